@@ -1,0 +1,247 @@
+"""The map of the library: four nouns, what each knows, and what passes between them.
+
+    minimise over θ     (1/|Q|) Σ_q  S_E( y_q , f_θ(X_q) )  +  penalty(θ)
+
+=========== ============================================= ==================== ======================
+noun        is                                            knows                never sees
+=========== ============================================= ==================== ======================
+Measure E   E(π, y) in [0, 1]                             relevance, positions scores
+Surrogate S a measure made into a function of scores      relevance, scores    features, parameters
+Scorer f    features → scores                             features, parameters relevance, measure
+Solver      moves θ using only the oracles it names       scorer, oracles      relevance, measure
+=========== ============================================= ==================== ======================
+
+An `Objective` binds a surrogate to data; a solver meets the data only there and through its scorer. A
+surrogate declares the oracles it offers and a solver those it needs; a pair that does not fit is refused
+when it is put together.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from directrank.errors import UnfitPairError
+
+if TYPE_CHECKING:
+    from directrank.data.queries import Queries
+    from directrank.measures.positions import Positions
+
+Result = TypeVar("Result")
+
+#: The oracles by name. All speak of one flat vector of scores, shape (n_docs,).
+ORACLES = {
+    "value_and_gradient": "float and (n_docs,), the derivative with respect to scores",
+    "diagonal_curvature": "(n_docs,), positive",
+    "hessian_vector": "(n_docs,)",
+    "targets": "(n_docs,), the scores that a closed form fits",
+    "query_values": "(n_queries,), the measure of each query",
+    "query_weights": "(n_queries,), the weight of each query for boosting over queries",
+    "document_weights": "(n_docs,), the weight of each document for boosting over stumps",
+    "step_along": "the best step along a direction of scores, with its certificate",
+    "most_violated": "one cut per query: gap and direction in scores",
+}
+
+
+@runtime_checkable
+class Measure(Protocol):
+    """A function of positions and relevance, in [0, 1], larger is better."""
+
+    @property
+    def name(self) -> str:
+        """The canonical name, in ir_measures' grammar."""
+        ...
+
+    def leading(self, queries: "Queries") -> np.ndarray:
+        """How many first documents of each query the value depends on, int64 (n_queries,).
+
+        Documents are sorted by descending relevance; most measures read the positions of relevant
+        documents only.
+        """
+        ...
+
+    def undefined(self, queries: "Queries") -> np.ndarray:
+        """Which queries have no value (no relevant document, say), bool (n_queries,)."""
+        ...
+
+    def constant(self, queries: "Queries") -> np.ndarray:
+        """Which queries have one value for every ranking, bool (n_queries,). They cannot teach."""
+        ...
+
+    def query_values(self, queries: "Queries", positions: "Positions") -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+        ...
+
+
+@runtime_checkable
+class PositionDifferentiable(Measure, Protocol):
+    """A measure that is also defined, and differentiable, at fractional positions."""
+
+    def position_gradient(
+        self, queries: "Queries", positions: np.ndarray, truncation: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Value of each query and its derivative with respect to the position of each document.
+
+        Parameters
+        ----------
+        queries : Queries
+        positions : ndarray of shape (n_docs,)
+            Fractional positions ≥ 1; only the `leading` documents of each query are read.
+        truncation : float
+            Steepness of the logistic that replaces a comparison of two positions, in 1/position.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,), float64
+        gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
+        """
+        ...
+
+
+@runtime_checkable
+class Surrogate(Protocol):
+    """A measure made into a function of scores; smaller is better."""
+
+    #: The oracles that a bound surrogate has, from `ORACLES`.
+    offers: ClassVar[frozenset[str]]
+
+    @property
+    def name(self) -> str:
+        """The surrogate with its measure, such as ``SmoothedPositions(nDCG@10)``."""
+        ...
+
+    def constant(self, queries: "Queries") -> np.ndarray:
+        """Which queries cannot teach, bool (n_queries,); they are left out of training."""
+        ...
+
+    def bind(self, queries: "Queries", weights: np.ndarray) -> Any:
+        """Bind to some queries, each with a weight ≥ 0; the result has the oracles of `offers`.
+
+        Oracles that return a sum weight each query; a query of weight 0 adds nothing. Scores may be float32
+        or float64; gradients have the type of the scores.
+        """
+        ...
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Features to scores."""
+
+    def scores(self, features: np.ndarray) -> np.ndarray:
+        """Scores of documents, float64 (n_docs,). A row's score depends on that row alone, bit for bit."""
+        ...
+
+
+@runtime_checkable
+class DifferentiableScorer(Scorer, Protocol):
+    """A scorer with a flat parameter vector."""
+
+    def initial(self, n_features: int) -> np.ndarray:
+        """The parameters from which training starts, float64."""
+        ...
+
+    def forward(self, parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Scores at `parameters`, float32 (n_docs,), for the gradient's kernels."""
+        ...
+
+    def backward(self, features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Derivative with respect to the parameters, from that with respect to scores; float64."""
+        ...
+
+    def at(self, parameters: np.ndarray) -> "Scorer":
+        """The scorer with these parameters."""
+        ...
+
+
+class Monitor(Protocol):
+    """The selection measure of a run: on the validation part, or on training."""
+
+    #: Features of the documents it judges, float32 (n_monitored, n_features).
+    features: np.ndarray
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """The mean of the selection measure for scores of those documents; larger is better."""
+        ...
+
+
+class Part(Protocol):
+    """Some whole queries of an objective: a row slice of the features, and the oracles on its scores."""
+
+    rows: slice
+    oracles: Any
+
+
+class BoundObjective(Protocol):
+    """What a solver sees of the data (see `directrank.surrogates.objective`)."""
+
+    offers: frozenset[str]
+    n_docs: int
+    n_queries: int
+
+    def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
+        """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""
+        ...
+
+
+@dataclass
+class Solution:
+    """What a solver returns.
+
+    Attributes
+    ----------
+    scorer : Scorer
+        The one to keep.
+    status : str
+        ``converged``, ``stopped`` (by the monitor) or ``budget`` (iterations ran out).
+    certificate : dict of str to float
+        Evidence for the status: a gradient norm, a duality gap, a bound.
+    trace : list of dict
+        One row an iteration.
+    message : str
+        One sentence for a person.
+    """
+
+    scorer: Any
+    status: str
+    certificate: dict[str, float]
+    trace: list[dict[str, Any]] = field(default_factory=list)
+    message: str = ""
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """Moves the parameters of a scorer, using only the oracles it names."""
+
+    #: The oracles it needs, from `ORACLES`.
+    needs: ClassVar[frozenset[str]]
+
+    def solve(
+        self,
+        objective: BoundObjective,
+        scorer: Any,
+        features: np.ndarray,
+        monitor: Monitor,
+        rng: np.random.Generator,
+    ) -> Solution:
+        """Fit. `features` are the rows that the objective's parts slice."""
+        ...
+
+
+def check_fit(surrogate: Surrogate, solver: Solver, solvers: Sequence[type] = ()) -> None:
+    """Refuse a solver that needs an oracle which the surrogate does not offer.
+
+    Raises
+    ------
+    UnfitPairError
+        Naming what is missing, what is offered, and the solvers that would do.
+    """
+    missing = sorted(solver.needs - surrogate.offers)
+    if not missing:
+        return
+    fitting = [each.__name__ for each in solvers if each.needs <= surrogate.offers]
+    advice = f" Use {' or '.join(fitting)}." if fitting else ""
+    raise UnfitPairError(
+        f"{type(solver).__name__} needs {', '.join(missing)}; "
+        f"{surrogate.name} offers {', '.join(sorted(surrogate.offers))}.{advice}"
+    )

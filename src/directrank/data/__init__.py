@@ -1,0 +1,1 @@
+"""Documents of queries, in memory and on disk."""

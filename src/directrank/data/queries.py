@@ -1,0 +1,92 @@
+"""The label side of a collection: relevance and the boundaries of queries, without features.
+
+This is all that a measure, a surrogate or an objective ever sees of the data.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Queries whose documents are contiguous and sorted by descending relevance, stably.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (n_docs,), float64
+        Relevance, descending within each query: the documents of any grade are one segment, and the
+        relevant ones a prefix.
+    indptr : ndarray of shape (n_queries + 1,), int64
+        Query q owns the documents ``indptr[q]:indptr[q + 1]``.
+    row : ndarray of shape (n_docs,), int64
+        The place of each document in the caller's order. Only policies that are defined by the input
+        order read it.
+    qid : ndarray of shape (n_queries,)
+        The caller's name of each query.
+    docid : ndarray of shape (n_docs,) or None
+        The caller's names of documents, in the inner order.
+    """
+
+    relevance: np.ndarray
+    indptr: np.ndarray
+    row: np.ndarray
+    qid: np.ndarray
+    docid: np.ndarray | None = None
+    _memo: dict = field(default_factory=dict, repr=False)
+
+    def once(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return what `compute` returned the first time it was asked under `key` (a gain, an ideal)."""
+        if key not in self._memo:
+            self._memo[key] = compute()
+        return self._memo[key]
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return len(self.relevance)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Documents of each query, int64 of shape (n_queries,)."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def max_relevance(self) -> float:
+        """The largest grade."""
+        return float(self.relevance.max(initial=0.0))
+
+    def count_at_least(self, grade: float) -> np.ndarray:
+        """Count the documents of each query whose relevance is `grade` or more, int64 (n_queries,).
+
+        They are the first documents of the query.
+        """
+        reached = np.concatenate(([0], np.cumsum(self.relevance >= grade)))
+        return reached[self.indptr[1:]] - reached[self.indptr[:-1]]
+
+    @cached_property
+    def n_positive(self) -> np.ndarray:
+        """Documents of positive relevance of each query, int64 of shape (n_queries,)."""
+        reached = np.concatenate(([0], np.cumsum(self.relevance > 0)))
+        return reached[self.indptr[1:]] - reached[self.indptr[:-1]]
+
+    def part(self, start: int, stop: int) -> "Queries":
+        """Return queries `start` to `stop` as views."""
+        first, last = self.indptr[start], self.indptr[stop]
+        return Queries(
+            self.relevance[first:last],
+            self.indptr[start : stop + 1] - first,
+            self.row[first:last],
+            self.qid[start:stop],
+            None if self.docid is None else self.docid[first:last],
+        )

@@ -1,0 +1,43 @@
+"""What goes wrong for a user, by name. Every message says where, what was expected and the remedy."""
+
+
+class DataError(ValueError):
+    """The data cannot be used as they are."""
+
+
+class DataFormatError(DataError):
+    """A file breaks its format at a known place.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    line, column : int
+        1-based place in the file; 0 when the whole file is meant.
+    problem : str
+        What was found and what was expected.
+    """
+
+    def __init__(self, path: str, line: int, column: int, problem: str):
+        self.path, self.line, self.column, self.problem = str(path), int(line), int(column), problem
+        place = f":{line}:{column}" if line else ""
+        super().__init__(f"{self.path}{place}: {problem}")
+
+    def __reduce__(self):
+        return type(self), (self.path, self.line, self.column, self.problem)
+
+
+class MeasureNameError(ValueError):
+    """A measure's name does not follow the grammar, or is unknown."""
+
+
+class UnfitPairError(TypeError):
+    """A solver needs an oracle that the surrogate does not offer."""
+
+
+class ModelFormatError(ValueError):
+    """A file is not a model of this library, or has been damaged."""
+
+
+class MethodError(RuntimeError):
+    """A method failed on data that are themselves in order."""

@@ -1,0 +1,196 @@
+"""Discounted cumulative gain, as it stands and divided by its ideal."""
+
+import math
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+from directrank.jit import kernel
+from directrank.measures.positions import Positions
+
+MAX_EXPONENTIAL_GRADE = 31
+# D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
+SHIFTS = {"log2": 1.0, "letor": 0.0}
+
+
+def gains(queries: Queries, gain: str) -> np.ndarray:
+    """Return the gain of each document, float64 (n_docs,).
+
+    Raises
+    ------
+    DataError
+        If a grade above 31 meets the exponential gain.
+    """
+    if gain == "linear":
+        return queries.relevance
+    if queries.max_relevance > MAX_EXPONENTIAL_GRADE:
+        raise DataError(
+            f"relevance {queries.max_relevance:g} is too large for the gain 2^y - 1 (at most "
+            f"{MAX_EXPONENTIAL_GRADE}); use the linear gain, nDCG(dcg='log2'), or smaller grades"
+        )
+    return queries.once("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
+
+
+def discounts(length: int, discount: str) -> np.ndarray:
+    """Return the discounts of positions 1 to `length`, float64."""
+    return 1.0 / np.log2(np.maximum(np.arange(1.0, length + 1) + SHIFTS[discount], 2.0))
+
+
+class DCG:
+    r"""Discounted cumulative gain of the first `cutoff` positions.
+
+    .. math:: \sum_{i : \pi_i \le k} g(y_i) \, D(\pi_i)
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The last position that counts; all by default.
+    gain : {"exponential", "linear"}, default="exponential"
+        :math:`2^y - 1` or :math:`y`.
+    discount : {"log2", "letor"}, default="log2"
+        :math:`1/\log_2(1 + p)`; or LETOR's, which is 1 at positions 1 and 2 and :math:`1/\log_2 p` after.
+
+    References
+    ----------
+    .. [1] K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20, 2002.
+    """
+
+    normalised = False
+    bare_name = "DCG"
+
+    def __init__(self, cutoff: int | None = None, *, gain="exponential", discount="log2"):
+        self.cutoff, self.gain, self.discount = cutoff, gain, discount
+
+    @property
+    def name(self) -> str:
+        """The canonical name; gain and discount are printed unless they are ours."""
+        words = {"linear": "log2", "exponential": "exp-log2"}[self.gain]
+        if self.discount == "letor":
+            words = words.replace("log2", "letor")
+        parameter = "" if words == "exp-log2" else f"(dcg='{words}')"
+        return f"{self.bare_name}{parameter}" + (f"@{self.cutoff}" if self.cutoff else "")
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """Documents with a gain come first; the value depends on their positions alone."""
+        return queries.n_positive
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries without a gain."""
+        return queries.n_positive == 0
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents all have the same gain."""
+        first, last = queries.indptr[:-1], queries.indptr[1:] - 1
+        return queries.relevance[first] == queries.relevance[last]
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,)."""
+        values = np.empty(queries.n_queries)
+        longest = int(queries.sizes.max(initial=0))
+        discount = discounts(longest, self.discount)
+        total = np.concatenate(([0.0], np.cumsum(discount)))
+        cutoff = min(self.cutoff or longest, longest)
+        g = gains(queries, self.gain)
+        _dcg(g, positions.above, positions.tied, queries.indptr, queries.n_positive, discount, total, cutoff, values)
+        return values / self._norm(queries)
+
+    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
+        """See `PositionDifferentiable`; [QI] (13), and (16) for a cutoff (METHODS 7.1)."""
+        values = np.zeros(queries.n_queries)
+        gradient = np.zeros_like(positions)
+        g, norm = gains(queries, self.gain), self._norm(queries)
+        cutoff = float(self.cutoff) if self.cutoff else math.inf
+        _soft_dcg(
+            g, positions, queries.indptr, queries.n_positive, norm,
+            SHIFTS[self.discount], cutoff, truncation, values, gradient,
+        )  # fmt: skip
+        return values, gradient
+
+    def _norm(self, queries: Queries) -> np.ndarray:
+        """What the sum of each query is divided by; 1 where the query is undefined."""
+        return np.ones(queries.n_queries)
+
+
+class NDCG(DCG):
+    r"""DCG divided by the DCG of the best ranking, in [0, 1].
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The last position that counts, here and in the ideal; all by default.
+    gain : {"exponential", "linear"}, default="exponential"
+        :math:`2^y - 1` or :math:`y`.
+    discount : {"log2", "letor"}, default="log2"
+        :math:`1/\log_2(1 + p)`; or LETOR's, which is 1 at positions 1 and 2 and :math:`1/\log_2 p` after.
+
+    Notes
+    -----
+    ir_measures calls our default ``nDCG(dcg='exp-log2')``; its own plain ``nDCG`` has the linear gain.
+
+    References
+    ----------
+    .. [1] K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20, 2002.
+    """
+
+    normalised = True
+    bare_name = "nDCG"
+
+    def _norm(self, queries: Queries) -> np.ndarray:
+        ideal = queries.once(("ideal", self.name), lambda: self._ideal(queries))
+        return np.where(ideal > 0, ideal, 1.0)
+
+    def _ideal(self, queries: Queries) -> np.ndarray:
+        place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+        perfect = Positions(place.astype(np.int32), np.ones(queries.n_docs, np.int32))
+        return DCG(self.cutoff, gain=self.gain, discount=self.discount).query_values(queries, perfect)
+
+
+def dcg_naive(gain, above, tied, discount, cutoff) -> float:
+    """Expected DCG of one query by definition, for tests."""
+    total = 0.0
+    for g, a, m in zip(gain, above, tied, strict=True):
+        if m:
+            total += g / m * sum(discount[p] for p in range(a, a + m) if p < cutoff)
+    return total
+
+
+@kernel
+def _dcg(gain, above, tied, indptr, leading, discount, total, cutoff, values):
+    # Summing by place, not by document, makes the value independent of the order of rows, bit for bit.
+    place = np.empty(len(discount))
+    for q in range(len(indptr) - 1):
+        start = indptr[q]
+        length = min(cutoff, indptr[q + 1] - start)
+        for p in range(length):
+            place[p] = 0.0
+        for i in range(start, start + leading[q]):
+            a, m = above[i], tied[i]
+            if a < length:
+                share = discount[a] if m == 1 else (total[min(a + m, length)] - total[a]) / m
+                place[a] += gain[i] * share
+        value = 0.0
+        for p in range(length):
+            value += place[p]
+        values[q] = value
+
+
+@kernel
+def _soft_dcg(gain, positions, indptr, leading, norm, shift, cutoff, truncation, values, gradient):
+    ln2 = math.log(2.0)
+    for q in range(len(indptr) - 1):
+        value = 0.0
+        for i in range(indptr[q], indptr[q] + leading[q]):
+            argument = max(positions[i] + shift, 2.0)
+            log = math.log(argument)
+            discount = ln2 / log
+            slope = -discount / (argument * log) if argument > 2.0 or shift == 1.0 else 0.0
+            if cutoff < math.inf:
+                z = truncation * (cutoff + 0.5 - positions[i])
+                decay = math.exp(-abs(z))
+                inside = 1.0 / (1.0 + decay) if z >= 0 else decay / (1.0 + decay)
+                slope = slope * inside - discount * truncation * inside * (1.0 - inside)
+                discount *= inside
+            value += gain[i] * discount
+            gradient[i] = gain[i] * slope / norm[q]
+        values[q] = value / norm[q]

@@ -1,0 +1,133 @@
+"""Positions of documents under ties: where scores end and measures begin.
+
+Documents with the same score form a block. Under random tie-breaking each of them takes each place of the
+block with equal probability, so a document's position is known by two integers: how many documents are
+`above` its block, and how many are `tied` in it. Every other policy yields blocks of one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.jit import kernel
+
+TIES = ("expected", "input", "worst", "best", "docid")
+
+# Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
+COUNTING_LIMIT = 2048
+COUNTED_ANYWAY = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Where each document may stand.
+
+    Document i takes each position ``above[i] + 1, …, above[i] + tied[i]`` with equal probability.
+
+    Parameters
+    ----------
+    above : ndarray of shape (n_docs,), int32
+        Documents ranked before the block of the document.
+    tied : ndarray of shape (n_docs,), int32
+        Documents in its block, itself included; 0 where the position was not asked for.
+    """
+
+    above: np.ndarray
+    tied: np.ndarray
+
+
+def positions_of(
+    queries: Queries, scores: np.ndarray, *, ties: str = "expected", leading: np.ndarray | None = None
+) -> Positions:
+    """Rank the documents of each query by descending score.
+
+    Parameters
+    ----------
+    queries : Queries
+    scores : ndarray of shape (n_docs,), float32 or float64
+        In the inner order, without NaN.
+    ties : {"expected", "input", "worst", "best", "docid"}, default="expected"
+        Random order in expectation; the caller's row order; least or most relevant first; descending docid.
+    leading : ndarray of shape (n_queries,), int64, optional
+        How many first documents of each query are asked for (all by default).
+
+    Returns
+    -------
+    Positions
+    """
+    if ties != "expected":
+        return _strict(queries, scores, ties)
+    wanted = queries.sizes if leading is None else leading
+    above = np.zeros(queries.n_docs, np.int32)
+    tied = np.zeros(queries.n_docs, np.int32)
+    by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
+    _count(scores, queries.indptr, np.where(by_sorting, 0, wanted), above, tied)
+    for query in np.flatnonzero(by_sorting):
+        block = slice(queries.indptr[query], queries.indptr[query + 1])
+        above[block], tied[block] = _by_sorting(scores[block])
+    return Positions(above, tied)
+
+
+def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
+    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    if ties == "docid" and queries.docid is not None:
+        # trec_eval breaks ties by descending docid.
+        _, place = np.unique(queries.docid, return_inverse=True)
+        second = -place
+    else:
+        second = {
+            "input": queries.row,
+            "docid": -queries.row,
+            "worst": queries.relevance,
+            "best": -queries.relevance,
+        }[ties]
+    ranking = np.lexsort((second, -scores, query))
+    above = np.empty(queries.n_docs, np.int32)
+    above[ranking] = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    return Positions(above, np.ones(queries.n_docs, np.int32))
+
+
+def _by_sorting(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    ranking = np.argsort(-scores)
+    sorted_scores = scores[ranking]
+    starts = np.flatnonzero(np.append(True, sorted_scores[1:] != sorted_scores[:-1]))
+    sizes = np.diff(np.append(starts, len(scores)))
+    above = np.empty(len(scores), np.int32)
+    tied = np.empty(len(scores), np.int32)
+    above[ranking] = np.repeat(starts, sizes)
+    tied[ranking] = np.repeat(sizes, sizes)
+    return above, tied
+
+
+def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
+    """Positions by definition, for tests."""
+    above = np.zeros(queries.n_docs, np.int32)
+    tied = np.zeros(queries.n_docs, np.int32)
+    for query in range(queries.n_queries):
+        block = slice(queries.indptr[query], queries.indptr[query + 1])
+        s = scores[block]
+        above[block] = (s[None, :] > s[:, None]).sum(axis=1)
+        tied[block] = (s[None, :] == s[:, None]).sum(axis=1)
+    return Positions(above, tied)
+
+
+@kernel
+def _greater_and_equal(s, x):
+    # Counting in the type of the scores is what lets the comparison vectorise.
+    one, none = s.dtype.type(1), s.dtype.type(0)
+    greater, equal = none, none
+    for j in range(len(s)):
+        greater += one if s[j] > x else none
+        equal += one if s[j] == x else none
+    return greater, equal
+
+
+@kernel
+def _count(scores, indptr, leading, above, tied):
+    for q in range(len(indptr) - 1):
+        s = scores[indptr[q] : indptr[q + 1]]
+        for i in range(leading[q]):
+            greater, equal = _greater_and_equal(s, s[i])
+            above[indptr[q] + i] = np.int32(greater)
+            tied[indptr[q] + i] = np.int32(equal)
