@@ -56,8 +56,8 @@ def kernel(function: Function) -> Function:
     previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         numba.config.CACHE_DIR = folder or previous  # type: ignore[attr-defined]
-        return numba.njit(
-            cache=folder is not None, nogil=True, error_model="numpy", fastmath=FASTMATH
-        )(function)
+        return numba.njit(cache=folder is not None, nogil=True, error_model="numpy", fastmath=FASTMATH)(
+            function
+        )
     finally:
         numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]

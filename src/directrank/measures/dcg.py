@@ -92,7 +92,17 @@ class DCG:
         total = np.concatenate(([0.0], np.cumsum(discount)))
         cutoff = min(self.cutoff or longest, longest)
         g = gains(queries, self.gain)
-        _dcg(g, positions.above, positions.tied, queries.indptr, queries.n_positive, discount, total, cutoff, values)
+        _dcg(
+            g,
+            positions.above,
+            positions.tied,
+            queries.indptr,
+            queries.n_positive,
+            discount,
+            total,
+            cutoff,
+            values,
+        )
         return values / self._norm(queries)
 
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
