@@ -1,0 +1,132 @@
+"""An objective: a surrogate bound to data, with oracles on one flat vector of scores.
+
+Everything that trains meets the library here: our solvers, and later a boosting library's custom
+objective, a PyTorch loss, a worker of a cluster. Relevance and the boundaries of queries go in; no one who
+holds an objective sees them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from directrank.contracts import Surrogate
+from directrank.data.queries import Queries
+from directrank.data.shards import Shard, map_in_order
+from directrank.errors import DataError
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some whole queries: their rows, their numbers, and the oracles on the scores of those rows."""
+
+    rows: slice
+    queries: slice
+    oracles: Any
+
+
+class Objective:
+    """The weighted mean of a surrogate over the queries that can teach, divided by its value at zero scores.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+    queries : Queries
+        Relevance and boundaries.
+    shards : sequence of Shard
+        The atoms of work (`QueryGroups.shards`).
+    weights : ndarray of shape (n_queries,), optional
+        Weight ≥ 0 of each query; equal by default.
+    normalise : bool, default=True
+        Divide by the value at zero scores, so that one grid of penalties fits every surrogate.
+    n_threads : int, default=1
+        Threads that map over shards. Results do not depend on it.
+
+    Attributes
+    ----------
+    offers : frozenset of str
+        The surrogate's oracles.
+    left_out : ndarray of shape (n_queries,), bool
+        Queries that cannot teach, or weigh nothing.
+
+    Raises
+    ------
+    DataError
+        If no query can teach.
+    """
+
+    def __init__(
+        self,
+        surrogate: Surrogate,
+        queries: Queries,
+        shards: Sequence[Shard],
+        *,
+        weights: np.ndarray | None = None,
+        normalise: bool = True,
+        n_threads: int = 1,
+    ):
+        self.surrogate = surrogate
+        self.offers = surrogate.offers
+        self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
+        self.n_threads = n_threads
+        weights = np.ones(queries.n_queries) if weights is None else np.asarray(weights, np.float64)
+        self.left_out = surrogate.constant(queries) | (weights <= 0)
+        if self.left_out.all():
+            raise DataError(
+                f"nothing to train on: {surrogate.name} is the same for every ranking of each of the "
+                f"{queries.n_queries} queries (one document, or one grade only)"
+            )
+        weights = np.where(self.left_out, 0.0, weights)
+        self.weights = weights / weights.sum()
+        self.shards = tuple(
+            tuple(self._part(queries, block) for block in shard.blocks) for shard in shards
+        )
+        self.scale = 1.0
+        if normalise and "value_and_gradient" in self.offers:
+            at_zero = self.value_and_gradient(np.zeros(queries.n_docs))[0]
+            self.scale = 1.0 / at_zero if at_zero > 0 else 1.0
+
+    def _part(self, queries: Queries, block) -> Part:
+        numbers = slice(block.first_query, block.last_query)
+        some = queries.part(block.first_query, block.last_query)
+        return Part(block.rows, numbers, self.surrogate.bind(some, self.weights[numbers]))
+
+    def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
+        """Apply a statistic to the parts of each shard, on threads; the results are in shard order."""
+        return map_in_order(statistic, self.shards, self.n_threads)
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
+        gradient = np.empty_like(scores)
+
+        def statistic(parts: Sequence[Part]) -> float:
+            total = 0.0
+            for part in parts:
+                value, gradient[part.rows] = part.oracles.value_and_gradient(scores[part.rows])
+                total += value
+            return total
+
+        total = sum(self.map_shards(statistic))
+        gradient *= self.scale
+        return total * self.scale, gradient
+
+    def query_values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the measure of each query, float64 (n_queries,)."""
+        return self._per_query("query_values", scores)
+
+    def query_weights(self, scores: np.ndarray) -> np.ndarray:
+        """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if left out."""
+        return self._per_query("query_weights", scores)
+
+    def _per_query(self, oracle: str, scores: np.ndarray) -> np.ndarray:
+        values = np.empty(self.n_queries)
+
+        def statistic(parts: Sequence[Part]) -> None:
+            for part in parts:
+                values[part.queries] = getattr(part.oracles, oracle)(scores[part.rows])
+
+        self.map_shards(statistic)
+        return values

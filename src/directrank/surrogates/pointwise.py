@@ -1,0 +1,48 @@
+"""Squared error on each document: what regression minimises, blind to queries and positions."""
+
+import numpy as np
+
+from directrank.data.queries import Queries
+
+
+class SquaredError:
+    r"""The mean squared difference between score and relevance.
+
+    .. math:: \sum_i (s_i - y_i)^2
+
+    It is order-preserving for the DCG when the target is the gain, but knows nothing of positions, and
+    queries with many documents weigh more.
+
+    Traits
+    ------
+    bound: no. convex: yes. smooth: yes. shift-invariant in scores: no (the scorer's intercept is free).
+    """
+
+    offers = frozenset({"value_and_gradient", "targets"})
+    is_bound, is_convex, is_smooth = False, True, True
+    name = "SquaredError"
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """No query is left out: every document has its own target, as in the published baseline."""
+        return np.zeros(queries.n_queries, dtype=bool)
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSquaredError":
+        """Bind to some queries with a weight each."""
+        return BoundSquaredError(queries.relevance, np.repeat(weights, queries.sizes))
+
+
+class BoundSquaredError:
+    """The oracles of `SquaredError` on some queries."""
+
+    def __init__(self, relevance: np.ndarray, weights: np.ndarray):
+        self.relevance, self.weights = relevance, weights
+
+    def targets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the score that each document should have, and its weight; float64 (n_docs,)."""
+        return self.relevance, self.weights
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum of squared errors and its derivative."""
+        error = scores - self.relevance
+        weighted = self.weights * error
+        return float(weighted @ error), (2.0 * weighted).astype(scores.dtype)

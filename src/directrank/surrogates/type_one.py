@@ -1,0 +1,76 @@
+"""Type-one bounds: a margin of the measure itself, φ(E) ≥ 1 − E."""
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.measures.positions import positions_of
+from directrank.surrogates.margins import Exponential
+
+
+class TypeOneBound:
+    r"""φ(E(π_s, y)), which bounds 1 − E from above for E in [0, 1].
+
+    .. math:: 1 - E \le e^{-E} \le \log_2(1 + e^{-E})
+
+    E is the expected value over random orders of tied documents, in the table of weak rankers as in
+    evaluation.
+
+    Parameters
+    ----------
+    measure : Measure
+        Any measure with values in [0, 1].
+    margin : Exponential, optional
+        φ.
+
+    Traits
+    ------
+    bound: yes. convex: no (piecewise constant in the scores). smooth: no. shift-invariant: yes.
+
+    References
+    ----------
+    .. [1] J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures in learning to
+       rank", SIGIR 2008, section 4.1.
+    """
+
+    offers = frozenset({"query_values", "query_weights"})
+    is_bound, is_convex, is_smooth = True, False, False
+
+    def __init__(self, measure: Measure, margin: Exponential | None = None):
+        self.measure = measure
+        self.margin = margin or Exponential()
+
+    @property
+    def name(self) -> str:
+        """The surrogate with its measure."""
+        return f"TypeOneBound({self.measure.name}, {self.margin.name})"
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries on which the measure cannot change."""
+        return self.measure.constant(queries)
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeOne":
+        """Bind to some queries with a weight each."""
+        return BoundTypeOne(self.measure, self.margin, queries, weights)
+
+
+class BoundTypeOne:
+    """The oracles of `TypeOneBound` on some queries."""
+
+    def __init__(self, measure: Measure, margin: Exponential, queries: Queries, weights: np.ndarray):
+        self.measure, self.margin, self.queries, self.weights = measure, margin, queries, weights
+        self.leading = measure.leading(queries)
+
+    def query_values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the measure of each query, float64 (n_queries,)."""
+        return self.measure.query_values(
+            self.queries, positions_of(self.queries, scores, leading=self.leading)
+        )
+
+    def query_weights(self, scores: np.ndarray) -> np.ndarray:
+        """Return −φ'(E) of each query times its weight, float64 (n_queries,)."""
+        return -self.margin.slope(self.query_values(scores)) * self.weights
+
+    def value(self, scores: np.ndarray) -> float:
+        """Return the weighted sum of the bound."""
+        return float(self.weights @ self.margin.value(self.query_values(scores)))
