@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 SHARD_BYTES = 2**20
 MAX_SHARDS = 64
 # Documents and what a kernel writes of them stay in the processor's cache between the passes over a block.
-BLOCK_BYTES = 2**21
+BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class DCG:
         return values / self._norm(queries)
 
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [QI] (13), and (16) for a cutoff (METHODS 7.1)."""
+        """See `PositionDifferentiable`; [2]_ (13), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
         gradient = np.zeros_like(positions)
         g, norm = gains(queries, self.gain), self._norm(queries)
@@ -147,13 +147,13 @@ class NDCG(DCG):
     bare_name = "nDCG"
 
     def _norm(self, queries: Queries) -> np.ndarray:
-        ideal = queries.once(("ideal", self.name), lambda: self._ideal(queries))
-        return np.where(ideal > 0, ideal, 1.0)
+        return queries.once(("ideal", self.name), lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:
         place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
         perfect = Positions(place.astype(np.int32), np.ones(queries.n_docs, np.int32))
-        return DCG(self.cutoff, gain=self.gain, discount=self.discount).query_values(queries, perfect)
+        ideal = DCG(self.cutoff, gain=self.gain, discount=self.discount).query_values(queries, perfect)
+        return np.where(ideal > 0, ideal, 1.0)
 
 
 def dcg_naive(gain, above, tied, discount, cutoff) -> float:

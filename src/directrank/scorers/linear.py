@@ -50,41 +50,42 @@ class Linear:
         return out
 
 
-@kernel
-def _row_product(x, w):
-    total = w.dtype.type(0)
-    for k in range(len(x)):
-        total += x[k] * w[k]
-    return total
+def backward_naive(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Xᵀ g by definition, for tests."""
+    return features.astype(np.float64).T @ gradient.astype(np.float64)
 
 
+# Rows are read by two indices, not as slices: a slice of a row costs as much as its product.
 @kernel
 def _row_products(features, w, out):
     for i in range(len(out)):
-        out[i] = _row_product(features[i], w)
-
-
-@kernel
-def _add_rows(a, b, c, d, g, partial):
-    g0, g1, g2, g3 = g[0], g[1], g[2], g[3]
-    for k in range(len(partial)):
-        partial[k] += (g0 * a[k] + g1 * b[k]) + (g2 * c[k] + g3 * d[k])
+        total = w.dtype.type(0)
+        for k in range(features.shape[1]):
+            total += features[i, k] * w[k]
+        out[i] = total
 
 
 @kernel
 def _transposed_product(features, gradient, out):
-    n = len(gradient)
-    partial = np.zeros(len(out), np.float32)
-    quarter = np.zeros(4, np.float32)
-    for start in range(0, n, 4):
-        last = n - 1
-        for t in range(4):
-            quarter[t] = gradient[start + t] if start + t < n else np.float32(0)
-        _add_rows(
-            features[start], features[min(start + 1, last)], features[min(start + 2, last)],
-            features[min(start + 3, last)], quarter, partial,
-        )  # fmt: skip
-        if start % 128 == 124 or start + 4 >= n:
-            for k in range(len(out)):
-                out[k] += partial[k]
-                partial[k] = np.float32(0)
+    n_docs, n_features = features.shape
+    partial = np.zeros(n_features, np.float32)
+    for four in range(n_docs // 4):
+        i = 4 * four
+        g0, g1, g2, g3 = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
+        for k in range(n_features):
+            partial[k] += (g0 * features[i, k] + g1 * features[i + 1, k]) + (
+                g2 * features[i + 2, k] + g3 * features[i + 3, k]
+            )
+        if four % 32 == 31:
+            _flush(partial, out)
+    for i in range(n_docs - n_docs % 4, n_docs):
+        for k in range(n_features):
+            partial[k] += gradient[i] * features[i, k]
+    _flush(partial, out)
+
+
+@kernel
+def _flush(partial, out):
+    for k in range(len(out)):
+        out[k] += partial[k]
+        partial[k] = np.float32(0)

@@ -81,7 +81,6 @@ class BoundSmoothed:
         self.surrogate, self.queries, self.weights = surrogate, queries, weights
         # Positions are needed, and gradients flow back, for documents that the measure reads.
         self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
-        self.document_weights = np.repeat(weights, queries.sizes)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of 1 − Ê and its derivative with respect to each score."""

@@ -47,11 +47,11 @@ def soft_positions(
     Returns
     -------
     positions : ndarray of shape (n_docs,), type of `scores`; 1 where not asked for
-    powers : ndarray of shape (n_docs,), float64
-        exp(α(s − middle)) of the queries that use quotients, for `backward`.
+    powers : ndarray of shape (n_docs,), type of `scores`
+        exp(α(s − middle)) of the queries whose quotients fit that type, for `backward`.
     """
     positions = np.ones_like(scores)
-    powers = np.empty(len(scores))
+    powers = np.empty_like(scores)
     _forward(scores, indptr, leading, alpha, positions, powers)
     return positions, powers
 
@@ -62,16 +62,19 @@ def backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient):
     for q in range(len(leading)):
         if leading[q] == 0:
             continue
-        block = slice(indptr[q], indptr[q + 1])
-        s, g = scores[block], gradient[block]
-        u = slopes[indptr[q] : indptr[q] + leading[q]] * s.dtype.type(-weights[q] * alpha)
-        spread = alpha * (s.max() - s.min())
-        if spread <= FLOAT32_RANGE and s.itemsize == 4:
-            _backward_quotients(powers[block].astype(np.float32), u, g)
+        start, stop, lead = indptr[q], indptr[q + 1], indptr[q] + leading[q]
+        s, g, u = scores[start:stop], gradient[start:stop], slopes[start:lead]
+        h = -weights[q] * alpha
+        low, high = _extremes(s)
+        spread = alpha * np.float64(high - low)
+        if spread <= (FLOAT32_RANGE if s.itemsize == 4 else FLOAT64_RANGE):
+            _backward_quotients(powers[start:stop], u, s.dtype.type(h), g)
         elif spread <= FLOAT64_RANGE:
-            _backward_quotients(powers[block], u, g)
+            e = np.empty(len(s))
+            _fill_powers(s, alpha, low, high, e)
+            _backward_quotients(e, u, h, g)
         else:
-            _backward_differences(s, alpha, u, g)
+            _backward_differences(s, alpha, u, h, g)
 
 
 @kernel
@@ -79,20 +82,54 @@ def _forward(scores, indptr, leading, alpha, positions, powers):
     for q in range(len(leading)):
         if leading[q] == 0:
             continue
-        block = slice(indptr[q], indptr[q + 1])
-        s, e = scores[block], powers[block]
-        out = positions[indptr[q] : indptr[q] + leading[q]]
-        low, high = np.float64(s.min()), np.float64(s.max())
-        spread = alpha * (high - low)
-        if spread > FLOAT64_RANGE:
-            _forward_differences(s, alpha, out)
-            continue
-        for j in range(len(s)):
-            e[j] = math.exp(alpha * (s[j] - 0.5 * (low + high)))
-        if spread <= FLOAT32_RANGE and s.itemsize == 4:
-            _forward_quotients(e.astype(np.float32), out)
-        else:
+        start, stop, lead = indptr[q], indptr[q + 1], indptr[q] + leading[q]
+        s, out = scores[start:stop], positions[start:lead]
+        low, high = _extremes(s)
+        spread = alpha * np.float64(high - low)
+        if spread <= (FLOAT32_RANGE if s.itemsize == 4 else FLOAT64_RANGE):
+            e = powers[start:stop]
+            _fill_powers(s, alpha, low, high, e)
             _forward_quotients(e, out)
+        elif spread <= FLOAT64_RANGE:
+            wide = np.empty(len(s))
+            _fill_powers(s, alpha, low, high, wide)
+            _forward_quotients(wide, out)
+        else:
+            _forward_differences(s, alpha, out)
+
+
+@kernel
+def _extremes(s):
+    low, high = s[0], s[0]
+    for j in range(len(s)):
+        low = min(low, s[j])
+        high = max(high, s[j])
+    return low, high
+
+
+@kernel
+def _power(z):
+    # exp(z) for |z| ≤ 700 without a branch, so that it vectorises: a short series, then ten squarings.
+    x = z / 1024.0
+    y = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (
+        1.0 + x / 7.0 * (1.0 + x / 8.0 * (1.0 + x / 9.0 * (1.0 + x / 10.0 * (1.0 + x / 11.0))))))))))  # fmt: skip
+    y *= y
+    y *= y
+    y *= y
+    y *= y
+    y *= y
+    y *= y
+    y *= y
+    y *= y
+    y *= y
+    return y * y
+
+
+@kernel
+def _fill_powers(s, alpha, low, high, e):
+    middle = 0.5 * (np.float64(low) + np.float64(high))
+    for j in range(len(s)):
+        e[j] = _power(alpha * (np.float64(s[j]) - middle))
 
 
 @kernel
@@ -122,21 +159,10 @@ def _spread_quotients(e, x, h, g):
 
 
 @kernel
-def _backward_quotients(e, u, g):
+def _backward_quotients(e, u, h, g):
     for i in range(len(u)):
-        total = _spread_quotients(e, e[i], e.dtype.type(u[i]) * e[i], g)
+        total = _spread_quotients(e, e[i], e.dtype.type(u[i]) * h * e[i], g)
         g[i] -= total  # read g[i] only now: the call has added to it
-
-
-@kernel
-def _decay(z):
-    # exp(-z) for z ≥ 0 without a branch, so that it vectorises: a short series, then ten squarings.
-    x = -min(z, 700.0) / 1024.0
-    y = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (
-        1.0 + x / 7.0 * (1.0 + x / 8.0 * (1.0 + x / 9.0 * (1.0 + x / 10.0 * (1.0 + x / 11.0))))))))))  # fmt: skip
-    for _ in range(10):
-        y *= y
-    return y
 
 
 @kernel
@@ -145,18 +171,19 @@ def _forward_differences(s, alpha, out):
         x, total = s[i], 0.5
         for j in range(len(s)):
             z = alpha * np.float64(s[j] - x)
-            t = _decay(abs(z))
+            t = _power(-min(abs(z), 700.0))
             total += (1.0 if z >= 0 else t) / (1.0 + t)
         out[i] = total
 
 
 @kernel
-def _backward_differences(s, alpha, u, g):
+def _backward_differences(s, alpha, u, scale, g):
     for i in range(len(u)):
-        x, h, total = s[i], np.float64(u[i]), 0.0
+        x, h, total = s[i], scale * np.float64(u[i]), 0.0
         for j in range(len(s)):
-            t = _decay(alpha * abs(np.float64(s[j] - x)))
-            t = h * t / ((1.0 + t) * (1.0 + t))
+            t = _power(-min(alpha * abs(np.float64(s[j] - x)), 700.0))
+            # A document does not move itself, and its large term would round away the others.
+            t = h * t / ((1.0 + t) * (1.0 + t)) if j != i else 0.0
             g[j] += t
             total += t
         g[i] -= total
