@@ -1,17 +1,26 @@
 """Discounted cumulative gain, as it stands and divided by its ideal."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.jit import kernel
+from directrank.measures.grammar import Named, checked_choice, checked_cutoff
 from directrank.measures.positions import Positions
 
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
 SHIFTS = {"log2": 1.0, "letor": 0.0}
+# What ``dcg=`` says in a name: gain and discount.
+DCG_WORDS = {
+    "exp-log2": ("exponential", "log2"),
+    "log2": ("linear", "log2"),
+    "exp-letor": ("exponential", "letor"),
+    "letor": ("linear", "letor"),
+}
 
 
 def gains(queries: Queries, gain: str) -> np.ndarray:
@@ -37,7 +46,14 @@ def discounts(length: int, discount: str) -> np.ndarray:
     return 1.0 / np.log2(np.maximum(np.arange(1.0, length + 1) + SHIFTS[discount], 2.0))
 
 
-class DCG:
+def gain_and_discount(words: str) -> dict[str, Any]:
+    """Read ir_measures' ``dcg=`` into arguments of `DCG`."""
+    checked_choice("dcg", words, tuple(DCG_WORDS))
+    gain, discount = DCG_WORDS[words]
+    return {"gain": gain, "discount": discount}
+
+
+class DCG(Named):
     r"""Discounted cumulative gain of the first `cutoff` positions.
 
     .. math:: \sum_{i : \pi_i \le k} g(y_i) \, D(\pi_i)
@@ -54,22 +70,24 @@ class DCG:
     References
     ----------
     .. [1] K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20, 2002.
+    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010.
     """
 
     normalised = False
     bare_name = "DCG"
+    aliases = ("dcg_cut",)
+    parameters = {"dcg": gain_and_discount}
 
     def __init__(self, cutoff: int | None = None, *, gain="exponential", discount="log2"):
-        self.cutoff, self.gain, self.discount = cutoff, gain, discount
+        self.cutoff = checked_cutoff(cutoff)
+        self.gain = checked_choice("gain", gain, ("exponential", "linear"))
+        self.discount = checked_choice("discount", discount, tuple(SHIFTS))
 
-    @property
-    def name(self) -> str:
-        """The canonical name; gain and discount are printed unless they are ours."""
-        words = {"linear": "log2", "exponential": "exp-log2"}[self.gain]
-        if self.discount == "letor":
-            words = words.replace("log2", "letor")
-        parameter = "" if words == "exp-log2" else f"(dcg='{words}')"
-        return f"{self.bare_name}{parameter}" + (f"@{self.cutoff}" if self.cutoff else "")
+    def printed(self) -> dict[str, Any]:
+        """Gain and discount, unless they are ours."""
+        words = next(words for words, pair in DCG_WORDS.items() if pair == (self.gain, self.discount))
+        return {} if words == "exp-log2" else {"dcg": words}
 
     def leading(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
@@ -141,10 +159,13 @@ class NDCG(DCG):
     References
     ----------
     .. [1] K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20, 2002.
+    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010.
     """
 
     normalised = True
     bare_name = "nDCG"
+    aliases = ("ndcg_cut",)
 
     def _norm(self, queries: Queries) -> np.ndarray:
         return queries.once(("ideal", self.name), lambda: self._ideal(queries))

@@ -1,0 +1,135 @@
+"""Average precision."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.jit import kernel
+from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
+from directrank.measures.positions import Positions
+from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.smooth_precision import soft_ap
+
+
+class AP(Named):
+    r"""Average precision: the mean, over relevant documents, of the precision at their positions.
+
+    .. math:: \frac{1}{R} \sum_{i : y_i \ge t,\; \pi_i \le k} \frac{|\{j : y_j \ge t, \pi_j \le \pi_i\}|}{\pi_i}
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        k, the last position that counts; all by default.
+    rel : float, default=1
+        t, the least grade of a relevant document.
+    denominator : {"relevant", "min"}, default="relevant"
+        What the sum is divided by: R, all relevant documents of the query; or the smaller of R and k, as
+        LightGBM and XGBoost do.
+
+    Notes
+    -----
+    The mean of AP over queries is called MAP. Under random order of ties a relevant document at place p of a
+    block of m documents, r of them relevant, has (p − 1)(r − 1)/(m − 1) others before it there, whence a closed
+    form with harmonic numbers [2]_.
+
+    References
+    ----------
+    .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010, Eqs. (2), (7), (14), (15).
+    .. [2] F. McSherry, M. Najork, "Computing information retrieval performance measures efficiently in the
+       presence of tied scores", ECIR 2008.
+    """
+
+    bare_name = "AP"
+    aliases = ("MAP", "map_cut", "average_precision")
+    parameters = {"rel": grade("rel"), "denominator": choice("denominator", "relevant", "min")}
+
+    def __init__(self, cutoff: int | None = None, *, rel: float = 1, denominator: str = "relevant"):
+        self.cutoff, self.rel = checked_cutoff(cutoff), checked_grade("rel", rel)
+        self.denominator = checked_choice("denominator", denominator, ("relevant", "min"))
+
+    def printed(self) -> dict[str, Any]:
+        """The parameters that are not at their defaults."""
+        words: dict[str, Any] = {} if self.rel == 1 else {"rel": self.rel}
+        return words if self.denominator == "relevant" else words | {"denominator": self.denominator}
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """Relevant documents come first; the value depends on their positions alone."""
+        return n_relevant(queries, self.rel)
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries without a relevant document."""
+        return n_relevant(queries, self.rel) == 0
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents are all relevant, or all not."""
+        return one_class(queries, self.rel)
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+        sums = np.empty(queries.n_queries)
+        places = longest(queries)
+        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, places + 1))))
+        cutoff = min(self.cutoff or places, places)
+        _ap(
+            positions.above, positions.tied, queries.indptr, self.leading(queries), harmonic, cutoff, sums
+        )  # fmt: skip
+        return np.minimum(sums / self._divisor(queries), 1.0)
+
+    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
+        """See `PositionDifferentiable`; [1]_ (15), and (16) for a cutoff."""
+        values = np.zeros(queries.n_queries)
+        gradient = np.zeros_like(positions)
+        cutoff = float(self.cutoff) if self.cutoff else math.inf
+        soft_ap(
+            positions, queries.indptr, self.leading(queries), self._divisor(queries),
+            cutoff, float(truncation), values, gradient,
+        )  # fmt: skip
+        return values, gradient
+
+    def _divisor(self, queries: Queries) -> np.ndarray:
+        relevant = n_relevant(queries, self.rel)
+        if self.denominator == "min" and self.cutoff:
+            relevant = np.minimum(relevant, self.cutoff)
+        return np.maximum(relevant, 1.0)
+
+
+def ap_naive(above, tied, divisor, cutoff) -> float:
+    """Expected AP of one query from the positions of its relevant documents, for tests."""
+    total = 0.0
+    for a, m in zip(above, tied, strict=True):
+        ahead = sum(above < a)
+        others = sum(above == a) - 1
+        for p in range(a, min(a + m, cutoff)):
+            beside = others * (p - a) / (m - 1) if m > 1 else 0.0
+            total += (1.0 + ahead + beside) / (p + 1) / m
+    return total / divisor
+
+
+@kernel
+def _ap(above, tied, indptr, leading, harmonic, cutoff, sums):
+    # Counting by place, not by document, makes the value independent of the order of rows, bit for bit.
+    relevant, size = np.empty(len(harmonic), np.int64), np.empty(len(harmonic), np.int64)
+    for q in range(len(indptr) - 1):
+        start = indptr[q]
+        length = min(cutoff, indptr[q + 1] - start)
+        for p in range(length):
+            relevant[p], size[p] = 0, 1
+        for i in range(start, start + leading[q]):
+            a = above[i]
+            if a < length:
+                relevant[a] += 1
+                size[a] = tied[i]
+        value, ahead = 0.0, 0
+        for p in range(length):
+            r, m = relevant[p], size[p]
+            if m == 1:
+                value += r * (ahead + 1.0) / (p + 1.0)
+            else:
+                b, c = min(p + m, length), (r - 1.0) / (m - 1.0)
+                rest = ahead + 1.0 - c * (p + 1.0)
+                value += r / m * (rest * (harmonic[b] - harmonic[p]) + c * (b - p))
+            ahead += r
+        sums[q] = value

@@ -1,0 +1,101 @@
+"""Precision at a cutoff, and its case of one document."""
+
+from typing import Any
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.errors import MeasureNameError
+from directrank.jit import kernel
+from directrank.measures.grammar import Named, checked_cutoff, checked_grade, grade
+from directrank.measures.positions import Positions
+from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.smooth_precision import soft_precision
+
+
+class P(Named):
+    r"""Precision: the relevant share of the first `cutoff` positions.
+
+    .. math:: \frac{1}{k} |\{i : y_i \ge t,\; \pi_i \le k\}|
+
+    The divisor is k for a shorter query too, as if irrelevant documents followed.
+
+    Parameters
+    ----------
+    cutoff : int
+        k, the last position that counts.
+    rel : float, default=1
+        t, the least grade of a relevant document.
+
+    References
+    ----------
+    .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010, Eqs. (1), (5), (16).
+    """
+
+    bare_name = "P"
+    aliases = ("precision", "prec")
+    parameters = {"rel": grade("rel")}
+    cutoff_is = "required"
+
+    def __init__(self, cutoff: int, *, rel: float = 1):
+        self.cutoff, self.rel = checked_cutoff(cutoff), checked_grade("rel", rel)
+        if self.cutoff is None:
+            raise MeasureNameError(f"{self.bare_name} needs a cutoff, such as {self.bare_name}@10")
+
+    def printed(self) -> dict[str, Any]:
+        """The parameters that are not at their defaults."""
+        return {} if self.rel == 1 else {"rel": self.rel}
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """Relevant documents come first; the value depends on their positions alone."""
+        return n_relevant(queries, self.rel)
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries without a relevant document."""
+        return n_relevant(queries, self.rel) == 0
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents are all of one class, or all within the cutoff."""
+        return one_class(queries, self.rel) | (queries.sizes <= self.cutoff)
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,)."""
+        values = np.empty(queries.n_queries)
+        cutoff = min(self.cutoff or 1, longest(queries))
+        _hits(positions.above, positions.tied, queries.indptr, self.leading(queries), cutoff, values)
+        return values / self.cutoff
+
+    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
+        """See `PositionDifferentiable`; [1]_ (16)."""
+        values = np.zeros(queries.n_queries)
+        gradient = np.zeros_like(positions)
+        soft_precision(
+            positions, queries.indptr, self.leading(queries), float(self.cutoff), float(truncation),
+            values, gradient,
+        )  # fmt: skip
+        return values, gradient
+
+
+def hits_naive(above, tied, cutoff) -> float:
+    """Expected number of relevant documents within the cutoff, of one query, for tests."""
+    return float(sum(np.mean(np.arange(a, a + m) < cutoff) for a, m in zip(above, tied, strict=True)))
+
+
+@kernel
+def _hits(above, tied, indptr, leading, cutoff, values):
+    # Counting by place, not by document, makes the value independent of the order of rows, bit for bit.
+    relevant, size = np.empty(cutoff, np.int64), np.empty(cutoff, np.int64)
+    for q in range(len(indptr) - 1):
+        length = min(cutoff, indptr[q + 1] - indptr[q])
+        for p in range(length):
+            relevant[p], size[p] = 0, 1
+        for i in range(indptr[q], indptr[q] + leading[q]):
+            a = above[i]
+            if a < length:
+                relevant[a] += 1
+                size[a] = tied[i]
+        value = 0.0
+        for p in range(length):
+            value += relevant[p] * min(size[p], length - p) / size[p]
+        values[q] = value
