@@ -1,0 +1,139 @@
+"""The file of a model: safetensors, whose header carries a JSON description and a checksum of everything.
+
+Layout: eight bytes with the length of the header, little-endian; the header, JSON; the tensors. The
+header's ``__metadata__`` has one entry, ``directrank``: the description as JSON text, which itself holds
+``sha256``, the digest of the rest of the description and of every tensor with its name, type and shape.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from directrank.atomic import write_atomically
+from directrank.errors import ModelFormatError
+from directrank.models.strict_json import dump, parse
+
+KEY = "directrank"
+#: A header longer than this is refused before it is read. A million feature names take about 20 MB.
+MAX_HEADER = 1 << 26
+DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32}
+
+
+def write_container(path: str | os.PathLike, description: dict[str, Any], tensors: dict[str, np.ndarray]):
+    """Write a description and tensors to one file, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    from safetensors.numpy import save
+
+    signed = {**description, "sha256": digest(description, tensors)}
+    write_atomically(path, save(tensors, metadata={KEY: dump(signed)}))
+
+
+def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read what `write_container` wrote.
+
+    Returns
+    -------
+    description : dict
+    tensors : dict of str to ndarray
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is anything else, or not exactly what was written.
+    OSError
+        If the file cannot be read.
+    """
+    content = _content(Path(path))
+    length = int.from_bytes(content[:8], "little")
+    try:
+        header = parse(content[8 : 8 + length])
+        description = parse(header["__metadata__"][KEY].encode())
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ModelFormatError(_foreign(path)) from None
+    layout = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    _check_layout(path, layout, len(content) - 8 - length)
+    tensors = _tensors(path, content)
+    expected = description.pop("sha256", None) if isinstance(description, dict) else None
+    if expected is None:
+        raise ModelFormatError(_foreign(path))
+    if expected != digest(description, tensors):
+        raise ModelFormatError(damaged(path, "its checksum does not fit its content"))
+    return description, tensors
+
+
+def digest(description: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
+    """Return the SHA-256 of a description and of tensors with their names, types and shapes, in hex."""
+    total = hashlib.sha256(dump(description).encode())
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        total.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def damaged(path: str | os.PathLike, how: str) -> str:
+    """Return the message for a model that was one once."""
+    return f"{path}: the model is damaged: {how}. Copy it again from where it was saved, or train it again."
+
+
+def _foreign(path: str | os.PathLike) -> str:
+    return (
+        f"{path}: not a model of directrank. Models are written by `directrank fit` or directrank.save; "
+        "pickles and other formats are never loaded."
+    )
+
+
+def _content(path: Path) -> bytes:
+    """Read the file, looking at the length of its header first: a gigabyte of text is refused unread."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        start = file.read(8)
+        length = int.from_bytes(start, "little")
+        if len(start) < 8 or length > MAX_HEADER:
+            raise ModelFormatError(_foreign(path))
+        if length + 8 > size:
+            looks_right = file.read(1) in (b"{", b"")
+            raise ModelFormatError(damaged(path, "it is truncated") if looks_right else _foreign(path))
+        return start + file.read()
+
+
+def _check_layout(path, layout: dict[str, Any], available: int) -> None:
+    """Check types, shapes and places before any array is made; tensors fill the rest of the file."""
+    spans = []
+    for entry in layout.values():
+        try:
+            (begin, end), shape = entry["data_offsets"], entry["shape"]
+            numbers = [begin, end, *shape]
+            itemsize = np.dtype(DTYPES[entry["dtype"]]).itemsize
+        except (KeyError, TypeError, ValueError):
+            raise ModelFormatError(damaged(path, "a tensor is not described")) from None
+        if not all(type(number) is int and 0 <= number <= available for number in numbers):
+            raise ModelFormatError(damaged(path, "a tensor does not fit the file"))
+        count = itemsize
+        for extent in shape:
+            count *= extent
+        if count != end - begin:
+            raise ModelFormatError(damaged(path, "a tensor does not fit the file"))
+        spans.append((begin, end))
+    ends = [0, *(end for _, end in sorted(spans))]
+    if [begin for begin, _ in sorted(spans)] != ends[:-1] or ends[-1] != available:
+        raise ModelFormatError(damaged(path, "its tensors do not fill the file"))
+
+
+def _tensors(path, content: bytes) -> dict[str, np.ndarray]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(content)
+    except SafetensorError as error:
+        raise ModelFormatError(damaged(path, str(error).splitlines()[0])) from None

@@ -1,0 +1,73 @@
+"""JSON that says one thing only: no duplicate keys, no NaN, no surprises of depth or size.
+
+Values that JSON lacks are written as objects with one reserved key: ``{"$float": "nan"}``.
+"""
+
+import json
+import math
+from typing import Any
+
+
+class StrictJSONError(ValueError):
+    """The text is not JSON, or is ambiguous."""
+
+
+def dump(value: Any) -> str:
+    """Return the canonical text of a value: sorted keys, no blanks, every float to its last bit.
+
+    Raises
+    ------
+    TypeError
+        If the value holds anything but dict, list, str, int, float, bool and None.
+    """
+    return json.dumps(_encoded(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def parse(text: bytes) -> Any:
+    """Return the value of a UTF-8 text.
+
+    Raises
+    ------
+    StrictJSONError
+        If it is not JSON, has a key twice, or holds a number that is not finite.
+    """
+    try:
+        return json.loads(
+            text.decode(), object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite
+        )
+    except (ValueError, RecursionError) as error:
+        raise StrictJSONError(str(error)) from None
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError(f"keys must be text: {list(value)[:5]}")
+        return {key: _encoded(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encoded(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": repr(value)}
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise StrictJSONError("a key stands twice")
+    if "$float" not in value:
+        return value
+    if value["$float"] not in ("nan", "inf", "-inf"):
+        raise StrictJSONError("not a number")
+    return float(value["$float"])
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise StrictJSONError(f"{text} is too large")
+    return value
+
+
+def _refuse(text: str) -> float:
+    raise StrictJSONError(f"{text} is not JSON")
