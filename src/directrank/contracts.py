@@ -141,8 +141,8 @@ class DifferentiableScorer(Scorer, Protocol):
         """The parameters from which training starts, float64."""
         ...
 
-    def forward(self, parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Scores at `parameters`, float32 (n_docs,), for the gradient's kernels."""
+    def forward(self, parameters: np.ndarray, features: np.ndarray, dtype: Any) -> np.ndarray:
+        """Scores at `parameters`, of type `dtype` and shape (n_docs,), for the gradient's kernels."""
         ...
 
     def backward(self, features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -178,6 +178,24 @@ class BoundObjective(Protocol):
     offers: frozenset[str]
     n_docs: int
     n_queries: int
+    #: What values and gradients of parts are multiplied by, so that the value at zero scores is 1.
+    scale: float
+    #: Type of the scores in training, float32 or float64.
+    dtype: Any
+    #: Weight of each query, float64 (n_queries,), summing to 1; 0 for queries that are left out.
+    weights: np.ndarray
+
+    def single_queries(self) -> Sequence[Part]:
+        """One part for each query that can teach."""
+        ...
+
+    def query_values(self, scores: np.ndarray) -> np.ndarray:
+        """The measure of each query, float64 (n_queries,)."""
+        ...
+
+    def query_weights(self, scores: np.ndarray) -> np.ndarray:
+        """The weight of each query for boosting over queries, float64 (n_queries,)."""
+        ...
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""

@@ -37,14 +37,14 @@ class Linear:
         _row_products(features, np.asarray(self.coefficients, np.float64), out)
         return out
 
-    def forward(self, parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Return float32 scores at `parameters`, for the kernels of the gradient."""
-        out = np.empty(len(features), np.float32)
-        _row_products(features, parameters.astype(np.float32), out)
+    def forward(self, parameters: np.ndarray, features: np.ndarray, dtype=np.float32) -> np.ndarray:
+        """Return scores at `parameters`, of type `dtype`, for the kernels of the gradient."""
+        out = np.empty(len(features), dtype)
+        _row_products(features, parameters.astype(dtype), out)
         return out
 
     def backward(self, features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Return Xᵀ g, float64 (n_features,), summed in float32 over a few rows and in float64 across."""
+        """Return Xᵀ g, float64 (n_features,); a few rows are summed in the type of the gradient."""
         out = np.zeros(features.shape[1])
         _transposed_product(features, gradient, out)
         return out
@@ -68,7 +68,7 @@ def _row_products(features, w, out):
 @kernel
 def _transposed_product(features, gradient, out):
     n_docs, n_features = features.shape
-    partial = np.zeros(n_features, np.float32)
+    partial = np.zeros(n_features, gradient.dtype)
     for four in range(n_docs // 4):
         i = 4 * four
         g0, g1, g2, g3 = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
@@ -88,4 +88,4 @@ def _transposed_product(features, gradient, out):
 def _flush(partial, out):
     for k in range(len(out)):
         out[k] += partial[k]
-        partial[k] = np.float32(0)
+        partial[k] = 0

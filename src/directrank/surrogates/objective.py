@@ -13,7 +13,7 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
-from directrank.data.shards import Shard, map_in_order
+from directrank.data.shards import Block, Shard, map_in_order
 from directrank.errors import DataError
 
 Result = TypeVar("Result")
@@ -51,6 +51,9 @@ class Objective:
         The surrogate's oracles.
     left_out : ndarray of shape (n_queries,), bool
         Queries that cannot teach, or weigh nothing.
+    dtype : type
+        Of the scores in training: float64 for one shard, where speed is no question and the last digits help
+        a line search; float32 for more.
 
     Raises
     ------
@@ -81,22 +84,30 @@ class Objective:
             )
         weights = np.where(self.left_out, 0.0, weights)
         self.weights = weights / weights.sum()
-        self.shards = tuple(
-            tuple(self._part(queries, block) for block in shard.blocks) for shard in shards
-        )
+        self._queries = queries
+        self.shards = tuple(tuple(self._part(block) for block in shard.blocks) for shard in shards)
         self.scale = 1.0
+        self.dtype = np.float64 if len(self.shards) == 1 else np.float32
         if normalise and "value_and_gradient" in self.offers:
-            at_zero = self.value_and_gradient(np.zeros(queries.n_docs))[0]
+            at_zero = self.value_and_gradient(np.zeros(queries.n_docs, self.dtype))[0]
             self.scale = 1.0 / at_zero if at_zero > 0 else 1.0
 
-    def _part(self, queries: Queries, block) -> Part:
+    def _part(self, block: Block) -> Part:
         numbers = slice(block.first_query, block.last_query)
-        some = queries.part(block.first_query, block.last_query)
+        some = self._queries.part(block.first_query, block.last_query)
         return Part(block.rows, numbers, self.surrogate.bind(some, self.weights[numbers]))
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, on threads; the results are in shard order."""
         return map_in_order(statistic, self.shards, self.n_threads)
+
+    def single_queries(self) -> list[Part]:
+        """Return one part for each query that can teach, for solvers that step query by query."""
+        indptr = self._queries.indptr
+        return [
+            self._part(Block(int(q), int(q) + 1, int(indptr[q]), int(indptr[q + 1])))
+            for q in np.flatnonzero(self.weights > 0)
+        ]
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its derivative with respect to each score, shape (n_docs,)."""

@@ -48,9 +48,7 @@ class SmoothedPositions:
     offers = frozenset({"value_and_gradient"})
     is_bound, is_convex, is_smooth = False, False, True
 
-    def __init__(
-        self, measure: PositionDifferentiable, *, steepness: float = 10.0, truncation: float = 1.0
-    ):
+    def __init__(self, measure: PositionDifferentiable, *, steepness: float = 10.0, truncation: float = 1.0):
         if not hasattr(measure, "position_gradient"):
             raise TypeError(
                 f"SmoothedPositions needs a measure with position_gradient; {measure.name} has none. "

@@ -1,0 +1,104 @@
+"""What users pass to `fit` and `predict`, made into query groups."""
+
+import warnings
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError
+
+ONE_QUERY = (
+    "qid is missing: all rows are taken as one query. Pass qid=… with the query of each row "
+    "(inside GridSearchCV and pipelines, enable metadata routing)."
+)
+
+
+def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
+    """Return the query of each row, from `qid`, from group sizes, or one for all.
+
+    Raises
+    ------
+    DataError
+        If sizes do not add up, or qid is missing under `strict`.
+
+    Warns
+    -----
+    UserWarning
+        If all rows are taken as one query.
+    """
+    if qid is not None and group is not None:
+        raise DataError("pass either qid (the query of each row) or group (sizes of queries), not both")
+    if qid is not None:
+        return np.asarray(qid)
+    if group is not None:
+        sizes = np.asarray(group)
+        if sizes.sum() != n_docs:
+            raise DataError(f"group sizes add up to {sizes.sum()}, but there are {n_docs} rows")
+        return np.repeat(np.arange(len(sizes)), sizes)
+    if strict:
+        raise DataError("qid is missing: pass qid=… with the query of each row")
+    warnings.warn(ONE_QUERY, UserWarning, stacklevel=4)
+    return np.zeros(n_docs, dtype=np.int64)
+
+
+def checked_target(y) -> np.ndarray:
+    """Return relevance as a vector of floats; complex and text values are refused by name."""
+    column = np.asarray(y)
+    if column.ndim == 2 and column.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=4
+        )
+        column = column.ravel()
+    return check_array(column, ensure_2d=False, dtype=np.float64, input_name="y")
+
+
+def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
+    """Return the weight of each query from one weight a row, or one a query in order of appearance.
+
+    Raises
+    ------
+    DataError
+        If the shape fits neither, a weight is negative or missing, or rows of one query differ.
+    """
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim != 1 or len(weights) not in (groups.n_docs, groups.n_queries):
+        raise DataError(
+            f"sample_weight has shape {weights.shape}, expected ({groups.n_docs},), the weight of its query "
+            f"on each row, or ({groups.n_queries},), one a query in order of appearance"
+        )
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise DataError("sample_weight must be finite and not negative")
+    if not weights.any():
+        raise DataError("sample_weight is zero everywhere: nothing to train on")
+    if len(weights) != groups.n_docs:
+        return weights
+    inner = groups.to_inner(weights)
+    first = inner[groups.queries.indptr[:-1]]
+    differs = inner != np.repeat(first, groups.queries.sizes)
+    if differs.any():
+        query = np.repeat(np.arange(groups.n_queries), groups.queries.sizes)[np.argmax(differs)]
+        raise DataError(
+            f"sample_weight differs between rows of query {groups.queries.qid[query]}: weights belong to "
+            "queries. Only whole numbers are taken as copies of rows."
+        )
+    return first
+
+
+def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
+    """Return how often each row is to be repeated, if weights are whole and differ inside a query.
+
+    A document that counts as w documents is w documents; weights that are the same on all rows of each query
+    belong to the queries instead, and None is returned.
+    """
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != qid.shape or not np.isfinite(weights).all() or (weights < 0).any():
+        return None
+    if (weights != np.floor(weights)).any() or not weights.any():
+        return None
+    _, query = np.unique(qid, return_inverse=True)
+    first = np.zeros(query.max() + 1)
+    first[query[::-1]] = weights[::-1]
+    return None if (weights == first[query]).all() else weights.astype(np.int64)

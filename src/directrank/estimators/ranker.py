@@ -1,0 +1,268 @@
+"""One estimator: a surrogate, a solver and a scorer, with scikit-learn's face."""
+
+import os
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from directrank.contracts import check_fit
+from directrank.data.groups import QueryGroups
+from directrank.estimators.intake import checked_target, copies, qid_of_rows, query_weights
+from directrank.estimators.selection import MeanMonitor, mean_measure
+from directrank.measures import parse_measure
+from directrank.scorers import Linear
+from directrank.solvers import SOLVERS
+from directrank.surrogates import Objective
+
+
+class Ranker(BaseEstimator):
+    """A ranking function learned by any fitting triple of surrogate, solver and scorer.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        What is minimised, with its measure.
+    solver : Solver
+        Must need only oracles that the surrogate offers.
+    scorer : Scorer, optional
+        Linear by default.
+    select_by : str or Measure, optional
+        The measure by which iterates, rounds and starts are chosen, on `eval_set` if it is given and else on
+        the training queries; the surrogate's own measure by default, AP if it has none.
+    random_state : int, default=0
+        The same seed and data give the same bits.
+    n_jobs : int, optional
+        Threads; all processors by default. Results do not depend on it.
+    strict_qid : bool, default=False
+        Refuse to take rows without qid as one query.
+
+    Attributes
+    ----------
+    scorer_ : Scorer
+    history_ : list of dict
+        One row an iteration.
+    status_ : str
+        ``converged``, ``stopped`` or ``budget``.
+    certificate_ : dict of str to float
+        Evidence for the status, such as the norm of the gradient.
+    left_out_ : ndarray
+        The qid of queries that could not teach: one document, or one grade only.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where features have names.
+
+    Raises
+    ------
+    UnfitPairError
+        At construction, if the solver needs what the surrogate does not offer.
+
+    Examples
+    --------
+    >>> from directrank.measures import NDCG
+    >>> from directrank.solvers import LBFGS
+    >>> from directrank.surrogates import SmoothedPositions
+    >>> ranker = Ranker(SmoothedPositions(NDCG(10)), LBFGS(penalty=0.001))
+    >>> ranker.fit([[0.0], [1.0], [0.2], [0.9]], [0, 1, 0, 2], qid=[1, 1, 2, 2]).predict([[3.0]]).shape
+    (1,)
+    """
+
+    # qid and sample_weight follow their rows through pipelines and searches without being asked for.
+    __metadata_request__fit: ClassVar[dict] = {"qid": True, "sample_weight": True}
+    __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
+
+    def __init__(
+        self,
+        surrogate=None,
+        solver=None,
+        scorer=None,
+        *,
+        select_by=None,
+        random_state=0,
+        n_jobs=None,
+        strict_qid=False,
+    ):
+        if surrogate is not None and solver is not None:
+            check_fit(surrogate, solver, SOLVERS)
+        self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
+        self.select_by, self.random_state = select_by, random_state
+        self.n_jobs, self.strict_qid = n_jobs, strict_qid
+
+    def fit(
+        self,
+        X,
+        y=None,
+        qid=None,
+        *,
+        sample_weight=None,
+        eval_set=None,
+        eval_qid=None,
+        group=None,
+        eval_group=None,
+    ):
+        """Learn from queries.
+
+        Parameters
+        ----------
+        X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+        y : array of shape (n_docs,)
+            Relevance; not with QueryGroups.
+        qid : array of shape (n_docs,), optional
+            The query of each row, of any hashable type and in any order.
+        sample_weight : array of shape (n_docs,) or (n_queries,), optional
+            Weight of each query: the same on all its rows, or one a query in order of appearance. Whole
+            numbers that differ inside a query are taken as copies of rows.
+        eval_set : QueryGroups, (X, y), (X, y, qid) or a list of one of these, optional
+            The validation part.
+        eval_qid, group, eval_group : array, optional
+            The qid of `eval_set`; or sizes of consecutive queries in place of a qid a row.
+
+        Returns
+        -------
+        Ranker
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If the data cannot be used, or no query can teach.
+        """
+        groups, weights = self._training_data(X, y, qid, group, sample_weight)
+        surrogate, solver, scorer = self._parts()
+        check_fit(surrogate, solver, SOLVERS)
+        objective = Objective(
+            surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
+        )
+        validation = self._validation_data(eval_set, eval_qid, eval_group)
+        measure = self._selection_measure(surrogate)
+        monitor = MeanMonitor(measure, validation or groups, None if validation else weights)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        scorer = self._started(scorer, groups, weights)
+        with threadpool_limits(limits=1, user_api="blas"):
+            solution = solver.solve(objective, scorer, groups.features, monitor, rng)
+        self.left_out_ = groups.queries.qid[objective.left_out]
+        return self._adopt(solution, measure)
+
+    def predict(self, X) -> np.ndarray:
+        """Return the scores of documents, float64 (n_docs,), in the order of the rows given.
+
+        Parameters
+        ----------
+        X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+        """
+        check_is_fitted(self)
+        if isinstance(X, QueryGroups):
+            self._check_width(X)
+            return X.to_caller(self.scorer_.scores(X.features))
+        features = validate_data(self, X, reset=False, dtype=np.float32, order="C")
+        return self.scorer_.scores(features)
+
+    def score(self, X, y=None, qid=None, sample_weight=None) -> float:
+        """Return the mean of the selection measure over queries, with expected ties.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `fit`.
+        sample_weight : array of shape (n_docs,) or (n_queries,), optional
+            Weight of each query.
+        """
+        check_is_fitted(self)
+        groups = self._groups(X, y, qid, None, reset=False)
+        weights = None if sample_weight is None else query_weights(sample_weight, groups)
+        return mean_measure(self._selection_measure(), groups, self.scorer_.scores(groups.features), weights)
+
+    def _parts(self) -> tuple[Any, Any, Any]:
+        if self.surrogate is None or self.solver is None:
+            raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
+        return self.surrogate, self.solver, self.scorer or Linear()
+
+    def _started(self, scorer, groups: QueryGroups, weights):
+        """Return the scorer from which training starts; presets that take a start override this."""
+        return scorer
+
+    def _n_threads(self) -> int:
+        processors = os.cpu_count() or 1
+        return processors if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
+
+    def _selection_measure(self, surrogate=None):
+        if self.select_by is not None:
+            return parse_measure(self.select_by)
+        own = getattr(surrogate or self._parts()[0], "measure", None)
+        return own or parse_measure("AP")
+
+    def _training_data(self, X, y, qid, group, sample_weight):
+        if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
+            rows = len(y) if hasattr(y, "__len__") else 0
+            times = copies(sample_weight, np.zeros(rows) if qid is None else np.asarray(qid))
+            if times is not None:
+                X = validate_data(self, X, dtype=np.float32, order="C")
+                y, X = np.repeat(np.asarray(y), times), np.repeat(X, times, axis=0)
+                qid, sample_weight = None if qid is None else np.repeat(np.asarray(qid), times), None
+        groups = self._groups(X, y, qid, group, reset=True)
+        return groups, None if sample_weight is None else query_weights(sample_weight, groups)
+
+    def _groups(self, X, y, qid, group, reset: bool) -> QueryGroups:
+        if isinstance(X, QueryGroups):
+            if reset:
+                self.n_features_in_ = X.n_features
+                self._name_features(X.feature_names)
+            self._check_width(X)
+            return X
+        if y is None:
+            raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
+        features = validate_data(self, X, reset=reset, dtype=np.float32, order="C")
+        target = checked_target(y)
+        if len(target) != len(features):
+            raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
+        return QueryGroups(features, target, qid_of_rows(qid, group, len(features), self.strict_qid))
+
+    def _name_features(self, names) -> None:
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_width(self, groups: QueryGroups) -> None:
+        if groups.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {groups.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+
+    def _validation_data(self, eval_set, eval_qid, eval_group) -> QueryGroups | None:
+        if eval_set is None:
+            return None
+        if isinstance(eval_set, list):
+            if len(eval_set) != 1:
+                raise ValueError(f"eval_set holds {len(eval_set)} parts; give the one to select by")
+            eval_set = eval_set[0]
+            eval_qid = eval_qid[0] if isinstance(eval_qid, list) else eval_qid
+            eval_group = eval_group[0] if isinstance(eval_group, list) else eval_group
+        if isinstance(eval_set, QueryGroups):
+            self._check_width(eval_set)
+            return eval_set
+        X, y, *rest = eval_set
+        return self._groups(X, y, rest[0] if rest else eval_qid, eval_group, reset=False)
+
+    def _adopt(self, solution, measure) -> "Ranker":
+        self.scorer_, self.history_ = solution.scorer, solution.trace
+        self.status_, self.certificate_ = solution.status, solution.certificate
+        self.message_, self.selected_by_ = solution.message, measure.name
+        if self.status_ == "stopped":
+            warnings.warn(
+                f"{type(self).__name__} stopped early: {self.message_}", RuntimeWarning, stacklevel=3
+            )
+        return self
+
+    def __sklearn_tags__(self):
+        """Rankers take relevance, which is not negative."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        return tags

@@ -1,0 +1,10 @@
+"""Solvers: what moves the parameters of a scorer."""
+
+from directrank.solvers.boosting import QueryBoosting
+from directrank.solvers.closed_form import ClosedForm
+from directrank.solvers.gradient import LBFGS, SGD
+
+#: Every solver, in the order in which messages propose them.
+SOLVERS = (LBFGS, SGD, ClosedForm, QueryBoosting)
+
+__all__ = ["LBFGS", "SGD", "SOLVERS", "ClosedForm", "QueryBoosting"]

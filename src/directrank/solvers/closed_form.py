@@ -1,0 +1,93 @@
+"""Least squares in closed form, from sums over shards."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from directrank.contracts import Part, Solution
+
+# Directions that vary less than this, relative to the largest, are taken as constant: float32 features
+# carry no more than seven digits, and their squares twice as many.
+SINGULAR = 1e-12
+
+
+class ClosedForm:
+    r"""Minimise the weighted squared error of a linear scorer with an intercept.
+
+    Where the features are dependent, the solution of minimum norm in standardised features is taken; a
+    constant feature has weight exactly 0.
+
+    Parameters
+    ----------
+    ridge : float, default=0.0
+        Penalty ≥ 0 on the squared standardised coefficients, relative to the number of documents.
+
+    Notes
+    -----
+    Two passes over the data: means, then centred products, so that large offsets cost no digits. The
+    certificate is the largest component of the gradient of the mean squared error, per standard deviation.
+    """
+
+    needs = frozenset({"targets"})
+
+    def __init__(self, *, ridge: float = 0.0):
+        self.ridge = ridge
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        mean, target = _means(objective, features)
+        products, moments = _centred_products(objective, features, mean, target)
+        spread = np.sqrt(np.diag(products))
+        varies = spread > 1e-6 * np.maximum(np.abs(mean), np.finfo(np.float32).tiny)
+        scale = np.where(varies, spread, 1.0)
+        matrix = np.where(np.outer(varies, varies), products / np.outer(scale, scale), 0.0)
+        right = np.where(varies, moments / scale, 0.0)
+        values, vectors = np.linalg.eigh(matrix)
+        usable = values > SINGULAR * max(values[-1], 1.0)
+        inverse = np.where(usable, 1.0 / np.where(usable, values + self.ridge, 1.0), 0.0)
+        standardised = vectors @ (inverse * (vectors.T @ right))
+        residual = matrix @ standardised + self.ridge * standardised - right
+        solution = scorer.at(np.where(varies, standardised / scale, 0.0))
+        value = monitor(solution.scores(monitor.features))
+        rank = int(usable.sum())
+        return Solution(
+            solution,
+            "converged",
+            {"gradient_norm": float(np.abs(residual).max(initial=0.0)), "rank": float(rank)},
+            [{"rank": rank, "monitor": value}],
+            f"rank {rank} of {len(mean)} features",
+        )
+
+
+def _means(objective, features: np.ndarray) -> tuple[np.ndarray, float]:
+    def statistic(parts: Sequence[Part]):
+        weight, target, total = 0.0, 0.0, np.zeros(features.shape[1])
+        for part in parts:
+            y, w = part.oracles.targets()
+            weight += w.sum()
+            target += w @ y
+            total += w @ features[part.rows].astype(np.float64)
+        return weight, target, total
+
+    results = objective.map_shards(statistic)
+    weight = sum(each[0] for each in results)
+    return sum(each[2] for each in results) / weight, sum(each[1] for each in results) / weight
+
+
+def _centred_products(objective, features: np.ndarray, mean: np.ndarray, target: float):
+    n_features = features.shape[1]
+
+    def statistic(parts: Sequence[Part]):
+        products, moments, weight = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
+        for part in parts:
+            y, w = part.oracles.targets()
+            centred = features[part.rows] - mean
+            weighted = centred * w[:, None]
+            products += weighted.T @ centred
+            moments += (y - target) @ weighted
+            weight += w.sum()
+        return products, moments, weight
+
+    results = objective.map_shards(statistic)
+    weight = sum(each[2] for each in results)
+    return sum(each[0] for each in results) / weight, sum(each[1] for each in results) / weight

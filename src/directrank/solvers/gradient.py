@@ -1,0 +1,217 @@
+"""Solvers that follow the gradient: L-BFGS on the whole objective, SGD query by query."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize
+
+from directrank.contracts import BoundObjective, Monitor, Part, Solution
+
+
+def value_and_gradient(
+    objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the objective at `parameters` and its derivative, in one pass over the features.
+
+    Each shard streams its blocks: scores, gradient with respect to scores and the product with the features
+    follow each other while a block is in the processor's cache. Shards are added in index order.
+    """
+
+    def statistic(parts: Sequence[Part]) -> tuple[float, np.ndarray]:
+        total, gradient = 0.0, np.zeros(len(parameters))
+        for part in parts:
+            block = features[part.rows]
+            value, slope = part.oracles.value_and_gradient(scorer.forward(parameters, block, objective.dtype))
+            total += value
+            gradient += scorer.backward(block, slope)
+        return total, gradient
+
+    results = objective.map_shards(statistic)
+    total = sum(value for value, _ in results)
+    gradient = np.sum([each for _, each in results], axis=0)
+    return objective.scale * total, objective.scale * gradient
+
+
+class Incumbent:
+    """The best parameters so far by the monitor; the first of equals stays."""
+
+    def __init__(self, scorer, monitor: Monitor):
+        self.scorer, self.monitor = scorer, monitor
+        self.value, self.parameters = -np.inf, None
+
+    def offer(self, parameters: np.ndarray) -> float:
+        """Judge parameters, keep them if they are better, and return their value."""
+        value = self.monitor(self.scorer.at(parameters).scores(self.monitor.features))
+        if value > self.value:
+            self.value, self.parameters = value, np.array(parameters)
+        return value
+
+
+def starting_points(
+    scorer, n_features: int, starts: Sequence[np.ndarray], n_restarts: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Return the given starts (or the scorer's own), then random directions of unit length."""
+    points = [np.asarray(each, np.float64) for each in starts] or [scorer.initial(n_features)]
+    for _ in range(n_restarts):
+        direction = rng.standard_normal(len(points[0]))
+        points.append(direction / np.linalg.norm(direction))
+    return points
+
+
+class LBFGS:
+    r"""Limited-memory BFGS with an L2 penalty, from one or several starts.
+
+    Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores.
+
+    Parameters
+    ----------
+    penalty : float, default=1e-3
+        λ ≥ 0. Without it the parameters of an approximation grow and its steepness loses its meaning.
+    n_restarts : int, default=0
+        Random starts beside the first.
+    starts : sequence of ndarray of shape (n_parameters,), default=()
+        First starts, such as the coefficients of a fitted ranker; zeros if none.
+    max_iterations : int, default=200
+        For each start.
+    tolerance : float, default=1e-6
+        Largest component of the gradient at convergence.
+    keep : {"last", "best"}, default="last"
+        Of each start, its end or its best iterate by the monitor. Among starts the monitor decides.
+
+    Notes
+    -----
+    The certificate is the norm of the gradient where the kept start ended.
+    """
+
+    needs = frozenset({"value_and_gradient"})
+
+    def __init__(
+        self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last"
+    ):
+        self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
+        self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        incumbent = Incumbent(scorer, monitor)
+        trace: list[dict] = []
+        ends = {}
+        points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        for start, point in enumerate(points):
+            before = incumbent.value
+            end = self._descend(objective, scorer, features, point, start, incumbent, trace)
+            if incumbent.value > before or not ends:
+                ends = end
+        return Solution(
+            scorer.at(incumbent.parameters),
+            ends["status"],
+            {"gradient_norm": ends["gradient_norm"], "objective": ends["objective"]},
+            trace,
+            f"start {ends['start']} of {len(points)}: {ends['message']}",
+        )
+
+    def _descend(self, objective, scorer, features, point, start, incumbent, trace) -> dict:
+        latest = {}
+
+        def function(parameters):
+            value, gradient = value_and_gradient(objective, scorer, parameters, features)
+            value += 0.5 * self.penalty * parameters @ parameters
+            gradient += self.penalty * parameters
+            latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
+            return value, gradient
+
+        def callback(parameters):
+            value, norm = latest[parameters.tobytes()]
+            latest.clear()
+            row = {"start": start, "objective": value, "gradient_norm": norm}
+            if self.keep == "best":
+                row["monitor"] = incumbent.offer(parameters)
+            trace.append(row)
+
+        result = minimize(
+            function, point, jac=True, method="L-BFGS-B", callback=callback,
+            options={"maxiter": self.max_iterations, "gtol": self.tolerance, "ftol": 1e-12, "maxcor": 20},
+        )  # fmt: skip
+        final = incumbent.offer(result.x)
+        norm = float(np.abs(result.jac).max())
+        trace.append(
+            {"start": start, "objective": float(result.fun), "gradient_norm": norm, "monitor": final}
+        )
+        return {
+            "start": start,
+            "objective": float(result.fun),
+            "gradient_norm": norm,
+            "status": _status(result, norm, self.tolerance),
+            "message": f"{result.nit} iterations, largest component of the gradient {norm:.1e}",
+        }
+
+
+def _status(result, norm: float, tolerance: float) -> str:
+    # float32 scores limit how far a line search can go; a gradient that is small by then has converged.
+    if result.success or norm <= 100 * tolerance:
+        return "converged"
+    return "budget" if result.status == 1 else "stopped"
+
+
+class SGD:
+    r"""Stochastic gradient descent, one query a step, as in the papers.
+
+    Parameters
+    ----------
+    penalty : float, default=1e-3
+        λ ≥ 0.
+    learning_rate : float, default=0.01
+        η, in parameter units.
+    max_epochs : int, default=200
+    tolerance : float, default=1e-3
+        Stop when an epoch changes the objective by less.
+    n_restarts : int, default=0
+        Random starts beside the first.
+    starts : sequence of ndarray of shape (n_parameters,), default=()
+
+    References
+    ----------
+    .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010, Algorithm 1.
+    """
+
+    needs = frozenset({"value_and_gradient"})
+
+    def __init__(
+        self, *, penalty=1e-3, learning_rate=0.01, max_epochs=200, tolerance=1e-3, n_restarts=0, starts=()
+    ):
+        self.penalty, self.learning_rate, self.max_epochs = penalty, learning_rate, max_epochs
+        self.tolerance, self.n_restarts, self.starts = tolerance, n_restarts, starts
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        incumbent = Incumbent(scorer, monitor)
+        trace: list[dict] = []
+        status, change = "budget", np.inf
+        queries = objective.single_queries()
+        for start, point in enumerate(
+            starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        ):
+            theta, last = np.array(point), np.inf
+            for epoch in range(self.max_epochs):
+                theta = self._epoch(objective, scorer, features, theta, queries, rng)
+                value = value_and_gradient(objective, scorer, theta, features)[0]
+                value += 0.5 * self.penalty * float(theta @ theta)
+                change, last = abs(last - value), value
+                trace.append(
+                    {"start": start, "epoch": epoch, "objective": value, "monitor": incumbent.offer(theta)}
+                )
+                if change < self.tolerance:
+                    status = "converged"
+                    break
+        certificate = {"last_change": float(change)}
+        return Solution(scorer.at(incumbent.parameters), status, certificate, trace, f"{len(trace)} epochs")
+
+    def _epoch(self, objective, scorer, features, theta, queries, rng) -> np.ndarray:
+        for number in rng.permutation(len(queries)):
+            part = queries[number]
+            block = features[part.rows]
+            slope = part.oracles.value_and_gradient(scorer.forward(theta, block, objective.dtype))[1]
+            gradient = objective.scale * len(queries) * scorer.backward(block, slope)
+            theta = theta - self.learning_rate * (gradient + self.penalty * theta)
+        return theta
