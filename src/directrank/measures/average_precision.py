@@ -1,7 +1,7 @@
 """Average precision."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from directrank.measures.smooth_precision import soft_ap
 class AP(Named):
     r"""Average precision: the mean, over relevant documents, of the precision at their positions.
 
-    .. math:: \frac{1}{R} \sum_{i : y_i \ge t,\; \pi_i \le k} \frac{|\{j : y_j \ge t, \pi_j \le \pi_i\}|}{\pi_i}
+    .. math:: \frac{1}{R} \sum_{i : y_i \ge t, \pi_i \le k} \frac{|\{j : y_j \ge t, \pi_j \le \pi_i\}|}{\pi_i}
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class AP(Named):
     Notes
     -----
     The mean of AP over queries is called MAP. Under random order of ties a relevant document at place p of a
-    block of m documents, r of them relevant, has (p − 1)(r − 1)/(m − 1) others before it there, whence a closed
-    form with harmonic numbers [2]_.
+    block of m documents, r of them relevant, has (p − 1)(r − 1)/(m − 1) others before it there, whence a
+    closed form with harmonic numbers [2]_.
 
     References
     ----------
@@ -44,7 +44,7 @@ class AP(Named):
 
     bare_name = "AP"
     aliases = ("MAP", "map_cut", "average_precision")
-    parameters = {"rel": grade("rel"), "denominator": choice("denominator", "relevant", "min")}
+    parameters: ClassVar = {"rel": grade("rel"), "denominator": choice("denominator", "relevant", "min")}
 
     def __init__(self, cutoff: int | None = None, *, rel: float = 1, denominator: str = "relevant"):
         self.cutoff, self.rel = checked_cutoff(cutoff), checked_grade("rel", rel)

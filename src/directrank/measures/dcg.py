@@ -1,7 +1,7 @@
 """Discounted cumulative gain, as it stands and divided by its ideal."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class DCG(Named):
     normalised = False
     bare_name = "DCG"
     aliases = ("dcg_cut",)
-    parameters = {"dcg": gain_and_discount}
+    parameters: ClassVar = {"dcg": gain_and_discount}
 
     def __init__(self, cutoff: int | None = None, *, gain="exponential", discount="log2"):
         self.cutoff = checked_cutoff(cutoff)
@@ -121,7 +121,8 @@ class DCG(Named):
             cutoff,
             values,
         )
-        return values / self._norm(queries)
+        # A tied block of the best documents may round to a hair above the ideal.
+        return np.minimum(values / self._norm(queries), 1.0) if self.normalised else values
 
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
         """See `PositionDifferentiable`; [2]_ (13), and (16) for a cutoff."""

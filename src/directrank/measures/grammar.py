@@ -29,7 +29,8 @@ class Named:
     #: Whether ``@k`` may be written: ``"optional"``, ``"required"`` or ``"none"``.
     cutoff_is: ClassVar[str] = "optional"
 
-    cutoff: int | None = None
+    #: The last position that counts, an int or None; narrower where a cutoff is required.
+    cutoff: Any = None
 
     @property
     def name(self) -> str:
@@ -67,7 +68,9 @@ def split_name(text: str) -> tuple[str, dict[str, Any], int | None]:
     for each in (inside or "").split(",") if (inside or "").strip() else ():
         pair = _PARAMETER.fullmatch(each)
         if not pair:
-            raise MeasureNameError(f"{each.strip()!r} in {text!r} is not a parameter; expected one like rel=2")
+            raise MeasureNameError(
+                f"{each.strip()!r} in {text!r} is not a parameter; expected one like rel=2"
+            )
         if pair[1] in parameters:
             raise MeasureNameError(f"{pair[1]} is given twice in {text!r}")
         parameters[pair[1]] = next(value for value in pair.groups()[1:] if value is not None)

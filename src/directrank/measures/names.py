@@ -2,10 +2,11 @@
 
 import difflib
 import re
+from typing import Any
 
 from directrank.contracts import Measure
 from directrank.errors import MeasureNameError
-from directrank.measures.grammar import Named, split_name
+from directrank.measures.grammar import split_name
 
 # trec_eval writes a cutoff after an underscore: ndcg_cut_10, P_5.
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)_([0-9]+)\s*")
@@ -43,7 +44,9 @@ def parse_measure(name: "str | Measure") -> Measure:
     for parameter, value in written.items():
         if parameter not in measure.parameters:
             offered = ", ".join(measure.parameters) or "none"
-            raise MeasureNameError(f"{measure.bare_name} has no parameter {parameter} ({name!r}); it has: {offered}")
+            raise MeasureNameError(
+                f"{measure.bare_name} has no parameter {parameter} ({name!r}); it has: {offered}"
+            )
         arguments.update(measure.parameters[parameter](value))
     if measure.cutoff_is == "none" and cutoff is not None:
         raise MeasureNameError(f"{measure.bare_name} takes no cutoff ({name!r})")
@@ -57,13 +60,13 @@ def known_names() -> list[str]:
     return [measure.bare_name for measure in MEASURES]
 
 
-def _known_words() -> dict[str, type[Named]]:
+def _known_words() -> dict[str, Any]:
     from directrank.measures import MEASURES  # late: the tuple is made above this module
 
     return {word.lower(): each for each in MEASURES for word in (each.bare_name, *each.aliases)}
 
 
-def _unknown(name: str, word: str, known: dict[str, type[Named]]) -> str:
+def _unknown(name: str, word: str, known: dict[str, Any]) -> str:
     near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
     guess = f" Did you mean {known[near[0]].bare_name}?" if near else ""
     return f"no measure is called {name!r}.{guess} Known: {', '.join(known_names())}"

@@ -1,6 +1,6 @@
 """Precision at a cutoff, and its case of one document."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class P(Named):
 
     bare_name = "P"
     aliases = ("precision", "prec")
-    parameters = {"rel": grade("rel")}
+    parameters: ClassVar = {"rel": grade("rel")}
     cutoff_is = "required"
 
     def __init__(self, cutoff: int, *, rel: float = 1):
@@ -62,7 +62,7 @@ class P(Named):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,)."""
         values = np.empty(queries.n_queries)
-        cutoff = min(self.cutoff or 1, longest(queries))
+        cutoff = min(self.cutoff, longest(queries))
         _hits(positions.above, positions.tied, queries.indptr, self.leading(queries), cutoff, values)
         return values / self.cutoff
 

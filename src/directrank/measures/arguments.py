@@ -1,0 +1,108 @@
+"""What people pass to `evaluate`, checked and brought into the inner form."""
+
+import warnings
+
+import numpy as np
+
+from directrank.data.grouping import checked_relevance, group_rows
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+
+
+def queries_of(relevance, qid, docid) -> Queries:
+    """Return the queries of a `QueryGroups`, or of arrays.
+
+    Raises
+    ------
+    DataError
+        If lengths differ, there are no documents, or a grade cannot be one.
+
+    Warns
+    -----
+    UserWarning
+        If no qid is given: all rows are taken as one query.
+    """
+    if hasattr(relevance, "queries"):
+        if qid is not None or docid is not None:
+            raise DataError("documents that come as QueryGroups have their qid and docid; give no others")
+        return relevance.queries
+    n_docs = len(np.atleast_1d(np.asarray(relevance)))
+    if n_docs == 0:
+        raise DataError("there are no documents to evaluate")
+    if qid is None:
+        warnings.warn(
+            f"no qid given: all {n_docs} rows are taken as one query. Give qid= to tell queries apart.",
+            UserWarning,
+            stacklevel=3,
+        )
+        qid = np.zeros(n_docs, np.int64)
+    grades = checked_relevance(relevance, n_docs)
+    names = None if docid is None else _named("docid", docid, n_docs)
+    return group_rows(grades, _named("qid", qid, n_docs), names)[0]
+
+
+def checked_scores(scores, n_docs: int, score_type: type = np.float64) -> np.ndarray:
+    """Return scores as floats, or say which row cannot be one.
+
+    Raises
+    ------
+    DataError
+        If the length is wrong, or a score is NaN or not a number.
+    """
+    values = np.asarray(scores)
+    if values.shape != (n_docs,):
+        raise DataError(f"scores have shape {values.shape}, expected ({n_docs},): one score a document")
+    if values.dtype.kind not in "biufO":
+        raise DataError(f"scores are of type {values.dtype}; expected numbers")
+    try:
+        with np.errstate(over="ignore"):  # beyond float32 is infinite there, as in the tools that use it
+            values = values.astype(np.float32 if values.dtype == np.float32 else score_type)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers: {error}") from None
+    wrong = np.flatnonzero(np.isnan(values))
+    if len(wrong):
+        raise DataError(f"the score of row {wrong[0]} is NaN; expected a number for every document")
+    return values
+
+
+def checked_weights(weights, n_queries: int) -> np.ndarray | None:
+    """Return weights of queries as float64, or None for equal ones.
+
+    Raises
+    ------
+    DataError
+        If the length is wrong, a weight is negative or not finite, or all are 0.
+    """
+    if weights is None:
+        return None
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (n_queries,):
+        raise DataError(f"query_weight has shape {values.shape}, expected ({n_queries},): one weight a query")
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        raise DataError(
+            f"the weight of query {wrong[0]} is {values[wrong[0]]}; expected a finite one of 0 or more"
+        )
+    if not values.any():
+        raise DataError("all query weights are 0; expected a positive one")
+    return values
+
+
+def one_of(what: str, value: str, known) -> str:
+    """Return the value if it is known.
+
+    Raises
+    ------
+    ValueError
+        With the known values.
+    """
+    if value not in known:
+        raise ValueError(f"{what}={value!r} is unknown; expected one of {', '.join(known)}")
+    return value
+
+
+def _named(what: str, names, n_docs: int) -> np.ndarray:
+    values = np.asarray(names)
+    if values.shape != (n_docs,):
+        raise DataError(f"{what} has shape {values.shape}, expected ({n_docs},): one a row")
+    return values
