@@ -8,42 +8,32 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.jit import kernel
 
-LARGEST_EXACT_INTEGER = 2**53
-
 
 def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
-    """Return qid as an array of names that are compared as the caller wrote them.
-
-    Python lists that mix kinds, and integers beyond int64, stay objects: NumPy would turn 1 and "1" into
-    one name, and 2⁶³ into a float.
+    """Return qid as an array of names that differ wherever the caller's differ.
 
     Raises
     ------
     DataError
-        If the length is wrong, or a value is missing or not hashable.
+        If there is not one qid a row.
     """
-    where = f"{name}: " if name else ""
-    if isinstance(qid, (list, tuple)) and len({type(each) for each in qid} - {int, np.int64}) != 0:
-        values = np.empty(len(qid), dtype=object)
-        values[:] = qid
-        if {type(each) for each in qid} == {str}:
-            values = np.asarray(qid)
-    else:
-        values = np.asarray(qid)
-    if values.dtype.kind == "f" and isinstance(qid, (list, tuple)):
-        values = np.array(qid, dtype=object)
+    values = _as_names(qid)
     if values.shape != (n_docs,):
+        where = f"{name}: " if name else ""
         raise DataError(f"{where}qid has shape {values.shape}, expected ({n_docs},): one query a row")
-    absent = _absent(values, where)
-    if len(absent):
-        raise DataError(f"{where}qid of row {absent[0]} is missing; give every row its query")
     return values
 
 
-def _absent(values: np.ndarray, where: str) -> np.ndarray:
-    if values.dtype != object:
-        return np.flatnonzero(values != values)
-    return np.array([], np.int64)
+def _as_names(qid) -> np.ndarray:
+    if not isinstance(qid, (list, tuple)):
+        return np.asarray(qid)
+    # NumPy would make one name of 1 and "1", and a rounded float of 2⁶³ beside a negative number.
+    kinds = {type(each) for each in qid}
+    if len(kinds) == 1 and kinds <= {int, float, bool, str, bytes}:
+        values = np.asarray(qid)
+        if int not in kinds or values.dtype.kind in "iu":
+            return values
+    return np.fromiter(qid, dtype=object, count=len(qid))
 
 
 def query_codes(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,13 +49,36 @@ def query_codes(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     codes : ndarray of shape (n_docs,), int64
     names : ndarray of shape (n_queries,)
         The qid of each number.
+
+    Raises
+    ------
+    DataError
+        If a qid is missing or cannot be hashed.
     """
-    if qid.dtype == object:
-        numbers: dict = {}
+    codes, names = _numbered_objects(qid) if qid.dtype == object else _numbered(qid)
+    for number, name in enumerate(names) if names.dtype.kind in "OfcmM" else ():
+        if _is_missing(name):
+            raise DataError(f"qid of row {np.argmax(codes == number)} is missing; give every row its query")
+    return codes, names
+
+
+def _is_missing(name) -> bool:
+    try:
+        return name is None or bool(name != name)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _numbered_objects(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    numbers: dict = {}
+    try:
         codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in qid), np.int64, len(qid))
-        names = np.empty(len(numbers), dtype=object)
-        names[:] = list(numbers)
-        return codes, names
+    except TypeError as error:
+        raise DataError(f"qid must be hashable: {error}") from None
+    return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
+
+
+def _numbered(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     changes = np.flatnonzero(qid[1:] != qid[:-1]) + 1
     runs = np.concatenate(([0], changes)) if len(qid) else np.empty(0, np.int64)
     values, inverse = np.unique(qid[runs], return_inverse=True)
@@ -129,9 +142,7 @@ def warn_if_apart(codes: np.ndarray, names: np.ndarray, name: str = "") -> None:
     )
 
 
-def sorted_order(
-    codes: np.ndarray, relevance: np.ndarray, n_queries: int
-) -> tuple[np.ndarray, np.ndarray]:
+def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
     """Order rows by query, then by descending relevance, stably.
 
     Parameters
@@ -207,7 +218,9 @@ def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}relevance is not numeric: {error}") from None
     if values.shape != (n_docs,):
-        raise DataError(f"{where}relevance has shape {values.shape}, expected ({n_docs},): one grade a document")
+        raise DataError(
+            f"{where}relevance has shape {values.shape}, expected ({n_docs},): one grade a document"
+        )
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         raise DataError(

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from directrank.data.grouping import checked_relevance, group_rows
+from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.queries import Queries
 from directrank.data.shards import Shard, make_shards
 from directrank.errors import DataError
@@ -47,12 +47,12 @@ class QueryGroups:
         n_docs = len(features)
         if qid is None:
             raise DataError("qid is missing: give the query of each row")
-        qid = np.asarray(qid)
-        if qid.shape != (n_docs,):
-            raise DataError(f"qid has shape {qid.shape}, expected ({n_docs},): one query a row")
-        grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs)
+        names = checked_qid(qid, n_docs, name)
+        grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs, name)
         docid = None if docid is None else np.asarray(docid)
-        queries, order = group_rows(grades, qid, docid)
+        if docid is not None and docid.shape != (n_docs,):
+            raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name a row")
+        queries, order = group_rows(grades, names, docid, name=name)
         in_order = np.array_equal(order, np.arange(n_docs))
         self._adopt(
             features if in_order else np.ascontiguousarray(features[order]),
@@ -77,6 +77,43 @@ class QueryGroups:
         self.name = name
         self.labelled = labelled
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise DataError(
+                f"{len(self.feature_names)} feature names for {self.n_features} features; expected one each"
+            )
+
+    def select(self, queries) -> "QueryGroups":
+        """Return some queries, with their documents in the caller's row order.
+
+        Parameters
+        ----------
+        queries : array of bool, shape (n_queries,), or of int
+            Which queries to keep, in the order of `queries.qid`; each at most once.
+
+        Raises
+        ------
+        DataError
+            If a query is named twice, or there is no such query.
+        """
+        kept = _kept_queries(queries, self.n_queries)
+        inner = self.queries
+        docs = np.flatnonzero(np.repeat(kept, inner.sizes))
+        order = np.empty(len(docs), np.int64)
+        order[np.argsort(inner.row[docs])] = np.arange(len(docs))
+        part = Queries(
+            inner.relevance[docs],
+            np.concatenate(([0], np.cumsum(inner.sizes[kept]))).astype(np.int64),
+            order,
+            inner.qid[kept],
+            None if inner.docid is None else inner.docid[docs],
+        )
+        return QueryGroups.from_inner(
+            self.features[docs],
+            part,
+            feature_names=self.feature_names,
+            name=self.name,
+            labelled=self.labelled,
+        )
 
     @property
     def n_docs(self) -> int:
@@ -136,25 +173,54 @@ class QueryGroups:
         return make_shards(self.queries.indptr, self.n_features)
 
 
+def _kept_queries(queries, n_queries: int) -> np.ndarray:
+    wanted = np.asarray(queries)
+    if wanted.dtype == np.bool_:
+        if wanted.shape != (n_queries,):
+            raise DataError(f"the mask has shape {wanted.shape}, expected ({n_queries},): one value a query")
+        return wanted
+    kept = np.zeros(n_queries, np.bool_)
+    if not wanted.size:
+        return kept
+    if wanted.dtype.kind not in "iu" or wanted.min() < -n_queries or wanted.max() >= n_queries:
+        raise DataError(f"queries are selected by numbers below {n_queries}, or by a mask")
+    kept[wanted] = True
+    if kept.sum() != wanted.size:
+        raise DataError("a query is selected twice; each can be kept once")
+    return kept
+
+
 def checked_features(X, name: str = "") -> np.ndarray:
     """Return X as C-contiguous float32, or name the first value that is not finite.
 
     Raises
     ------
     DataError
-        If X is not two-dimensional and numeric, or holds NaN or infinity.
+        If X is not two-dimensional and numeric, or holds NaN, infinity or a number beyond float32.
     """
-    features = np.ascontiguousarray(X, dtype=np.float32)
-    if features.ndim != 2:
-        raise DataError(f"X has {features.ndim} dimension(s), expected 2: documents × features")
-    # A sum is finite if all its terms are; a sum that overflows only costs the second look.
-    if not np.isfinite(features.sum(dtype=np.float64)):
-        wrong = np.argwhere(~np.isfinite(features))
+    where = f"{name}: " if name else ""
+    if np.iscomplexobj(X):
+        raise DataError(f"{where}X holds complex numbers; expected real ones")
+    try:
+        with np.errstate(over="ignore"):
+            features = np.ascontiguousarray(X, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{where}X is not a numeric array (a {type(X).__name__}): {error}") from None
+    if features.ndim != 2 or np.ndim(X) != 2:
+        raise DataError(f"{where}X has {np.ndim(X)} dimension(s), expected 2: documents × features")
+    # A sum is finite only if all its terms are; a sum that overflows only costs the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = features.sum()
+    if not np.isfinite(total):
+        _refuse_unless_finite(features, where)
+    return features
+
+
+def _refuse_unless_finite(features: np.ndarray, where: str) -> None:
+    for row, values in enumerate(features):
+        wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
-            row, column = wrong[0]
-            where = f"{name}: " if name else ""
             raise DataError(
-                f"{where}X holds {features[row, column]} in row {row}, column {column}; "
+                f"{where}X holds {values[wrong[0]]} in row {row}, column {wrong[0]}; "
                 "expected finite float32 values. Fill missing values first."
             )
-    return features

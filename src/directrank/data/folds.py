@@ -1,0 +1,177 @@
+"""Folders of folds: which files are train, vali and test, and the three parts of one fold."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from directrank.data.groups import QueryGroups
+from directrank.data.letor import fill_letor, read_letor, scan_letor
+from directrank.data.letor_scan import Scan
+from directrank.errors import DataError
+
+PARTS = ("train", "vali", "test")
+ENDINGS = (".txt", ".txt.gz")
+N_OFFICIAL = 5
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The files of one fold.
+
+    Attributes
+    ----------
+    name : str
+    train, vali, test : tuple of Path
+        A part may be spread over several files.
+    """
+
+    name: str
+    train: tuple[Path, ...]
+    vali: tuple[Path, ...]
+    test: tuple[Path, ...]
+
+    def load(
+        self, *, missing: str | float = "error", allow_shared_queries: bool = False
+    ) -> tuple[QueryGroups, QueryGroups, QueryGroups]:
+        """Read train, vali and test, with as many features as the widest of them has.
+
+        Parameters
+        ----------
+        missing : {"error", "query_min"} or float, default="error"
+            See `read_letor`.
+        allow_shared_queries : bool, default=False
+            Whether a qid may be in more than one part.
+
+        Raises
+        ------
+        DataFormatError
+            If a line is malformed.
+        DataError
+            If a query is in two parts.
+        """
+        scans = [scan_letor(paths, missing=missing) for paths in (self.train, self.vali, self.test)]
+        if not allow_shared_queries:
+            _refuse_shared(self.name, scans)
+        n_features = max(scan.largest_id for scan in scans)
+        train, vali, test = (fill_letor(scan, n_features, missing=missing) for scan in scans)
+        return train, vali, test
+
+
+def _refuse_shared(name: str, scans: Sequence[Scan]) -> None:
+    for first in range(len(scans)):
+        for second in range(first + 1, len(scans)):
+            shared = set(map(str, scans[first].qid)) & set(map(str, scans[second].qid))
+            if shared:
+                raise DataError(
+                    f"{name}: qid {min(shared)} is in {PARTS[first]} and in {PARTS[second]} ({len(shared)} "
+                    "shared in all); a fold's parts must not share queries (allow_shared_queries=True allows it)"
+                )
+
+
+def find_folds(folder: str | os.PathLike) -> list[Fold]:
+    """Find the folds of a folder.
+
+    In this order: ``Fold1 … FoldN``, each with ``train.txt``, ``vali.txt`` and ``test.txt``; the three files
+    themselves, as one fold; ``S1.txt … S5.txt``, of which fold i trains on S_i, S_{i+1}, S_{i+2}, validates on
+    S_{i+3} and tests on S_{i+4}. Any file may be gzipped, with ``.gz`` after its name.
+
+    Raises
+    ------
+    DataError
+        If there is none of these, or a file of one is missing.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; expected one with folds")
+    for find in (_numbered_folds, _single_fold, _official_folds):
+        folds = find(folder)
+        if folds:
+            return folds
+    raise DataError(
+        f"{folder}: no folds; looked for Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt (and Fold2 …), "
+        "for train.txt, vali.txt, test.txt, and for S1.txt … S5.txt, each also with .gz"
+    )
+
+
+def _file(folder: Path, stem: str) -> Path | None:
+    return next((folder / f"{stem}{end}" for end in ENDINGS if (folder / f"{stem}{end}").is_file()), None)
+
+
+def _numbered_folds(folder: Path) -> list[Fold]:
+    numbers = sorted(
+        int(each.name[4:])
+        for each in folder.iterdir()
+        if each.is_dir() and each.name.startswith("Fold") and each.name[4:].isdecimal()
+    )
+    if numbers and numbers != list(range(1, len(numbers) + 1)):
+        missing = next(n for n in range(1, max(numbers) + 1) if n not in numbers)
+        raise DataError(
+            f"{folder}: Fold{missing} is missing; expected Fold1 to Fold{max(numbers)} without gaps"
+        )
+    return [_triple(folder / f"Fold{number}") for number in numbers]
+
+
+def _single_fold(folder: Path) -> list[Fold]:
+    return [_triple(folder)] if any(_file(folder, part) for part in PARTS) else []
+
+
+def _triple(folder: Path) -> Fold:
+    files = [_file(folder, part) for part in PARTS]
+    return Fold(folder.name, *((_needed(folder, f, part),) for f, part in zip(files, PARTS, strict=True)))
+
+
+def _needed(folder: Path, file: Path | None, stem: str) -> Path:
+    if file is None:
+        raise DataError(f"{folder}: {stem}.txt is missing (nor is there {stem}.txt.gz)")
+    return file
+
+
+def _official_folds(folder: Path) -> list[Fold]:
+    stems = [f"S{number}" for number in range(1, N_OFFICIAL + 1)]
+    found = [_file(folder, stem) for stem in stems]
+    if not any(found):
+        return []
+    parts = [_needed(folder, file, stem) for file, stem in zip(found, stems, strict=True)]
+    turned = [np.roll(np.arange(N_OFFICIAL), -first) for first in range(N_OFFICIAL)]
+    return [
+        Fold(f"Fold{i + 1}", tuple(parts[k] for k in turn[:3]), (parts[turn[3]],), (parts[turn[4]],))
+        for i, turn in enumerate(turned)
+    ]
+
+
+def load_letor(path: str | os.PathLike, *, missing: str | float = "error"):
+    """Read a file into one `QueryGroups`, or a fold's folder into three.
+
+    Parameters
+    ----------
+    path : path-like
+        A LETOR file, or a folder with ``train.txt``, ``vali.txt`` and ``test.txt``.
+    missing : {"error", "query_min"} or float, default="error"
+        See `read_letor`.
+
+    Returns
+    -------
+    QueryGroups, or tuple of three
+
+    Raises
+    ------
+    DataFormatError
+        If a line is malformed.
+    DataError
+        If the folder is not one fold.
+
+    Examples
+    --------
+    >>> train, vali, test = load_letor("OHSUMED/Fold1")  # doctest: +SKIP
+    """
+    if not Path(path).is_dir():
+        return read_letor(path, missing=missing)
+    folds = find_folds(path)
+    if len(folds) > 1:
+        raise DataError(
+            f"{path}: holds {len(folds)} folds; name one, such as {Path(path) / folds[0].name}, or use find_folds"
+        )
+    return folds[0].load(missing=missing)

@@ -1,0 +1,186 @@
+"""LETOR and SVMlight text, in.
+
+A file is read twice. The first pass takes labels, queries and the largest feature id, so that the second
+can write each row straight into its place: X is allocated once, and nothing of it is copied.
+"""
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from directrank.data import letor_kernels as kernels
+from directrank.data.exact import nearest_float32
+from directrank.data.grouping import sorted_order, warn_if_apart
+from directrank.data.groups import QueryGroups
+from directrank.data.letor_blocks import Block, blocks_of
+from directrank.data.letor_messages import fault
+from directrank.data.letor_scan import Scan, data_lines
+from directrank.data.memory import refuse_if_too_large
+from directrank.data.queries import Queries
+from directrank.errors import DataFormatError
+
+
+def read_letor(
+    path: str | os.PathLike,
+    *,
+    missing: str | float = "error",
+    n_features: int | None = None,
+    labelled: bool = True,
+) -> QueryGroups:
+    """Read a file of lines ``label qid:query id:value … # comment``.
+
+    Features that a line does not name are 0. A comment is kept as docid: D of ``# docid = D …``, else its
+    whole text. Empty lines and lines that are only a comment hold no document. The file may be gzipped.
+    Values are the float32 nearest to the decimals.
+
+    Parameters
+    ----------
+    path : path-like
+    missing : {"error", "query_min"} or float, default="error"
+        What a literal ``NULL`` stands for: nothing, the least value of the feature within the query (0 if
+        it has none), or a number.
+    n_features : int, optional
+        Columns of X; an id beyond is refused. The largest id of the file by default.
+    labelled : bool, default=True
+        Whether labels are grades. If not they are ignored, and a line may begin with ``qid:``.
+
+    Returns
+    -------
+    QueryGroups
+        With the qid as int64 if all are plain integers of that range, else as text.
+
+    Raises
+    ------
+    DataFormatError
+        Naming the line and column of the first malformed line, what was found and what was expected.
+    DataError
+        If X would not fit in memory.
+
+    Warns
+    -----
+    UserWarning
+        If rows of one query came apart and were gathered.
+
+    Examples
+    --------
+    >>> groups = read_letor("Fold1/train.txt")  # doctest: +SKIP
+    """
+    null_value(missing)
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features={n_features}, expected at least 1")
+    scan = scan_letor([Path(path)], labelled=labelled, n_features=n_features, missing=missing)
+    return fill_letor(scan, n_features or scan.largest_id, missing=missing, strict=n_features is not None)
+
+
+def null_value(missing: str | float) -> np.float32:
+    """Return what NULL is written as: NaN to be replaced later, infinity to be refused, or a number.
+
+    Raises
+    ------
+    ValueError
+        If `missing` is none of the rules.
+    """
+    if isinstance(missing, str):
+        if missing in ("error", "query_min"):
+            return np.float32(np.nan if missing == "query_min" else np.inf)
+    elif math.isfinite(missing) and abs(missing) <= np.finfo(np.float32).max:
+        return np.float32(missing)
+    raise ValueError(f"missing={missing!r}, expected 'error', 'query_min' or a finite number")
+
+
+def scan_letor(
+    paths: Sequence[Path],
+    *,
+    labelled: bool = True,
+    n_features: int | None = None,
+    missing: str | float = "error",
+) -> Scan:
+    """Make the first pass over files that are read as one.
+
+    The fault of the first malformed line is raised, whichever pass would find it.
+    """
+    scan = Scan(paths, labelled)
+    null = null_value(missing)
+    for path in paths:
+        before = scan.n_rows
+        for block in blocks_of(path):
+            code, offset, n_lines = scan.add(block)
+            if code != kernels.FINE:
+                _refuse_earlier(scan, block.until(n_lines), n_features, null)
+                raise fault(block, code, offset)
+        if scan.n_rows == before:
+            problem = "holds no document, expected lines of 'label qid:query id:value …'"
+            raise DataFormatError(str(path), 0, 0, problem)
+    return scan.finish()
+
+
+def _refuse_earlier(scan: Scan, last: Block, n_features: int | None, null: np.float32) -> None:
+    """Raise the fault that the second pass would find before the end of `last`, if any."""
+    X = np.zeros((1, n_features or 0), np.float32)
+    for path in scan.paths:
+        for block in blocks_of(path):
+            here = path == last.path and block.first_line == last.first_line
+            part = block.until(len(last.starts)) if here else block
+            _fill_block(scan, part, np.zeros(len(part.starts), np.int64), X, n_features is not None, null)
+            if here:
+                return
+
+
+def fill_letor(scan: Scan, n_features: int, *, missing="error", strict=False) -> QueryGroups:
+    """Make the second pass, into `n_features` columns."""
+    refuse_if_too_large(scan.name, scan.n_rows, n_features)
+    warn_if_apart(scan.codes, scan.qid, scan.name)
+    order, indptr = sorted_order(scan.codes, scan.labels, len(scan.qid))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    X = np.zeros((scan.n_rows, n_features), np.float32)
+    n_null = _fill(scan, place, X, strict, null_value(missing))
+    if n_null and missing == "query_min":
+        kernels.fill_query_minimum(X, indptr)
+    relevance = scan.labels[order] if scan.labelled else np.zeros(scan.n_rows)
+    docid = None if scan.docid is None else scan.docid[order]
+    queries = Queries(relevance, indptr, order, scan.qid, docid)
+    return QueryGroups.from_inner(X, queries, name=scan.name, labelled=scan.labelled)
+
+
+def _fill(scan: Scan, place: np.ndarray, X: np.ndarray, strict: bool, null: np.float32) -> int:
+    done, n_null = 0, 0
+    for path in scan.paths:
+        for block in blocks_of(path):
+            rows, nulls = _fill_block(scan, block, place[done:], X, strict, null)
+            done, n_null = done + rows, n_null + nulls
+    if done != scan.n_rows:
+        raise DataFormatError(scan.name, 0, 0, "the file changed while it was read; read it again")
+    return n_null
+
+
+def _fill_block(scan: Scan, block: Block, places, X, strict, null) -> tuple[int, int]:
+    unsure = np.zeros(len(block.starts), np.bool_)
+    rows, nulls, code, offset = kernels.fill_rows(
+        block.bytes, block.starts, block.ends, scan.labelled, places, X, strict, null, kernels.POWERS, unsure
+    )
+    if np.any(unsure):
+        _read_exactly(block, data_lines(block), unsure, places, X)
+    if code != kernels.FINE:
+        raise fault(block, code, offset, X.shape[1])
+    return rows, nulls
+
+
+def _read_exactly(block: Block, lines, unsure, places, X) -> None:
+    """Read the values of some lines again, digit for digit."""
+    for row, line in enumerate(lines):
+        if not unsure[line]:
+            continue
+        start, end = int(block.starts[line]), int(block.ends[line])
+        for token in block.bytes[start:end].tobytes().split():
+            number, _, text = token.partition(b":")
+            if number.isdigit() and text != b"NULL":
+                value = nearest_float32(text.decode())
+                if np.isinf(value):
+                    offset = start + block.bytes[start:end].tobytes().index(token) + len(number) + 1
+                    raise fault(block, kernels.OVERFLOW, offset)
+                if int(number) <= X.shape[1]:
+                    X[places[row], int(number) - 1] = value

@@ -1,0 +1,138 @@
+"""The first pass over LETOR files: labels, queries, docids and the largest feature id."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from directrank.data import letor_kernels as kernels
+from directrank.data.letor_blocks import Block
+from directrank.data.letor_messages import fault, fault_at
+
+# Rows of code points are kept while they are short; a long comment among them would make all of them wide.
+WIDEST_ROW = 64
+
+
+class Scan:
+    """What the first pass knows of a file, or of several that are read as one.
+
+    Attributes
+    ----------
+    paths : sequence of Path
+    labelled : bool
+    n_rows, largest_id : int
+    codes : ndarray of shape (n_rows,), int64
+        The query of each row, numbered by first appearance.
+    qid : ndarray of shape (n_queries,)
+    labels : ndarray of shape (n_rows,), float64
+    docid : ndarray of shape (n_rows,) or None
+    """
+
+    def __init__(self, paths: Sequence[Path], labelled: bool):
+        self.paths, self.labelled = paths, labelled
+        self.n_rows, self.largest_id = 0, 0
+        self._numbers: dict[bytes, int] = {}
+        self._codes, self._labels, self._docids = [], [], []
+        self._commented = False
+
+    def add(self, block: Block) -> tuple[int, int, int]:
+        """Take a block; return a fault's code and offset, and how many of its lines are in order."""
+        n_lines = len(block.starts)
+        lines, labels = np.empty(n_lines, np.int64), np.empty(n_lines)
+        qids, fresh = np.empty((n_lines, 2), np.int64), np.empty(n_lines, np.bool_)
+        n_rows, largest, code, offset = kernels.scan_heads(
+            block.bytes, block.starts, block.ends, self.labelled, lines, labels, qids, fresh
+        )
+        lines, labels, qids, fresh = lines[:n_rows], labels[:n_rows], qids[:n_rows], fresh[:n_rows]
+        self._exact_labels(block, lines, labels)
+        self._number_queries(block, lines, qids, fresh)
+        self._labels.append(labels)
+        self._docids.append(self._read_docids(block, lines))
+        self.n_rows += n_rows
+        self.largest_id = max(self.largest_id, largest)
+        good = int(np.searchsorted(block.starts, offset, side="right")) - 1 if code else n_lines
+        return code, offset, good
+
+    def _exact_labels(self, block: Block, lines, labels) -> None:
+        for row in np.flatnonzero(np.isnan(labels)):
+            line = lines[row]
+            text = block.bytes[block.starts[line] : block.ends[line]].tobytes()
+            value = float(text.split(None, 1)[0])
+            if not np.isfinite(value):
+                offset = int(block.starts[line]) + len(text) - len(text.lstrip())
+                raise fault(block, kernels.LABEL, offset)
+            labels[row] = value
+
+    def _number_queries(self, block: Block, lines, qids, fresh) -> None:
+        first = np.flatnonzero(fresh)
+        numbers = np.empty(len(first), np.int64)
+        for run, row in enumerate(first):
+            token = block.bytes[qids[row, 0] : qids[row, 1]].tobytes()
+            number = self._numbers.get(token)
+            if number is None:
+                self._check_text(block, int(lines[row]), int(qids[row, 0]), token)
+                number = self._numbers[token] = len(self._numbers)
+            numbers[run] = number
+        self._codes.append(np.repeat(numbers, np.diff(np.append(first, len(fresh)))))
+
+    def _check_text(self, block: Block, line: int, offset: int, token: bytes) -> None:
+        try:
+            token.decode()
+        except UnicodeDecodeError as error:
+            problem = "the qid holds bytes that are not UTF-8 text"
+            raise fault_at(block, line, offset + error.start, problem) from None
+
+    def _read_docids(self, block: Block, lines) -> np.ndarray:
+        spans = np.empty((len(lines), 2), np.int64)
+        widest, ascii_only = kernels.docid_spans(block.bytes, block.ends[lines], block.stops[lines], spans)
+        self._commented = self._commented or widest > 0
+        if ascii_only and widest <= WIDEST_ROW:
+            letters = np.zeros((len(lines), max(widest, 1)), np.uint32)
+            kernels.copy_spans(block.bytes, spans, letters)
+            return letters.view(f"U{letters.shape[1]}")[:, 0]
+        texts = np.empty(len(lines), object)
+        for row, (start, end) in enumerate(spans):
+            texts[row] = block.bytes[start:end].tobytes().decode("utf-8", "backslashreplace")
+        return texts
+
+    @property
+    def name(self) -> str:
+        """The files' names, for messages."""
+        return " + ".join(map(str, self.paths))
+
+    def finish(self) -> "Scan":
+        """Join what the blocks gave."""
+        self.codes, self.labels = np.concatenate(self._codes), np.concatenate(self._labels)
+        self.docid = np.concatenate(self._docids) if self._commented else None
+        self.qid = named_queries(list(self._numbers))
+        del self._codes, self._labels, self._docids
+        return self
+
+
+def data_lines(block: Block) -> np.ndarray:
+    """Return the lines of a block that hold a document."""
+    return np.array(
+        [
+            line
+            for line, (start, end) in enumerate(zip(block.starts, block.ends, strict=True))
+            if block.bytes[start:end].tobytes().strip(b" \t")
+        ],
+        dtype=np.int64,
+    )
+
+
+def named_queries(tokens: list[bytes]) -> np.ndarray:
+    """Return tokens as int64 if every one is a plain integer of that range, else as text."""
+    texts = [token.decode() for token in tokens]
+    numbers = [_plain_integer(text) for text in texts]
+    if any(number is None for number in numbers):
+        return np.array(texts)
+    return np.array(numbers, dtype=np.int64)
+
+
+def _plain_integer(text: str) -> int | None:
+    """Return the integer that is written exactly so, or None: 007 and 7 are two names."""
+    if len(text) > 20 or not text.lstrip("-").isascii() or not text.lstrip("-").isdigit():
+        return None
+    number = int(text) if text.count("-") <= 1 else None
+    return number if number is not None and str(number) == text and -(2**63) <= number < 2**63 else None

@@ -1,0 +1,35 @@
+"""Refuse an array that would not fit, before it is allocated."""
+
+import os
+
+from directrank.errors import DataError
+
+# What remains is for the text, the kernels and everyone else.
+USABLE = 0.8
+GIB = 2**30
+
+
+def available_bytes() -> int | None:
+    """Return the memory that can be taken now, or None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def refuse_if_too_large(name: str, n_docs: int, n_features: int) -> None:
+    """Raise DataError if X of this shape would take more than four fifths of the free memory."""
+    needed, available = 4 * n_docs * n_features, available_bytes()
+    if available is None or needed <= USABLE * available:
+        return
+    raise DataError(
+        f"{name}: X of {n_docs} documents × {n_features} features needs {needed / GIB:.1f} GiB when dense and "
+        f"{available / GIB:.1f} GiB is free; keep fewer features (the largest id is what counts) or documents"
+    )
