@@ -59,11 +59,17 @@ class Configured:
         return [dict(zip(names, values, strict=True)) for values in product(*self.method.grid.values())]
 
     def build(self, parameters: Mapping[str, Any] | None = None, random_state: int = 0) -> Ranker:
-        """Return an unfitted ranker at a point of the grid."""
+        """Return an unfitted ranker at a point of the grid.
+
+        A method that trains for a measure keeps its best round or start by that measure; `select_by` chooses
+        among points, and inside methods that have no measure of their own.
+        """
         arguments: dict[str, Any] = {**self.method.fixed, **(parameters or {})}
-        if self.measure is not None:
+        if self.measure is None:
+            arguments["select_by"] = self.select_by
+        else:
             arguments["measure"] = self.measure
-        return self.method.estimator(**arguments, select_by=self.select_by, random_state=random_state)
+        return self.method.estimator(**arguments, random_state=random_state)
 
 
 PENALTIES = (1e-4, 1e-3, 1e-2)

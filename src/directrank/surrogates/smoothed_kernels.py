@@ -5,7 +5,6 @@ n exponentials instead of n². It overflows when α · (max − min) grows, so e
 product: quotients in float32, quotients in float64, or the exponential of each difference.
 """
 
-
 import numpy as np
 
 from directrank.jit import kernel
