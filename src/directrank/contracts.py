@@ -166,10 +166,22 @@ class Monitor(Protocol):
 
 
 class Part(Protocol):
-    """Some whole queries of an objective: a row slice of the features, and the oracles on its scores."""
+    """Some whole queries of an objective: their rows and numbers, and the oracles on the scores of the rows."""
 
-    rows: slice
-    oracles: Any
+    @property
+    def rows(self) -> slice:
+        """The rows of the features that the scores belong to."""
+        ...
+
+    @property
+    def queries(self) -> slice:
+        """The numbers of the queries."""
+        ...
+
+    @property
+    def oracles(self) -> Any:
+        """What the surrogate offers, on those rows."""
+        ...
 
 
 class BoundObjective(Protocol):

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from directrank.contracts import check_fit
+from directrank.contracts import Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.estimators.intake import checked_target, copies, qid_of_rows, query_weights
 from directrank.estimators.selection import MeanMonitor, mean_measure
@@ -86,7 +86,7 @@ class Ranker(BaseEstimator):
         n_jobs=None,
         strict_qid=False,
     ):
-        if surrogate is not None and solver is not None:
+        if isinstance(surrogate, Surrogate) and isinstance(solver, Solver):
             check_fit(surrogate, solver, SOLVERS)
         self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
         self.select_by, self.random_state = select_by, random_state

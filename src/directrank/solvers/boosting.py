@@ -1,7 +1,7 @@
 """Boosting over queries: each round adds the single feature that ranks the weighted queries best."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -46,16 +46,21 @@ class State:
 
     def copy(self) -> "State":
         """Return a state of its own."""
-        arrays = (self.coefficients, self.scores, self.monitored, self.weights)
-        return State(*(each.copy() for each in arrays), self.value, self.last, self.repeats, self.barred)
+        return replace(
+            self,
+            coefficients=self.coefficients.copy(),
+            scores=self.scores.copy(),
+            monitored=self.monitored.copy(),
+            weights=self.weights.copy(),
+        )
 
 
 class QueryBoosting:
     r"""AdaRank's boosting over queries, with single features as weak rankers.
 
     Each round takes the weak ranker h of largest weighted measure φ, gives it the weight
-    :math:`\alpha = \frac12 \ln \frac{1 + \varphi}{1 - \varphi}`, and weighs the queries anew by the bound at the
-    ensemble. The prefix of rounds that the monitor judges best is kept.
+    :math:`\alpha = \frac12 \ln \frac{1 + \varphi}{1 - \varphi}`, and weighs the queries anew by the bound at
+    the ensemble. The prefix of rounds that the monitor judges best is kept.
 
     Parameters
     ----------
@@ -75,7 +80,7 @@ class QueryBoosting:
     References
     ----------
     .. [1] J. Xu, H. Li, "AdaRank: a boosting algorithm for information retrieval", SIGIR 2007.
-    .. [2] J. Xu et al., "Directly optimizing evaluation measures in learning to rank", SIGIR 2008, section 4.1.
+    .. [2] J. Xu et al., "Directly optimizing evaluation measures in learning to rank", SIGIR 2008, 4.1.
     """
 
     needs = frozenset({"query_values", "query_weights"})

@@ -69,9 +69,8 @@ def _means(objective, features: np.ndarray) -> tuple[np.ndarray, float]:
             total += w @ features[part.rows].astype(np.float64)
         return weight, target, total
 
-    results = objective.map_shards(statistic)
-    weight = sum(each[0] for each in results)
-    return sum(each[2] for each in results) / weight, sum(each[1] for each in results) / weight
+    weights, targets, totals = zip(*objective.map_shards(statistic), strict=True)
+    return np.sum(totals, axis=0) / sum(weights), float(sum(targets) / sum(weights))
 
 
 def _centred_products(objective, features: np.ndarray, mean: np.ndarray, target: float):
@@ -88,6 +87,5 @@ def _centred_products(objective, features: np.ndarray, mean: np.ndarray, target:
             weight += w.sum()
         return products, moments, weight
 
-    results = objective.map_shards(statistic)
-    weight = sum(each[2] for each in results)
-    return sum(each[0] for each in results) / weight, sum(each[1] for each in results) / weight
+    products, moments, weights = zip(*objective.map_shards(statistic), strict=True)
+    return np.sum(products, axis=0) / sum(weights), np.sum(moments, axis=0) / sum(weights)

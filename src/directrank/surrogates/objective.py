@@ -80,7 +80,7 @@ class Objective:
         if self.left_out.all():
             raise DataError(
                 f"nothing to train on: {surrogate.name} is the same for every ranking of each of the "
-                f"{queries.n_queries} queries (one document, or one grade only)"
+                f"{queries.n_queries} queries (each has one document, or one class of relevance)"
             )
         weights = np.where(self.left_out, 0.0, weights)
         self.weights = weights / weights.sum()

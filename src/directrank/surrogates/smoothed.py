@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.contracts import PositionDifferentiable
+from directrank.contracts import Measure, PositionDifferentiable
 from directrank.data.queries import Queries
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 
@@ -48,8 +48,8 @@ class SmoothedPositions:
     offers = frozenset({"value_and_gradient"})
     is_bound, is_convex, is_smooth = False, False, True
 
-    def __init__(self, measure: PositionDifferentiable, *, steepness: float = 10.0, truncation: float = 1.0):
-        if not hasattr(measure, "position_gradient"):
+    def __init__(self, measure: Measure, *, steepness: float = 10.0, truncation: float = 1.0):
+        if not isinstance(measure, PositionDifferentiable):
             raise TypeError(
                 f"SmoothedPositions needs a measure with position_gradient; {measure.name} has none. "
                 "AP, nDCG and P have one."

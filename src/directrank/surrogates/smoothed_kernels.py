@@ -109,8 +109,9 @@ def _extremes(s):
 def _power(z):
     # exp(z) for |z| ≤ 700 without a branch, so that it vectorises: a short series, then ten squarings.
     x = z / 1024.0
-    y = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (
-        1.0 + x / 7.0 * (1.0 + x / 8.0 * (1.0 + x / 9.0 * (1.0 + x / 10.0 * (1.0 + x / 11.0))))))))))  # fmt: skip
+    y = 1.0 + x / 7.0 * (1.0 + x / 8.0 * (1.0 + x / 9.0 * (1.0 + x / 10.0 * (1.0 + x / 11.0))))
+    y = 1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * y))
+    y = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * y))
     y *= y
     y *= y
     y *= y
