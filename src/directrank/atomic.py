@@ -27,7 +27,9 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     temporary = None
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+        descriptor, temporary = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part"
+        )
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()

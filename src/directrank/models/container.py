@@ -15,7 +15,7 @@ import numpy as np
 
 from directrank.atomic import write_atomically
 from directrank.errors import ModelFormatError
-from directrank.models.strict_json import dump, parse
+from directrank.strict_json import dump, parse
 
 KEY = "directrank"
 #: A header longer than this is refused before it is read. A million feature names take about 20 MB.

@@ -8,17 +8,22 @@ import numpy as np
 from directrank.errors import ModelFormatError
 from directrank.models.container import damaged, read_container, write_container
 from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
+from directrank.strict_json import as_plain
 
 FORMAT = 1
 #: What a fit leaves behind beside the scorer; kept as JSON.
-FITTED = ("status_", "certificate_", "history_", "message_")
+FITTED = ("status_", "certificate_", "history_", "message_", "selected_by_")
+#: What a composed `Ranker` was made of; objects, which a data-only file cannot hold.
+COMPOSED = ("surrogate", "solver", "scorer")
 
 
 def save(ranker, path: str | os.PathLike) -> None:
     """Write a fitted ranker to one file, whole or not at all.
 
     The file is a safetensors file whose header says the class, the parameters, the names of features, how
-    training ended and a checksum. It holds data only: loading it runs nothing.
+    training ended and a checksum. It holds data only: loading it runs nothing. Of a composed `Ranker` it
+    keeps the scorer and the selection measure, not the surrogate and the solver: what comes back predicts
+    and scores, and needs those two to be fitted again.
 
     Parameters
     ----------
@@ -46,7 +51,7 @@ def save(ranker, path: str | os.PathLike) -> None:
         "format": FORMAT,
         "library": _library_version(),
         "class": type(ranker).__name__,
-        "parameters": {name: _plain(value, name) for name, value in ranker.get_params(deep=False).items()},
+        "parameters": _parameters(ranker),
         "scorer": kind.name,
         "n_features": int(ranker.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
@@ -78,8 +83,8 @@ def load(path: str | os.PathLike):
     version = description.get("format")
     if version != FORMAT:
         raise ModelFormatError(
-            f"{path}: the model has format {version}, this release of directrank reads format {FORMAT}. "
-            f"It was written by directrank {description.get('library')}: install that release, or a later one."
+            f"{path}: the model has format {version}, this release of directrank reads format {FORMAT}; "
+            f"it was written by directrank {description.get('library')}: install that release or a later one"
         )
     try:
         return _rebuild(description, tensors)
@@ -96,7 +101,9 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
         raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(known)}")
     kind = kinds.get(description["scorer"])
     if kind is None or sorted(tensors) != sorted(kind.tensors):
-        raise ModelFormatError(f"scorer {description['scorer']!r} with tensors {sorted(tensors)} is not known")
+        raise ModelFormatError(
+            f"scorer {description['scorer']!r} with tensors {sorted(tensors)} is not known"
+        )
     n_features, names = description["n_features"], description["feature_names"]
     if not kind.fits(tensors, n_features) or (names is not None and len(names) != n_features):
         raise ModelFormatError(f"its tensors do not fit {n_features} features")
@@ -114,10 +121,18 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
 
 
 def _classes() -> tuple[type, ...]:
-    """Return the estimators that a file may name: those of the registered methods."""
+    """Return the estimators that a file may name: the composed one and those of the registered methods."""
+    from directrank.estimators import Ranker
     from directrank.estimators.methods import METHODS
 
-    return tuple(dict.fromkeys(method.estimator for method in METHODS))
+    return tuple(dict.fromkeys([*(method.estimator for method in METHODS), Ranker]))
+
+
+def _parameters(ranker) -> dict[str, Any]:
+    parameters = ranker.get_params(deep=False)
+    if all(name in parameters for name in COMPOSED):
+        parameters.update(dict.fromkeys(COMPOSED), select_by=ranker.selected_by_)
+    return {name: _plain(value, name) for name, value in parameters.items()}
 
 
 def _known_class(ranker: type) -> None:
@@ -134,19 +149,19 @@ def _plain(value: Any, name: str) -> Any:
     TypeError
         If it is an object that a data-only file cannot hold.
     """
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = as_plain(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist(), name)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         return [_plain(each, name) for each in value]
     if isinstance(value, dict):
-        return {str(key): _plain(each, name) for key, each in value.items()}
+        return {key: _plain(each, name) for key, each in value.items()}
     # A generator of random numbers has done its work once the ranker is fitted.
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return None
+    # A ranker from which training started stands for its coefficients.
+    if hasattr(value, "scorer_"):
+        return _plain(value.scorer_.coefficients, name)
     # A measure is saved by its name, which the estimator reads as well.
     if hasattr(value, "query_values") and hasattr(value, "name"):
         return str(value.name)

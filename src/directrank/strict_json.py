@@ -5,6 +5,7 @@ Values that JSON lacks are written as objects with one reserved key: ``{"$float"
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -37,6 +38,15 @@ def parse(text: bytes) -> Any:
         )
     except (ValueError, RecursionError) as error:
         raise StrictJSONError(str(error)) from None
+
+
+def as_plain(value: Any) -> Any:
+    """Return a value with mappings as dict, sequences and arrays as lists, numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_plain(each) for each in value]
+    return as_plain(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def _encoded(value: Any) -> Any:

@@ -1,0 +1,7 @@
+"""Comparisons of methods on a collection: protocol, records, tables."""
+
+from directrank.experiments.observer import Observer
+from directrank.experiments.protocol import compare
+from directrank.experiments.results import Comparison, read_results
+
+__all__ = ["Comparison", "Observer", "compare", "read_results"]

@@ -1,0 +1,42 @@
+"""What a number depends on beside data and parameters: this library's code, and the versions under it."""
+
+import hashlib
+import os
+import platform
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import directrank
+
+#: Rooms whose code decides a number; pages and commands may change without a new fit.
+DECISIVE = ("data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py", "jit.py")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+
+
+@cache
+def code_digest() -> str:
+    """Return the SHA-256, in hex, of the sources that decide a number."""
+    root = Path(directrank.__file__).parent
+    digest = hashlib.sha256()
+    for room in DECISIVE:
+        for source in sorted([root / room] if room.endswith(".py") else (root / room).rglob("*.py")):
+            digest.update(source.relative_to(root).as_posix().encode())
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a fitted model depends on, by package."""
+    return {"directrank": directrank.__version__, **{name: version(name) for name in PACKAGES}}
+
+
+def environment() -> dict[str, str]:
+    """Return what a reader needs to set up the same machine."""
+    return {
+        **versions(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processors": str(os.cpu_count()),
+        "code": code_digest()[:16],
+    }

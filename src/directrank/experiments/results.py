@@ -1,0 +1,154 @@
+"""The outcome of a comparison: values, files, and reading them back."""
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from directrank.atomic import write_atomically
+from directrank.errors import DataError
+from directrank.experiments.cells import STANDARD
+from directrank.strict_json import StrictJSONError, as_plain, dump, parse
+
+FORMAT = "directrank results 1"
+COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")
+
+
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    summary : dict
+        Data set, options, methods, folds, data check, environment and command.
+    cells : list of dict
+        The record of every method on every fold; one that failed has ``"error"``.
+    """
+
+    def __init__(self, summary: dict[str, Any], cells: list[dict[str, Any]]):
+        self.summary, self.cells = summary, cells
+        self._by_place = {(cell["method"], cell["fold"]): cell for cell in cells}
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.dataset}: {len(self.methods)} methods, {len(self.folds)} folds>"
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return self.summary["dataset"]
+
+    @property
+    def methods(self) -> list[str]:
+        """Labels of the methods, in the order asked for."""
+        return [method["label"] for method in self.summary["methods"]]
+
+    @property
+    def folds(self) -> list[str]:
+        """Names of the folds."""
+        return [fold["name"] for fold in self.summary["folds"]]
+
+    @property
+    def measures(self) -> list[str]:
+        """Canonical names of the measures reported."""
+        return self.summary["measures"]
+
+    @property
+    def conventions(self) -> list[str]:
+        """The conventions reported: the asked one first, then the standard one if it is another."""
+        return list(dict.fromkeys((self.summary["convention"], STANDARD)))
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """The cells that failed."""
+        return [cell for cell in self.cells if "error" in cell]
+
+    def cell(self, method: str, fold: str) -> dict[str, Any]:
+        """Return the record of a method on a fold."""
+        return self._by_place[method, fold]
+
+    def value(
+        self, method: str, fold: str, measure: str, convention: str, split: str = "test"
+    ) -> float | None:
+        """Return the value of a measure on one fold, in [0, 1]; None if the method failed there."""
+        cell = self.cell(method, fold)
+        return None if "error" in cell else cell["values"][convention][split][measure]
+
+    def mean(self, method: str, measure: str, convention: str, split: str = "test") -> float | None:
+        """Return the plain mean of the folds' values; None if the method failed on any of them."""
+        values = [self.value(method, fold, measure, convention, split) for fold in self.folds]
+        known = [value for value in values if value is not None]
+        return math.fsum(known) / len(known) if len(known) == len(values) else None
+
+    def rows(self, convention: str) -> Iterator[tuple[str, str, str, str, str, float]]:
+        """Yield the rows of a results file: one a method, split, fold and measure."""
+        for method in self.methods:
+            for split in ("test", "vali"):
+                for fold in self.folds:
+                    for measure in self.measures:
+                        value = self.value(method, fold, measure, convention, split)
+                        if value is not None:
+                            yield self.dataset, method, split, fold, measure, value
+
+    def to_csv(self, convention: str) -> str:
+        """Return the text of a results file; values have all their digits."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows((*row[:-1], repr(row[-1])) for row in self.rows(convention))
+        return text.getvalue()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {**self.summary, "cells": self.cells}
+
+    def write(self, folder: str | os.PathLike) -> None:
+        """Write results.csv, results.standard.csv and results.json, each whole or not at all.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "results.csv", self.to_csv(self.summary["convention"]))
+        write_atomically(folder / "results.standard.csv", self.to_csv(STANDARD))
+        write_atomically(folder / "results.json", dump(as_plain(self.to_dict())) + "\n")
+
+
+def read_results(path: str | os.PathLike) -> Comparison:
+    """Read the results of a comparison from its folder, or from its results.json.
+
+    Raises
+    ------
+    DataError
+        If there are none, or the file is not one of ours.
+    """
+    path = Path(path)
+    file = path / "results.json" if path.is_dir() else path
+    if not file.exists():
+        raise DataError(f"{file}: no results here; `directrank compare DATA --out {path}` writes them")
+    try:
+        content = parse(file.read_bytes())
+        if content["format"] != FORMAT:
+            raise DataError(f"{file}: has format {content['format']!r}, this release reads {FORMAT!r}")
+        result = Comparison(
+            {name: each for name, each in content.items() if name != "cells"}, content["cells"]
+        )
+        _touch_everything(result)
+    except (StrictJSONError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{file}: not results of directrank compare, or damaged ({type(error).__name__}: {error}). "
+            "Run the same compare again: it rebuilds the file from the finished cells."
+        ) from None
+    return result
+
+
+def _touch_everything(result: Comparison) -> None:
+    """Raise KeyError or TypeError if something that a table needs is missing."""
+    for convention in result.conventions:
+        for row in result.rows(convention):
+            float(row[-1])
