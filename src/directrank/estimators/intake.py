@@ -1,6 +1,7 @@
 """What users pass to `fit` and `predict`, made into query groups."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
@@ -52,7 +53,8 @@ def checked_target(y) -> np.ndarray:
             "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=4
         )
         column = column.ravel()
-    return check_array(column, ensure_2d=False, dtype=np.float64, input_name="y")
+    numeric: Any = np.float64  # scikit-learn's stub knows names of types only
+    return check_array(column, ensure_2d=False, dtype=numeric, input_name="y")
 
 
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
