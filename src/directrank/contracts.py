@@ -166,7 +166,7 @@ class Monitor(Protocol):
 
 
 class Part(Protocol):
-    """Some whole queries of an objective: their rows and numbers, and the oracles on the scores of the rows."""
+    """Some whole queries of an objective: their rows and numbers, and the oracles on their scores."""
 
     @property
     def rows(self) -> slice:
