@@ -3,22 +3,33 @@
 from directrank.measures.average_precision import AP
 from directrank.measures.conventions import CONVENTIONS, Convention
 from directrank.measures.dcg import DCG, NDCG
+from directrank.measures.err import ERR, NERR
 from directrank.measures.evaluation import Evaluation, evaluate, mean_value, settled
+from directrank.measures.mean_ndcg import MeanNDCG
 from directrank.measures.names import parse_measure
-from directrank.measures.precision import P
+from directrank.measures.pairwise import WPD, ZeroOne
+from directrank.measures.precision import WTA, P
+from directrank.measures.reciprocal_rank import RR
 
 #: Every measure, in order of importance: the order of printing.
-MEASURES = (NDCG, AP, P, DCG)
+MEASURES = (NDCG, AP, P, RR, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG)
 
 __all__ = [
     "AP",
     "CONVENTIONS",
     "DCG",
+    "ERR",
     "MEASURES",
     "NDCG",
+    "NERR",
+    "RR",
+    "WPD",
+    "WTA",
     "Convention",
     "Evaluation",
+    "MeanNDCG",
     "P",
+    "ZeroOne",
     "evaluate",
     "mean_value",
     "parse_measure",

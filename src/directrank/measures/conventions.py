@@ -11,6 +11,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.measures.average_precision import AP
 from directrank.measures.dcg import DCG, DCG_WORDS
+from directrank.measures.mean_ndcg import MeanNDCG
 from directrank.measures.precision import P
 
 EMPTY = ("zero", "one", "skip")
@@ -54,9 +55,8 @@ class Convention:
 
     def adjusted(self, measure):
         """Return the measure that this convention computes when asked for `measure`."""
-        if isinstance(measure, DCG) and (measure.gain, measure.discount) == DCG_WORDS["exp-log2"]:
-            gain, discount = DCG_WORDS[self.dcg]
-            return type(measure)(measure.cutoff, gain=gain, discount=discount)
+        if isinstance(measure, DCG | MeanNDCG) and (measure.gain, measure.discount) == DCG_WORDS["exp-log2"]:
+            return measure.with_dcg(self.dcg)
         if isinstance(measure, AP) and measure.cutoff:
             return AP(measure.cutoff, rel=measure.rel, denominator=self._denominator(measure))
         return measure

@@ -9,7 +9,8 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff
-from directrank.measures.positions import Positions
+from directrank.measures.positions import Positions, perfect_positions
+from directrank.measures.relevant import longest
 
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
@@ -89,6 +90,10 @@ class DCG(Named):
         words = next(words for words, pair in DCG_WORDS.items() if pair == (self.gain, self.discount))
         return {} if words == "exp-log2" else {"dcg": words}
 
+    def with_dcg(self, words: str) -> "DCG":
+        """Return the measure with another gain and discount, in the words of ``dcg=``."""
+        return type(self)(self.cutoff, **gain_and_discount(words))
+
     def leading(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
         return queries.n_positive
@@ -105,22 +110,13 @@ class DCG(Named):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,)."""
         values = np.empty(queries.n_queries)
-        longest = int(queries.sizes.max(initial=0))
-        discount = discounts(longest, self.discount)
+        places = longest(queries)
+        discount = discounts(places, self.discount)
         total = np.concatenate(([0.0], np.cumsum(discount)))
-        cutoff = min(self.cutoff or longest, longest)
-        g = gains(queries, self.gain)
         _dcg(
-            g,
-            positions.above,
-            positions.tied,
-            queries.indptr,
-            queries.n_positive,
-            discount,
-            total,
-            cutoff,
-            values,
-        )
+            gains(queries, self.gain), positions.above, positions.tied, queries.indptr, queries.n_positive,
+            discount, total, min(self.cutoff or places, places), values,
+        )  # fmt: skip
         # A tied block of the best documents may round to a hair above the ideal.
         return np.minimum(values / self._norm(queries), 1.0) if self.normalised else values
 
@@ -172,9 +168,8 @@ class NDCG(DCG):
         return queries.once(("ideal", self.name), lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:
-        place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        perfect = Positions(place.astype(np.int32), np.ones(queries.n_docs, np.int32))
-        ideal = DCG(self.cutoff, gain=self.gain, discount=self.discount).query_values(queries, perfect)
+        plain = DCG(self.cutoff, gain=self.gain, discount=self.discount)
+        ideal = plain.query_values(queries, perfect_positions(queries))
         return np.where(ideal > 0, ideal, 1.0)
 
 

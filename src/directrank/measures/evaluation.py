@@ -205,16 +205,12 @@ def _values(
     for measure in computed.values():
         leading = np.maximum(leading, measure.leading(queries))
     positions = positions_of(queries, scores, ties=ties, leading=leading)
-    return {
-        name: rules.applied(
-            measure,
-            measure.query_values(queries, positions),
-            measure.undefined(queries),
-            queries.sizes,
-            empty,
-        )
-        for name, measure in computed.items()
-    }
+    values = {}
+    for name, measure in computed.items():
+        each = measure.query_values(queries, positions)
+        each = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
+        values[name] = 1.0 - each if getattr(measure, "printed_as_error", False) else each
+    return values
 
 
 def _listed(measures) -> Sequence[str | Measure]:

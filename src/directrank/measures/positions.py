@@ -69,6 +69,12 @@ def positions_of(
     return Positions(above, tied)
 
 
+def perfect_positions(queries: Queries) -> Positions:
+    """Positions of the documents of each query in its best ranking."""
+    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    return Positions(place.astype(np.int32), np.ones(queries.n_docs, np.int32))
+
+
 def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     if ties == "docid" and queries.docid is not None:

@@ -1,4 +1,4 @@
-"""Precision at a cutoff, and its case of one document."""
+"""Precision at a cutoff, and of the first document alone."""
 
 from typing import Any, ClassVar
 
@@ -11,6 +11,11 @@ from directrank.measures.grammar import Named, checked_cutoff, checked_grade, gr
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class
 from directrank.measures.smooth_precision import soft_precision
+
+
+def read_rel(value: Any) -> dict[str, Any]:
+    """Read ``rel=`` into an argument of `WTA`."""
+    return {"rel": value if value == "max" else checked_grade("rel", value)}
 
 
 class P(Named):
@@ -75,6 +80,56 @@ class P(Named):
             values, gradient,
         )  # fmt: skip
         return values, gradient
+
+
+class WTA(Named):
+    r"""Winner takes all: whether the first document is relevant.
+
+    .. math:: [\![ y_{(1)} \ge t ]\!]
+
+    Parameters
+    ----------
+    rel : float or "max", default=1
+        t, the least grade of a relevant document; "max" for the largest grade of the query.
+    """
+
+    bare_name = "WTA"
+    aliases = ("winner_takes_all",)
+    parameters: ClassVar = {"rel": read_rel}
+    cutoff_is = "none"
+
+    def __init__(self, *, rel: float | str = 1):
+        self.rel = read_rel(rel)["rel"]
+
+    def printed(self) -> dict[str, Any]:
+        """The parameters that are not at their defaults."""
+        return {} if self.rel == 1 else {"rel": self.rel}
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """Relevant documents come first; the value depends on their positions alone."""
+        if self.rel != "max":
+            return n_relevant(queries, self.rel)
+        return queries.once("of the largest grade", lambda: _n_best(queries))
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries without a relevant document."""
+        return self.leading(queries) == 0
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents are all relevant, or all not."""
+        return (self.leading(queries) == 0) | (self.leading(queries) == queries.sizes)
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,)."""
+        values = np.empty(queries.n_queries)
+        _hits(positions.above, positions.tied, queries.indptr, self.leading(queries), 1, values)
+        return values
+
+
+def _n_best(queries: Queries) -> np.ndarray:
+    largest = np.repeat(queries.relevance[queries.indptr[:-1]], queries.sizes)
+    reached = np.concatenate(([0], np.cumsum((queries.relevance == largest) & (largest > 0))))
+    return reached[queries.indptr[1:]] - reached[queries.indptr[:-1]]
 
 
 def hits_naive(above, tied, cutoff) -> float:

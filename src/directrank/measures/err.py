@@ -1,0 +1,183 @@
+"""Expected reciprocal rank, as it stands and divided by its ideal."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+from directrank.jit import kernel
+from directrank.measures.grammar import Named, checked_cutoff, checked_grade
+from directrank.measures.positions import Positions, perfect_positions
+from directrank.measures.relevant import longest
+
+
+def read_max(value: Any) -> dict[str, Any]:
+    """Read ``max=`` into an argument of `ERR`."""
+    return {"max_grade": checked_grade("max", value)}
+
+
+class ERR(Named):
+    r"""Expected reciprocal rank: of the position at which a user stops, who goes down from the top.
+
+    .. math:: \sum_{p \le k} \frac{1}{p} \, r_p \prod_{j < p} (1 - r_j),
+        \qquad r_p = \frac{2^{y_p} - 1}{2^{y_\max}}
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        k, the last position that counts; all by default.
+    max_grade : float, optional
+        The largest grade of the data set, ``max=`` in names. It has no default: `evaluate` takes the largest
+        grade it is told or sees, and prints it. It is never that of a query.
+
+    Notes
+    -----
+    Under random order of ties the users who pass the first t documents of a block are the mean product of
+    1 − r over its subsets of t documents.
+
+    References
+    ----------
+    .. [1] O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan, "Expected reciprocal rank for graded relevance",
+       CIKM 2009.
+    """
+
+    bare_name = "ERR"
+    parameters: ClassVar = {"max": read_max}
+
+    def __init__(self, cutoff: int | None = None, *, max_grade: float | None = None):
+        self.cutoff = checked_cutoff(cutoff)
+        self.max_grade = None if max_grade is None else checked_grade("max", max_grade)
+
+    def printed(self) -> dict[str, Any]:
+        """The largest grade, if it is known."""
+        return {} if self.max_grade is None else {"max": self.max_grade}
+
+    def with_max_grade(self, max_grade: float) -> "ERR":
+        """Return the measure with this largest grade, unless it has one."""
+        return (
+            self if self.max_grade else type(self)(self.cutoff, max_grade=max_grade if max_grade > 0 else 1)
+        )
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """Nobody stops at a document of grade 0; the value depends on the positions of the others."""
+        return queries.n_positive
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries where nobody ever stops."""
+        return queries.n_positive == 0
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents all have the same grade."""
+        return queries.relevance[queries.indptr[:-1]] == queries.relevance[queries.indptr[1:] - 1]
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined.
+
+        Raises
+        ------
+        DataError
+            If the largest grade is not known, or a document exceeds it.
+        """
+        values = np.empty(queries.n_queries)
+        places = longest(queries)
+        _stops(
+            self._stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
+            min(self.cutoff or places, places), places, values,
+        )  # fmt: skip
+        return values
+
+    def _stopping(self, queries: Queries) -> np.ndarray:
+        """The probability to stop at each document."""
+        g = self.max_grade
+        if g is None:
+            raise DataError(
+                f"{self.name} needs the largest grade of the data set: write {self.bare_name}(max=4)"
+            )
+        if queries.max_relevance > g:
+            raise DataError(f"relevance {queries.max_relevance:g} exceeds the largest grade of {self.name}")
+        return queries.once(("stopping", g), lambda: np.exp2(queries.relevance - g) - np.exp2(-float(g)))
+
+
+class NERR(ERR):
+    """ERR divided by the ERR of the best ranking, in [0, 1].
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The last position that counts, here and in the ideal; all by default.
+    max_grade : float, optional
+        The largest grade of the data set; see `ERR`.
+    """
+
+    bare_name = "nERR"
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+        plain = ERR(self.cutoff, max_grade=self.max_grade)
+        ideal = queries.once(
+            ("ideal", self.name), lambda: plain.query_values(queries, perfect_positions(queries))
+        )
+        return np.minimum(plain.query_values(queries, positions) / np.where(ideal > 0, ideal, 1.0), 1.0)
+
+
+def stops_naive(stopping, above, tied, cutoff) -> float:
+    """Expected ERR of one query from the documents at which someone stops, for tests."""
+    value, passed = 0.0, 1.0
+    for a in np.unique(above):
+        block = stopping[above == a]
+        m = tied[above == a][0]
+        products = np.ones(1)  # elementary symmetric polynomials of 1 - r over the block
+        for r in np.append(block, np.zeros(m - len(block))):
+            products = np.append(products, 0.0) + (1.0 - r) * np.append(0.0, products)
+        mean = [each / math.comb(m, t) for t, each in enumerate(products)]
+        value += passed * sum((mean[t] - mean[t + 1]) / (a + t + 1) for t in range(m) if a + t < cutoff)
+        passed *= mean[m]
+    return value
+
+
+@kernel
+def _stops(stopping, above, tied, indptr, leading, cutoff, places, values):
+    first, following = np.empty(places, np.int64), np.empty(places, np.int64)
+    mean = np.empty(places + 1)
+    for q in range(len(indptr) - 1):
+        start = indptr[q]
+        length = min(cutoff, indptr[q + 1] - start)
+        for p in range(length):
+            first[p] = -1
+        # A chain of documents for each place, so that blocks and their documents come in a fixed order.
+        for i in range(leading[q] - 1, -1, -1):
+            a = above[start + i]
+            if a < length:
+                following[i] = first[a]
+                first[a] = i
+        value, passed = 0.0, 1.0
+        for p in range(length):
+            if first[p] >= 0:
+                m = tied[start + first[p]]
+                _pass(stopping[start:], following, first[p], m, mean)
+                for t in range(min(m, length - p)):
+                    value += passed * (mean[t] - mean[t + 1]) / (p + t + 1.0)
+                passed *= mean[m]
+        values[q] = value
+
+
+@kernel
+def _pass(stopping, following, i, m, mean):
+    # mean[t]: the mean product of 1 - r over the subsets of t documents of a block of m; those where nobody
+    # stops come first.
+    graded, each = 0, i
+    while each >= 0:
+        graded += 1
+        each = following[each]
+    for t in range(m - graded + 1):
+        mean[t] = 1.0
+    n, each = m - graded, i
+    while each >= 0:
+        n += 1
+        u = 1.0 - stopping[each]
+        mean[n] = u * mean[n - 1]
+        for t in range(n - 1, 0, -1):
+            mean[t] = (t * u * mean[t - 1] + (n - t) * mean[t]) / n
+        each = following[each]

@@ -1,0 +1,220 @@
+"""Agreement with relevance, pair by pair and as a whole: the complements of WPD and of the 0/1 error.
+
+Both are known as errors, smaller is better, while a measure here is larger the better. So the class holds the
+agreement, which is what trains, selects and bounds; and its name says which of the two `evaluate` prints.
+``WPD`` prints the error, ``WPD(complement=1)`` the agreement.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.jit import kernel
+from directrank.measures.grammar import Named, checked_choice
+from directrank.measures.positions import Positions
+from directrank.measures.relevant import longest
+
+
+def read_complement(value: Any) -> dict[str, Any]:
+    """Read ``complement=`` into an argument of `WPD`."""
+    return {"complement": checked_choice("complement", str(value), ("0", "1")) == "1"}
+
+
+class WPD(Named):
+    r"""Rate of weighted pairwise disagreement, the supervision being relevance itself.
+
+    .. math:: \frac{1}{|\{(i, j) : y_i > y_j\}|} \sum_{i, j : y_i > y_j} [\![ \pi_i > \pi_j ]\!]
+
+    Values of queries are the complement, the share of pairs in the right order; a tied pair is half right.
+    With two grades that is the area under the ROC curve.
+
+    Parameters
+    ----------
+    complement : bool, default=False
+        Whether `evaluate` prints the share of right pairs instead of the error.
+
+    Notes
+    -----
+    O(R²) per query, R documents above its lowest grade.
+
+    References
+    ----------
+    .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
+       order-preserving losses and standardized supervision", ICML 2011, Eq. (12).
+    """
+
+    bare_name = "WPD"
+    parameters: ClassVar = {"complement": read_complement}
+    cutoff_is = "none"
+
+    def __init__(self, *, complement: bool = False):
+        self.complement = complement
+
+    @property
+    def printed_as_error(self) -> bool:
+        """Whether reports show 1 − value."""
+        return not self.complement
+
+    def printed(self) -> dict[str, Any]:
+        """The parameters that are not at their defaults."""
+        return {"complement": 1} if self.complement else {}
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """Documents above the lowest grade of their query: every pair of different grades has one."""
+        return queries.once("above the lowest grade", lambda: _above_lowest(queries))
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries without two documents of different grades."""
+        return self.leading(queries) == 0
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries without two documents of different grades."""
+        return self.leading(queries) == 0
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The agreement of each query, float64 (n_queries,), larger is better; 0 where undefined."""
+        values = np.empty(queries.n_queries)
+        _agreement(
+            queries.relevance, positions.above, positions.tied, queries.indptr, self.leading(queries), values
+        )
+        return values
+
+
+class ZeroOne(WPD):
+    r"""0/1 error: 1 unless no document stands above one of a higher grade.
+
+    Values of queries are the complement: the probability, over random orders of tied documents, of a ranking
+    that relevance allows.
+
+    Parameters
+    ----------
+    complement : bool, default=False
+        Whether `evaluate` prints the probability of a right ranking instead of the error.
+
+    References
+    ----------
+    .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
+       order-preserving losses and standardized supervision", ICML 2011, Eq. (13), whose sign is printed the
+       other way round.
+    """
+
+    bare_name = "ZeroOne"
+    aliases = ("0/1", "zero_one", "01")
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The probability of a right ranking of each query, float64 (n_queries,); 0 where undefined."""
+        values = np.empty(queries.n_queries)
+        _right_order(
+            queries.relevance, positions.above, positions.tied, queries.indptr, self.leading(queries),
+            longest(queries), values,
+        )  # fmt: skip
+        return values
+
+
+def _above_lowest(queries: Queries) -> np.ndarray:
+    lowest = np.repeat(queries.relevance[queries.indptr[1:] - 1], queries.sizes)
+    reached = np.concatenate(([0], np.cumsum(queries.relevance > lowest)))
+    return reached[queries.indptr[1:]] - reached[queries.indptr[:-1]]
+
+
+def agreement_naive(relevance, above) -> float:
+    """Share of right pairs of one query by definition, from the positions of all documents, for tests."""
+    pairs = relevance[:, None] > relevance[None, :]
+    right = (above[:, None] < above[None, :]) + 0.5 * (above[:, None] == above[None, :])
+    return float((pairs * right).sum() / pairs.sum()) if pairs.any() else 0.0
+
+
+def right_order_naive(relevance, above) -> float:
+    """Probability of a right ranking of one query, from the positions of all documents, for tests."""
+    wrong = (relevance[:, None] > relevance[None, :]) & (above[:, None] > above[None, :])
+    if wrong.any() or relevance.min() == relevance.max():
+        return 0.0
+    probability = 1.0
+    for a in np.unique(above):
+        _, counts = np.unique(relevance[above == a], return_counts=True)
+        probability *= math.prod(math.factorial(c) for c in counts) / math.factorial(counts.sum())
+    return probability
+
+
+@kernel
+def _twice_above(above, a):
+    # Documents of a higher grade above the block at `a` count twice, those in it once.
+    count = 0
+    for j in range(len(above)):
+        count += 2 * (above[j] < a) + (above[j] == a)
+    return count
+
+
+@kernel
+def _agreement(relevance, above, tied, indptr, leading, values):
+    for q in range(len(indptr) - 1):
+        start, stop, lead = indptr[q], indptr[q + 1], indptr[q] + leading[q]
+        n, grade, wrong, pairs = stop - start, start, 0, 0
+        for i in range(start, lead):
+            if relevance[i] != relevance[grade]:
+                grade = i
+            # All documents above or beside it, less those of a higher grade; those of its own grade are
+            # counted from both sides, and taken off below.
+            wrong += 2 * above[i] + tied[i] - 1 - _twice_above(above[start:grade], above[i])
+            last = i + 1 == lead or relevance[i + 1] != relevance[i]
+            if last:
+                same = i + 1 - grade
+                wrong -= same * (same - 1)
+                pairs += same * (n - (i + 1 - start))
+        values[q] = 1.0 - 0.5 * wrong / pairs if pairs else 0.0
+
+
+@kernel
+def _right_order(relevance, above, tied, indptr, leading, places, values):
+    size, left, count = np.empty(places, np.int64), np.empty(places, np.int64), np.empty(places, np.int64)
+    for q in range(len(indptr) - 1):
+        values[q] = 0.0
+        if leading[q] > 0:
+            start, lead = indptr[q], indptr[q] + leading[q]
+            a = above[start:lead]
+            if _in_order(relevance[start:lead], a):
+                values[q] = _kept_by_chance(relevance[start:lead], a, tied[start:lead], size, left, count)
+
+
+@kernel
+def _in_order(y, a):
+    # No document strictly above one of a higher grade. Those of the lowest grade are not in sight: all that
+    # stand above the last block must be.
+    last, reached = 0, 0
+    for i in range(len(a)):
+        if i > 0 and y[i] != y[i - 1]:
+            reached = last
+        if a[i] < reached:
+            return False
+        last = max(last, a[i])
+    seen = 0
+    for i in range(len(a)):
+        seen += a[i] < last
+    return seen == last
+
+
+@kernel
+def _kept_by_chance(y, a, m, size, left, count):
+    # Each grade in turn must take the first of the places that are left in its blocks: 1 / C(left, count).
+    for i in range(len(a)):
+        size[a[i]], left[a[i]] = m[i], m[i]
+    chance, i = 1.0, 0
+    while i < len(a):
+        stop = i
+        while stop < len(a) and y[stop] == y[i]:
+            count[a[stop]] = 0
+            stop += 1
+        for j in range(i, stop):
+            count[a[j]] += 1
+        low, high = a[i:stop].min(), a[i:stop].max()
+        p = low
+        while p <= high:
+            c = count[p]
+            for t in range(1, c + 1):
+                chance *= t / (left[p] - c + t)
+            left[p] -= c
+            p += size[p]
+        i = stop
+    return chance

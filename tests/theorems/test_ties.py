@@ -1,0 +1,156 @@
+"""Expected values over random tie-breaking: the closed forms against enumeration of every tie order.
+
+METHODS of the field: D. Buffoni et al., ICML 2011, Definition 1; F. McSherry and M. Najork, ECIR 2008.
+"""
+
+import functools
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from strategies import cases, random_case
+
+from directrank.data.grouping import group_rows
+from directrank.measures import ERR, MEASURES, evaluate, mean_value, parse_measure
+from directrank.measures.positions import positions_of
+
+LINEAR = {"gain": oracles.linear_gain}
+LETOR = {"discount": oracles.letor_discount}
+
+#: Every measure with parameters that matter, beside its definition on a strict ranking.
+DEFINITIONS = {
+    "AP": oracles.average_precision(),
+    "AP@1": oracles.average_precision(1),
+    "AP@3": oracles.average_precision(3),
+    "AP@40": oracles.average_precision(40),
+    "AP(rel=2)": oracles.average_precision(rel=2),
+    "AP(rel=3)@2": oracles.average_precision(2, rel=3),
+    "AP(denominator='min')@3": oracles.average_precision(3, denominator="min"),
+    "P@1": oracles.precision(1),
+    "P@3": oracles.precision(3),
+    "P(rel=2)@5": oracles.precision(5, rel=2),
+    "P@9": oracles.precision(9),
+    "RR": oracles.reciprocal_rank(),
+    "RR@2": oracles.reciprocal_rank(2),
+    "RR(rel=2)@4": oracles.reciprocal_rank(4, rel=2),
+    "WTA": oracles.winner_takes_all(),
+    "WTA(rel=2)": oracles.winner_takes_all(2),
+    "WTA(rel='max')": oracles.winner_takes_all("max"),
+    "DCG": oracles.dcg(),
+    "DCG@3": oracles.dcg(3),
+    "nDCG": oracles.ndcg(),
+    "nDCG@1": oracles.ndcg(1),
+    "nDCG@3": oracles.ndcg(3),
+    "nDCG@10": oracles.ndcg(10),
+    "nDCG(dcg='log2')@4": oracles.ndcg(4, **LINEAR),
+    "nDCG(dcg='exp-letor')@3": oracles.ndcg(3, **LETOR),
+    "nDCG(dcg='letor')": oracles.ndcg(**LINEAR, **LETOR),
+    "MeanNDCG": oracles.mean_ndcg(),
+    "MeanNDCG(dcg='exp-letor')": oracles.mean_ndcg(**LETOR),
+    "ERR(max=4)": oracles.expected_reciprocal_rank(),
+    "ERR(max=4)@2": oracles.expected_reciprocal_rank(2),
+    "ERR(max=5)@20": oracles.expected_reciprocal_rank(20, largest=5),
+    "nERR(max=4)": oracles.normalised(oracles.expected_reciprocal_rank()),
+    "nERR(max=4)@2": oracles.normalised(oracles.expected_reciprocal_rank(2)),
+    "WPD(complement=1)": oracles.right_pairs,
+    "ZeroOne(complement=1)": oracles.right_order,
+}
+
+
+@functools.cache
+def many():
+    """Three hundred queries of up to six documents, and the rows of each."""
+    case = random_case(np.random.default_rng(20), 300, 6, tie_levels=(1, 2, 3, 6))
+    return case, np.split(np.arange(len(case.qid)), np.flatnonzero(np.diff(case.qid)) + 1)
+
+
+def test_every_measure_has_a_definition():
+    assert {parse_measure(name).bare_name for name in DEFINITIONS} == {each.bare_name for each in MEASURES}
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_equals_enumeration(name):
+    case, rows = many()
+    strict = DEFINITIONS[name]
+    by_definition = [oracles.expected(strict, case.relevance[r], case.scores[r]) for r in rows]
+    values = evaluate(case.relevance, case.scores, case.qid, measures=name, per_query=True).per_query[name]
+    np.testing.assert_allclose(values, by_definition, rtol=0, atol=1e-12 * max(1.0, np.max(by_definition)))
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_equals_enumeration_in_float32(name):
+    case, rows = many()
+    by_definition = [oracles.expected(DEFINITIONS[name], case.relevance[r], case.scores[r]) for r in rows]
+    queries, order = group_rows(case.relevance, case.qid)
+    mean = mean_value(parse_measure(name), queries, case.scores[order].astype(np.float32))
+    assert mean == pytest.approx(np.mean(by_definition), rel=1e-12)
+
+
+@given(case=cases(max_queries=3, max_docs=5))
+@settings(max_examples=40, deadline=None)
+def test_equals_enumeration_on_the_awkward(case):
+    result = evaluate(case.relevance, case.scores, case.qid, measures=list(DEFINITIONS), per_query=True)
+    for q, qid in enumerate(result.qid):
+        rows = case.qid == qid
+        for name, strict in DEFINITIONS.items():
+            by_definition = oracles.expected(strict, case.relevance[rows], case.scores[rows])
+            assert result.per_query[name][q] == pytest.approx(by_definition, rel=1e-12, abs=1e-12), name
+
+
+@pytest.mark.parametrize("ties", ["worst", "best"])
+@pytest.mark.parametrize("name", ["AP", "nDCG@3", "RR", "P@3", "ERR(max=4)", "WPD(complement=1)", "WTA"])
+def test_worst_and_best_are_the_extremes_over_tie_orders(name, ties):
+    case, rows = many()
+    extreme = {"worst": min, "best": max}[ties]
+    by_definition = [
+        extreme(DEFINITIONS[name](case.relevance[r][order]) for order in oracles.tie_orders(case.scores[r]))
+        for r in rows
+    ]
+    result = evaluate(case.relevance, case.scores, case.qid, measures=name, ties=ties, per_query=True)
+    np.testing.assert_allclose(result.per_query[name], by_definition, rtol=0, atol=1e-12)
+
+
+def test_input_order_is_the_first_tie_order():
+    case, rows = many()
+    for name, strict in DEFINITIONS.items():
+        first = [strict(case.relevance[r][np.argsort(-case.scores[r], kind="stable")]) for r in rows]
+        result = evaluate(case.relevance, case.scores, case.qid, measures=name, ties="input", per_query=True)
+        np.testing.assert_allclose(result.per_query[name], first, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def test_a_large_tied_block_neither_overflows_nor_cancels():
+    # One relevant document among n that are all tied stands at each place equally often.
+    n = 3000
+    relevance = np.zeros(n)
+    relevance[1234] = 1
+    harmonic = sum(1.0 / p for p in range(1, n + 1))
+    names = ["AP", "RR", "ERR(max=1)", "nERR(max=1)", "P@3", "WPD(complement=1)", "ZeroOne(complement=1)"]
+    result = evaluate(relevance, np.zeros(n), np.zeros(n), measures=names)
+    assert result["AP"] == pytest.approx(harmonic / n, rel=1e-12)
+    assert result["RR"] == pytest.approx(harmonic / n, rel=1e-12)
+    assert result["ERR(max=1)"] == pytest.approx(0.5 * harmonic / n, rel=1e-9)
+    assert result["nERR(max=1)"] == pytest.approx(harmonic / n, rel=1e-9)
+    assert result["P@3"] == pytest.approx(1 / n, rel=1e-12)
+    assert result["WPD(complement=1)"] == 0.5
+    assert result["ZeroOne(complement=1)"] == pytest.approx(1 / n, rel=1e-12)
+
+
+def test_sorted_and_counted_positions_agree():
+    # Beyond 2,048 documents a query is sorted instead of counted.
+    rng = np.random.default_rng(3)
+    relevance = rng.integers(0, 3, 2500).astype(float)
+    scores = rng.integers(0, 300, 2500).astype(float)
+    queries, order = group_rows(relevance, np.zeros(2500))
+    long = positions_of(queries, scores[order])
+    inner = scores[order]
+    np.testing.assert_array_equal(long.above, (inner[None, :] > inner[:, None]).sum(1))
+    np.testing.assert_array_equal(long.tied, (inner[None, :] == inner[:, None]).sum(1))
+
+
+def test_theorem_of_the_mean_is_linear_in_blocks():
+    # Two tied documents, one of grade 2: the mean of the two orders, by hand.
+    result = evaluate([2, 0], [1.0, 1.0], ["q", "q"], measures=["nDCG", "AP", "RR", ERR(max_grade=2)])
+    assert result["nDCG"] == pytest.approx((1 + np.log2(2) / np.log2(3)) / 2, rel=1e-14)
+    assert result["AP"] == result["RR"] == 0.75
+    assert result["ERR(max=2)"] == pytest.approx((3 / 4 + 3 / 4 / 2) / 2, rel=1e-14)
