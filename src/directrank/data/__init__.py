@@ -4,8 +4,7 @@ from directrank.data.check import DataCheck, Finding, check_data
 from directrank.data.folds import Fold, find_folds, load_letor
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
-from directrank.data.letor import read_letor
-from directrank.data.letor_writer import write_letor
+from directrank.data.letor import read_letor, write_letor
 from directrank.data.synthetic import make_ranking
 from directrank.data.web30k import make_web30k, write_web30k
 

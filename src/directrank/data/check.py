@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.constancy import column_ranges, row_hashes
 from directrank.data.groups import QueryGroups
+from directrank.data.likeness import column_hashes, column_ranges, row_hashes
 from directrank.data.queries import Queries
 
 N_EXAMPLES = 5
@@ -82,11 +82,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     -------
     DataCheck
     """
-    looks: list[Callable[[QueryGroups], list[Finding]]] = [
-        _features,
-        _duplicate_features,
-        _duplicate_documents,
-    ]
+    looks: list[Callable[[QueryGroups], list[Finding]]] = [_features, _duplicate_documents]
     if groups.labelled:
         looks = [_levels, *looks, _leaking_order]
     findings = [finding for look in looks for finding in look(groups)]
@@ -113,7 +109,7 @@ def _levels(groups: QueryGroups) -> list[Finding]:
             queries,
             (best == worst) & (best > 0),
             "one_level",
-            "with one relevance level: no ranking of them is better than another, and they are left out of training",
+            "of one relevance level: all rankings of them are equally good, and they are left out of training",
         ),
     ]
 
@@ -129,17 +125,19 @@ def _about_queries(queries: Queries, found: np.ndarray, code: str, what: str) ->
 
 
 def _features(groups: QueryGroups) -> list[Finding]:
-    constant, constant_within = column_ranges(groups.features, groups.queries.indptr)
+    constant, within = column_ranges(groups.features, groups.queries.indptr)
+    pairs = _equal_columns(groups.features, ~constant)
     return [
         *_about_features(
             groups, constant, "constant_features", "constant over all documents: they cannot rank"
         ),
         *_about_features(
             groups,
-            constant_within & ~constant,
+            within & ~constant,
             "constant_within_queries",
             "constant within every query: alone they cannot rank",
         ),
+        *_about_pairs(groups, pairs),
     ]
 
 
@@ -158,15 +156,19 @@ def feature_name(groups: QueryGroups, column: int) -> str:
     return groups.feature_names[column] if groups.feature_names else f"feature {column + 1}"
 
 
-def _duplicate_features(groups: QueryGroups) -> list[Finding]:
-    hashes = row_hashes(groups.features.T)
-    constant, _ = column_ranges(groups.features[:, :], groups.queries.indptr)
+def _equal_columns(X: np.ndarray, wanted: np.ndarray) -> list[tuple[int, int]]:
+    """Pairs of an earlier column and one that equals it."""
+    hashes = column_hashes(X).tolist()
     first: dict[int, int] = {}
     pairs = []
-    for column, value in enumerate(hashes.tolist()):
-        earlier = first.setdefault(value, column)
-        if earlier != column and np.array_equal(groups.features[:, earlier], groups.features[:, column]):
+    for column in np.flatnonzero(wanted).tolist():
+        earlier = first.setdefault(hashes[column], column)
+        if earlier != column and np.array_equal(X[:, earlier], X[:, column]):
             pairs.append((earlier, column))
+    return pairs
+
+
+def _about_pairs(groups: QueryGroups, pairs: list[tuple[int, int]]) -> list[Finding]:
     if not pairs:
         return []
     examples = [f"{feature_name(groups, b)} = {feature_name(groups, a)}" for a, b in pairs[:N_EXAMPLES]]
@@ -188,7 +190,7 @@ def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
     examples = _plain(queries.qid[np.unique(query[order[1:][same]])][:N_EXAMPLES])
     message = (
         f"{count} documents of {queries.n_docs} ({count / queries.n_docs:.0%}) repeat the features of another "
-        f"document of their query{', some with another relevance' if torn.any() else ''}: every model ties them."
+        f"of their query{', some with another relevance' if torn.any() else ''}: every model ties them."
     )
     return [Finding("duplicate_documents", message, count, examples)]
 
@@ -206,9 +208,9 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
         "standard_error": error,
     }
     message = (
-        f"The row order gives the relevance away: a constant score has AP {values['input_order']:.3f} if ties keep "
-        f"the row order and {values['expected']:.3f} in expectation. Break ties at random in expectation "
-        "(ties='expected'), or models with many ties gain from the order."
+        f"The row order gives the relevance away: a constant score has AP {values['input_order']:.3f} if ties "
+        f"keep the row order and {values['expected']:.3f} in expectation. Score ties by their expected value "
+        "(ties='expected'); under the row order a model gains by tying documents."
     )
     return [Finding("order_leaks_relevance", message, len(gain), [], values)]
 

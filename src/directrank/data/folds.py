@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.letor import fill_letor, read_letor, scan_letor
-from directrank.data.letor_scan import Scan
+from directrank.data.letor.reader import fill_letor, read_letor, scan_letor
+from directrank.data.letor.scan import Scan
 from directrank.errors import DataError
 
 PARTS = ("train", "vali", "test")
@@ -66,16 +66,17 @@ def _refuse_shared(name: str, scans: Sequence[Scan]) -> None:
             shared = set(map(str, scans[first].qid)) & set(map(str, scans[second].qid))
             if shared:
                 raise DataError(
-                    f"{name}: qid {min(shared)} is in {PARTS[first]} and in {PARTS[second]} ({len(shared)} "
-                    "shared in all); a fold's parts must not share queries (allow_shared_queries=True allows it)"
+                    f"{name}: qid {min(shared)} is in {PARTS[first]} and in {PARTS[second]} "
+                    f"({len(shared)} shared in all); expected parts without common queries, or "
+                    "allow_shared_queries=True"
                 )
 
 
 def find_folds(folder: str | os.PathLike) -> list[Fold]:
     """Find the folds of a folder.
 
-    In this order: ``Fold1 … FoldN``, each with ``train.txt``, ``vali.txt`` and ``test.txt``; the three files
-    themselves, as one fold; ``S1.txt … S5.txt``, of which fold i trains on S_i, S_{i+1}, S_{i+2}, validates on
+    In this order: ``Fold1 … FoldN``, each with ``train.txt``, ``vali.txt`` and ``test.txt``; the three
+    files themselves, as one fold; ``S1.txt … S5.txt``, of which fold i trains on S_i, S_{i+1}, S_{i+2}, validates on
     S_{i+3} and tests on S_{i+4}. Any file may be gzipped, with ``.gz`` after its name.
 
     Raises
@@ -172,6 +173,7 @@ def load_letor(path: str | os.PathLike, *, missing: str | float = "error"):
     folds = find_folds(path)
     if len(folds) > 1:
         raise DataError(
-            f"{path}: holds {len(folds)} folds; name one, such as {Path(path) / folds[0].name}, or use find_folds"
+            f"{path}: holds {len(folds)} folds, expected one; name it, as in "
+            f"{Path(path) / folds[0].name}, or use find_folds"
         )
     return folds[0].load(missing=missing)

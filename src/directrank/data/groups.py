@@ -135,7 +135,8 @@ class QueryGroups:
 
     def __repr__(self) -> str:
         name = f" {self.name}" if self.name else ""
-        return f"<QueryGroups{name}: {self.n_queries} queries, {self.n_docs} documents, {self.n_features} features>"
+        sizes = f"{self.n_queries} queries, {self.n_docs} documents, {self.n_features} features"
+        return f"<QueryGroups{name}: {sizes}>"
 
     def to_caller(self, inner: np.ndarray) -> np.ndarray:
         """Bring values of documents from the inner order to the caller's row order."""
@@ -148,7 +149,7 @@ class QueryGroups:
         return values[self.queries.row]
 
     @property
-    def X(self) -> np.ndarray:
+    def X(self) -> np.ndarray:  # noqa: N802 - the field's name
         """Features, float32 of shape (n_docs, n_features), in the caller's row order (a copy)."""
         return self.to_caller(self.features)
 

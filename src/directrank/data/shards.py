@@ -7,6 +7,7 @@ them, their results are added in index order, so that the total has the same bit
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -60,7 +61,7 @@ def make_shards(indptr: np.ndarray, n_features: int) -> tuple[Shard, ...]:
     starts = np.append(np.searchsorted(indptr[:-1], targets), len(indptr) - 1)
     return tuple(
         Shard(int(a), int(b), int(indptr[a]), int(indptr[b]), _blocks(indptr, int(a), int(b), n_features))
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
+        for a, b in pairwise(starts)
         if b > a
     )
 

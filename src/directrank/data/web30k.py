@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.letor_writer import replaced_when_complete, write_rows
+from directrank.data.letor.writer import replaced_when_complete, write_rows
 from directrank.data.queries import Queries
 from directrank.data.synthetic import Recipe, draw_groups, pieces, thresholds, uneven_sizes
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data import letor_kernels as kernels
-from directrank.data.letor_blocks import Block
-from directrank.data.letor_messages import fault, fault_at
+from directrank.data.letor.blocks import Block
+from directrank.data.letor.faults import LABEL, fault, fault_at
+from directrank.data.letor.heads import copy_spans, docid_spans, scan_heads
 
 # Rows of code points are kept while they are short; a long comment among them would make all of them wide.
 WIDEST_ROW = 64
@@ -40,17 +40,18 @@ class Scan:
         n_lines = len(block.starts)
         lines, labels = np.empty(n_lines, np.int64), np.empty(n_lines)
         qids, fresh = np.empty((n_lines, 2), np.int64), np.empty(n_lines, np.bool_)
-        n_rows, largest, code, offset = kernels.scan_heads(
+        n_rows, largest, code, place = scan_heads(
             block.bytes, block.starts, block.ends, self.labelled, lines, labels, qids, fresh
         )
+        offset = int(place)
         lines, labels, qids, fresh = lines[:n_rows], labels[:n_rows], qids[:n_rows], fresh[:n_rows]
         self._exact_labels(block, lines, labels)
         self._number_queries(block, lines, qids, fresh)
         self._labels.append(labels)
         self._docids.append(self._read_docids(block, lines))
         self.n_rows += n_rows
-        self.largest_id = max(self.largest_id, largest)
-        good = int(np.searchsorted(block.starts, offset, side="right")) - 1 if code else n_lines
+        self.largest_id = max(self.largest_id, int(largest))
+        good = block.line_of(offset) if code else n_lines
         return code, offset, good
 
     def _exact_labels(self, block: Block, lines, labels) -> None:
@@ -60,7 +61,7 @@ class Scan:
             value = float(text.split(None, 1)[0])
             if not np.isfinite(value):
                 offset = int(block.starts[line]) + len(text) - len(text.lstrip())
-                raise fault(block, kernels.LABEL, offset)
+                raise fault(block, LABEL, offset)
             labels[row] = value
 
     def _number_queries(self, block: Block, lines, qids, fresh) -> None:
@@ -84,11 +85,11 @@ class Scan:
 
     def _read_docids(self, block: Block, lines) -> np.ndarray:
         spans = np.empty((len(lines), 2), np.int64)
-        widest, ascii_only = kernels.docid_spans(block.bytes, block.ends[lines], block.stops[lines], spans)
+        widest, ascii_only = docid_spans(block.bytes, block.ends[lines], block.stops[lines], spans)
         self._commented = self._commented or widest > 0
         if ascii_only and widest <= WIDEST_ROW:
             letters = np.zeros((len(lines), max(widest, 1)), np.uint32)
-            kernels.copy_spans(block.bytes, spans, letters)
+            copy_spans(block.bytes, spans, letters)
             return letters.view(f"U{letters.shape[1]}")[:, 0]
         texts = np.empty(len(lines), object)
         for row, (start, end) in enumerate(spans):
@@ -111,14 +112,9 @@ class Scan:
 
 def data_lines(block: Block) -> np.ndarray:
     """Return the lines of a block that hold a document."""
-    return np.array(
-        [
-            line
-            for line, (start, end) in enumerate(zip(block.starts, block.ends, strict=True))
-            if block.bytes[start:end].tobytes().strip(b" \t")
-        ],
-        dtype=np.int64,
-    )
+    spans = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
+    filled = [bool(block.bytes[start:end].tobytes().strip(b" \t")) for start, end in spans]
+    return np.flatnonzero(filled)
 
 
 def named_queries(tokens: list[bytes]) -> np.ndarray:

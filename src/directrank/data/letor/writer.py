@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.letor_kernels import POWERS
-from directrank.data.number_text import LONGEST_NUMBER, write_features
+from directrank.data.letor.number_text import LONGEST_NUMBER, write_features
+from directrank.data.letor.numbers import POWERS
 from directrank.errors import DataError
 
 CHUNK_BYTES = 2**22

@@ -1,5 +1,7 @@
 """Which columns never change, and which rows are alike."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from directrank.jit import kernel
@@ -27,7 +29,7 @@ def column_ranges(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def column_ranges_naive(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same by definition, for tests."""
-    queries = [X[a:b] for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+    queries = [X[a:b] for a, b in pairwise(indptr)]
     return np.ptp(X, axis=0) == 0, np.all([np.ptp(rows, axis=0) == 0 for rows in queries], axis=0)
 
 
@@ -45,12 +47,16 @@ def _mark_changes(X, indptr, constant, within):
 
 
 def row_hashes(X: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each row, equal for equal rows, uint64 of shape (n_rows,)."""
+    """Return a 64-bit hash of each row, equal for equal rows, uint64 (n_docs,)."""
     hashes = np.zeros(len(X), np.uint64)
-    if X.flags.c_contiguous:
-        _hash_rows(X.view(np.uint32), hashes)
-    else:
-        _hash_columns(X.T.view(np.uint32), hashes)
+    _hash_rows(X.view(np.uint32), hashes)
+    return hashes
+
+
+def column_hashes(X: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each column, equal for equal columns, uint64 (n_features,)."""
+    hashes = np.zeros(X.shape[1], np.uint64)
+    _hash_columns(X.view(np.uint32), hashes)
     return hashes
 
 

@@ -6,21 +6,27 @@ can write each row straight into its place: X is allocated once, and nothing of 
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from directrank.data import letor_kernels as kernels
-from directrank.data.exact import nearest_float32
 from directrank.data.grouping import sorted_order, warn_if_apart
 from directrank.data.groups import QueryGroups
-from directrank.data.letor_blocks import Block, blocks_of
-from directrank.data.letor_messages import fault
-from directrank.data.letor_scan import Scan, data_lines
+from directrank.data.letor.blocks import Block, blocks_of
+from directrank.data.letor.exact import nearest_float32
+from directrank.data.letor.faults import FINE, OVERFLOW, fault
+from directrank.data.letor.numbers import POWERS
+from directrank.data.letor.rows import fill_query_minimum, fill_rows
+from directrank.data.letor.scan import Scan, data_lines
 from directrank.data.memory import refuse_if_too_large
 from directrank.data.queries import Queries
 from directrank.errors import DataFormatError
+
+# Text that a kernel has read before: only what it found to be a number follows an id.
+VALUE_OF_ID = re.compile(rb"(?<=[ \t])([0-9]+):([0-9.eE+-]+)(?![^ \t])")
+SHORTEST_UNLABELLED = len("qid:1\n")
 
 
 def read_letor(
@@ -108,7 +114,7 @@ def scan_letor(
         before = scan.n_rows
         for block in blocks_of(path):
             code, offset, n_lines = scan.add(block)
-            if code != kernels.FINE:
+            if code != FINE:
                 _refuse_earlier(scan, block.until(n_lines), n_features, null)
                 raise fault(block, code, offset)
         if scan.n_rows == before:
@@ -123,26 +129,30 @@ def _refuse_earlier(scan: Scan, last: Block, n_features: int | None, null: np.fl
     for path in scan.paths:
         for block in blocks_of(path):
             here = path == last.path and block.first_line == last.first_line
-            part = block.until(len(last.starts)) if here else block
-            _fill_block(scan, part, np.zeros(len(part.starts), np.int64), X, n_features is not None, null)
+            part = last if here else block
+            _fill_block(scan, part, np.zeros(len(part.bytes), np.int64), X, n_features is not None, null)
             if here:
                 return
 
 
-def fill_letor(scan: Scan, n_features: int, *, missing="error", strict=False) -> QueryGroups:
+def fill_letor(
+    scan: Scan, n_features: int, *, missing: str | float = "error", strict: bool = False
+) -> QueryGroups:
     """Make the second pass, into `n_features` columns."""
+    if not n_features:
+        raise DataFormatError(scan.name, 0, 0, "no line has a feature, expected id:value after the qid")
     refuse_if_too_large(scan.name, scan.n_rows, n_features)
     warn_if_apart(scan.codes, scan.qid, scan.name)
-    order, indptr = sorted_order(scan.codes, scan.labels, len(scan.qid))
+    labels = scan.labels if scan.labelled else np.zeros(scan.n_rows)
+    order, indptr = sorted_order(scan.codes, labels, len(scan.qid))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     X = np.zeros((scan.n_rows, n_features), np.float32)
     n_null = _fill(scan, place, X, strict, null_value(missing))
     if n_null and missing == "query_min":
-        kernels.fill_query_minimum(X, indptr)
-    relevance = scan.labels[order] if scan.labelled else np.zeros(scan.n_rows)
+        fill_query_minimum(X, indptr)
     docid = None if scan.docid is None else scan.docid[order]
-    queries = Queries(relevance, indptr, order, scan.qid, docid)
+    queries = Queries(labels[order], indptr, order, scan.qid, docid)
     return QueryGroups.from_inner(X, queries, name=scan.name, labelled=scan.labelled)
 
 
@@ -158,29 +168,24 @@ def _fill(scan: Scan, place: np.ndarray, X: np.ndarray, strict: bool, null: np.f
 
 
 def _fill_block(scan: Scan, block: Block, places, X, strict, null) -> tuple[int, int]:
-    unsure = np.zeros(len(block.starts), np.bool_)
-    rows, nulls, code, offset = kernels.fill_rows(
-        block.bytes, block.starts, block.ends, scan.labelled, places, X, strict, null, kernels.POWERS, unsure
+    unsure = np.zeros(len(block.bytes) // SHORTEST_UNLABELLED + 1, np.bool_)
+    rows, nulls, code, offset = fill_rows(
+        block.bytes, scan.labelled, places[: len(unsure)], X, strict, null, POWERS, unsure
     )
     if np.any(unsure):
         _read_exactly(block, data_lines(block), unsure, places, X)
-    if code != kernels.FINE:
-        raise fault(block, code, offset, X.shape[1])
+    if code != FINE:
+        raise fault(block, code, int(offset), X.shape[1])
     return rows, nulls
 
 
 def _read_exactly(block: Block, lines, unsure, places, X) -> None:
-    """Read the values of some lines again, digit for digit."""
-    for row, line in enumerate(lines):
-        if not unsure[line]:
-            continue
-        start, end = int(block.starts[line]), int(block.ends[line])
-        for token in block.bytes[start:end].tobytes().split():
-            number, _, text = token.partition(b":")
-            if number.isdigit() and text != b"NULL":
-                value = nearest_float32(text.decode())
-                if np.isinf(value):
-                    offset = start + block.bytes[start:end].tobytes().index(token) + len(number) + 1
-                    raise fault(block, kernels.OVERFLOW, offset)
-                if int(number) <= X.shape[1]:
-                    X[places[row], int(number) - 1] = value
+    """Read the values of some rows again, digit for digit."""
+    for row in np.flatnonzero(unsure[: len(lines)]):
+        start, end = int(block.starts[lines[row]]), int(block.ends[lines[row]])
+        for match in VALUE_OF_ID.finditer(block.bytes[start:end].tobytes()):
+            value = nearest_float32(match[2].decode())
+            if np.isinf(value):
+                raise fault(block, OVERFLOW, start + match.start(2))
+            if int(match[1]) <= X.shape[1]:
+                X[places[row], int(match[1]) - 1] = value

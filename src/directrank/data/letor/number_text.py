@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.data.letor_kernels import LEAST_POWER, UNSURE
+from directrank.data.letor.numbers import LEAST_POWER, UNSURE
 from directrank.jit import kernel
 
 # Sign, nine digits, point, and e-45; or up to four zeros after the point.

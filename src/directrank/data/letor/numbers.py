@@ -1,0 +1,153 @@
+"""Decimals in bytes to float32: kernels.
+
+A line ends with a newline, so that a loop over digits or blanks stops by itself. Positions are unsigned: a
+signed index would be checked for counting from the end at every byte.
+"""
+
+import numpy as np
+
+from directrank.jit import kernel
+
+BLANK, TAB, NEWLINE, RETURN = np.uint8(32), np.uint8(9), np.uint8(10), np.uint8(13)
+HASH, COLON, PLUS, MINUS, POINT = np.uint8(35), np.uint8(58), np.uint8(43), np.uint8(45), np.uint8(46)
+ZERO, NINE, SMALL_E, CAPITAL_E = np.uint8(48), np.uint8(9), np.uint8(101), np.uint8(69)
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+# Eighteen digits fit int64, and what they leave out is below a tenth of the precision of float64.
+MOST_DIGITS = 18
+MANTISSA_ROOM = 10 ** (MOST_DIGITS - 1)
+LARGEST_INTEGER = 10**12
+LEAST_POWER, LARGEST_POWER = -300, 40
+POWERS = np.array([float(f"1e{e}") for e in range(LEAST_POWER, LARGEST_POWER + 1)])
+# Mantissa, power and product are each rounded once: the true value lies within three units of 2⁻⁵³.
+UNSURE = 2.0**-50
+EXACT_INTEGER = 2**53
+
+
+@kernel
+def skip_blanks(block, p):
+    """Return the first position from p on that is not a blank."""
+    while block[p] == BLANK or block[p] == TAB:
+        p += ONE
+    return p
+
+
+@kernel
+def skip_token(block, p):
+    """Return the first position from p on that is a blank or ends the data of the line."""
+    while not ends_token(block[p]):
+        p += ONE
+    return p
+
+
+@kernel
+def ends_data(byte):
+    """Whether a byte ends the data of a line."""
+    return byte == NEWLINE or byte == HASH or byte == RETURN  # noqa: SIM109 - a tuple is slow here
+
+
+@kernel
+def ends_token(byte):
+    """Whether a byte ends a token."""
+    return byte == BLANK or byte == TAB or ends_data(byte)  # noqa: SIM109 - a tuple is slow here
+
+
+@kernel
+def digits(block, p, number):
+    """Append decimal digits to a number; it may overflow beyond eighteen of them."""
+    digit = np.uint8(block[p] - ZERO)
+    while digit <= NINE:
+        number = number * 10 + np.int64(digit)
+        p += ONE
+        digit = np.uint8(block[p] - ZERO)
+    return p, number
+
+
+@kernel
+def nearest_float32(mantissa, power, powers):
+    """Round ``mantissa * 10**power`` to float32, and say whether the last bit is certain."""
+    size = np.float64(mantissa) * powers[np.uint64(power - LEAST_POWER)]
+    low, high = np.float32(size * (1.0 - UNSURE)), np.float32(size * (1.0 + UNSURE))
+    # An integer is exact whatever lies beside it.
+    return np.float32(size), low == high or (power == 0 and mantissa < EXACT_INTEGER)
+
+
+@kernel
+def any_float32(mantissa, power, powers):
+    """Round as `nearest_float32` does, for any power of ten; infinity if the number is too large."""
+    if mantissa == 0 or power < LEAST_POWER:
+        return np.float32(0.0), True
+    if power > LARGEST_POWER:
+        return np.float32(np.inf), True
+    return nearest_float32(mantissa, power, powers)
+
+
+@kernel
+def decimal(block, p):
+    """Read ``[+-] digits [. digits] [e [+-] digits]`` of any length.
+
+    Returns
+    -------
+    end, negative, mantissa, power
+        The end is p if there is no such number.
+    """
+    start = p
+    negative = block[p] == MINUS
+    if negative or block[p] == PLUS:
+        p += ONE
+    first = p
+    p, mantissa, cut, _ = _long_digits(block, p, 0)
+    n_digits, power = p - first, cut
+    if block[p] == POINT:
+        first = p + ONE
+        p, mantissa, _, kept = _long_digits(block, first, mantissa)
+        n_digits += p - first
+        power -= kept
+    if n_digits == 0:
+        return start, negative, mantissa, power
+    if block[p] == SMALL_E or block[p] == CAPITAL_E:
+        first = p + ONE
+        p, exponent = _exponent(block, first)
+        if p == first:
+            return start, negative, mantissa, power
+        power += exponent
+    return p, negative, mantissa, power
+
+
+@kernel
+def _long_digits(block, p, mantissa):
+    """Append digits while there is room; count those that were cut and those that were kept."""
+    cut, kept = 0, 0
+    digit = np.uint8(block[p] - ZERO)
+    while digit <= NINE:
+        if mantissa < MANTISSA_ROOM:
+            mantissa = mantissa * 10 + np.int64(digit)
+            kept += 1
+        else:
+            cut += 1
+        p += ONE
+        digit = np.uint8(block[p] - ZERO)
+    return p, mantissa, cut, kept
+
+
+@kernel
+def _exponent(block, p):
+    """Read an exponent; the end is p if there is none."""
+    falling = block[p] == MINUS
+    first = p + ONE if falling or block[p] == PLUS else p
+    end, exponent = bounded_integer(block, first)
+    if end == first:
+        return p, 0
+    return end, -exponent if falling else exponent
+
+
+@kernel
+def bounded_integer(block, p):
+    """Read digits; a number beyond `LARGEST_INTEGER` is cut to it."""
+    number = 0
+    digit = np.uint8(block[p] - ZERO)
+    while digit <= NINE:
+        number = min(number * 10 + np.int64(digit), LARGEST_INTEGER)
+        p += ONE
+        digit = np.uint8(block[p] - ZERO)
+    return p, number
