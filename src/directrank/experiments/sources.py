@@ -56,16 +56,25 @@ def folds_of(source: Any, *, missing: str | float = "error") -> tuple[str, list[
         If the source is none of these.
     """
     if isinstance(source, (str, os.PathLike)):
-        folder = Path(source)
-        return folder.resolve().name, [_of_files(fold, missing) for fold in find_folds(folder)]
+        return source_name(source), [_of_files(fold, missing) for fold in find_folds(source)]
     parts = list(source)
     if len(parts) != len(PARTS):
         raise ValueError(f"expected a folder, or three parts (train, vali, test), got {len(parts)}")
     if all(isinstance(part, QueryGroups) for part in parts):
-        return parts[0].name or "data", [_of_groups((parts[0], parts[1], parts[2]))]
+        return source_name(parts), [_of_groups((parts[0], parts[1], parts[2]))]
     train, vali, test = (Path(part) for part in parts)
-    name = train.resolve().parent.name or "data"
+    name = source_name(parts)
     return name, [_of_files(Fold(name, (train,), (vali,), (test,)), missing)]
+
+
+def source_name(source: Any) -> str:
+    """Return the name of a data set: that of its folder, or what the train part is called."""
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).resolve().name or "data"
+    first = source[0]
+    if isinstance(first, QueryGroups):
+        return first.name or "data"
+    return Path(first).resolve().parent.name or "data"
 
 
 def _of_files(fold: Fold, missing) -> FoldSource:

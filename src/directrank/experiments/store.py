@@ -18,17 +18,11 @@ class FolderStore:
     Parameters
     ----------
     folder : path
-        Made if it does not exist.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made.
+        Made when the first record is kept.
     """
 
     def __init__(self, folder: str | os.PathLike):
         self.folder = Path(folder) / "cells"
-        self.folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, key: str, label: str) -> dict[str, Any] | None:
         """Return the record of a key, or None if there is none in order."""
@@ -49,6 +43,7 @@ class FolderStore:
         OSError
             If it cannot be written; nothing half-written remains.
         """
+        self.folder.mkdir(parents=True, exist_ok=True)
         record = {"key": key, "sha256": _digest(value), "value": value}
         write_atomically(self._path(key, label), dump(record) + "\n")
 

@@ -1,0 +1,131 @@
+"""Progress of a comparison: a bar on a terminal, lines in a pipe, nothing when asked to be quiet."""
+
+import sys
+from typing import Any
+
+from directrank.experiments import Observer
+
+
+class Lines(Observer):
+    """One line a finished cell, on stderr."""
+
+    def __init__(self):
+        self.done = self.n_cells = 0
+
+    def __enter__(self) -> "Lines":
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+    def planned(self, plan) -> None:
+        """Say how much there is to do."""
+        self.n_cells = len(plan.cells)
+        self.say(plan_line(plan))
+
+    def checked(self, lines: list[str]) -> None:
+        """Say what the data check found."""
+        for line in lines:
+            self.say(f"data check: {line}")
+
+    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+        """Say how a cell ended."""
+        self.done += 1
+        width = len(str(self.n_cells))
+        self.say(f"[{self.done:>{width}}/{self.n_cells}] {cell_line(cell, reused)}")
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        print(text, file=sys.stderr, flush=True)
+
+
+class Bar(Lines):
+    """A live bar over fits, with the lines above it; for terminals."""
+
+    def __enter__(self) -> "Bar":
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("fits, left:"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=None)
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._progress.stop()
+
+    def planned(self, plan) -> None:
+        """Set the length of the bar."""
+        super().planned(plan)
+        self._progress.update(self._task, total=plan.n_fits_left, description="reading")
+
+    def starting(self, fold: str, method: str, n_points: int) -> None:
+        """Say what is being trained."""
+        self._progress.update(self._task, description=f"{fold} {method}")
+
+    def fitted(self) -> None:
+        """Advance."""
+        self._progress.advance(self._task)
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        self._progress.console.print(text, markup=False, highlight=False)
+
+
+class Silent(Lines):
+    """Counts, and says nothing."""
+
+    def say(self, text: str) -> None:
+        """Say nothing."""
+
+
+def plan_line(plan) -> str:
+    """Return one sentence about the work of a plan."""
+    fits = f"{plan.n_fits} fits: {len(plan.methods)} methods, {len(plan.folds)} folds of {plan.dataset}"
+    if not plan.finished:
+        return fits
+    kept = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
+    return f"{fits}; {kept}, {plan.n_fits_left} fits are left"
+
+
+def cell_line(cell: dict[str, Any], reused: bool) -> str:
+    """Return one line about a cell."""
+    head = f"{cell['fold']} {cell['method']}"
+    if "error" in cell:
+        return f"{head}: FAILED: {cell['error']['type']}: {cell['error']['message']}"
+    chosen = ", ".join(f"{name}={value}" for name, value in cell["chosen"].items())
+    measured = f"validation {cell['options']['select_by']} {cell['validation']:.4f}"
+    took = "kept from before" if reused else f"{cell['seconds']:.1f} s"
+    return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({took})"
+
+
+class Spinner:
+    """Says what a single long step is: a spinner on a terminal, a line in a pipe."""
+
+    def __init__(self, text: str, *, quiet: bool):
+        self.text, self.quiet = text, quiet
+        self._status: Any = None
+
+    def __enter__(self) -> "Spinner":
+        if self.quiet:
+            return self
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status(self.text)
+            self._status.start()
+        else:
+            print(f"{self.text} …", file=sys.stderr, flush=True)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._status is not None:
+            self._status.stop()

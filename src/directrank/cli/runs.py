@@ -1,0 +1,87 @@
+"""Scores as text: one a line, or a TREC run."""
+
+from pathlib import Path
+
+import numpy as np
+
+from directrank.data import QueryGroups
+from directrank.errors import DataError, DataFormatError
+
+
+def scores_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
+    """Return one score a line, in row order, each with all its digits."""
+    return "".join(f"{score!r}\n" for score in scores.tolist())
+
+
+def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
+    """Return a TREC run: ``qid Q0 docid rank score tag``, queries in order of appearance.
+
+    Documents are sorted by descending score; those of one score keep the order of their rows. Documents
+    without a docid are called by the number of their row, from 1.
+
+    Raises
+    ------
+    DataError
+        If a docid or qid is not one word, which the format cannot hold.
+    """
+    qid = _words(groups.qid, "qid")
+    docid = _words(np.arange(1, groups.n_docs + 1) if groups.docid is None else groups.docid, "docid")
+    lines = []
+    for place in range(groups.n_queries):
+        first, last = groups.queries.indptr[place : place + 2]
+        rows = np.sort(groups.queries.row[first:last])
+        for rank, row in enumerate(rows[np.argsort(-scores[rows], kind="stable")].tolist(), 1):
+            lines.append(f"{qid[row]} Q0 {docid[row]} {rank} {float(scores[row])!r} {tag}\n")
+    return "".join(lines)
+
+
+def _words(values: np.ndarray, what: str) -> list[str]:
+    words = [str(value) for value in values.tolist()]
+    for row, word in enumerate(words):
+        if len(word.split()) != 1:
+            raise DataError(
+                f"{what} {word!r} of document {row + 1} is not one word, which a TREC run needs; "
+                "use --format scores"
+            )
+    return words
+
+
+#: What `rank` can write.
+FORMATS = {"scores": scores_text, "trec": trec_text}
+
+
+def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
+    """Read one score a line.
+
+    Parameters
+    ----------
+    path : Path
+    expected : int
+        Documents that they belong to.
+    data : str
+        Where those came from; messages name it.
+
+    Raises
+    ------
+    DataFormatError
+        If a line is not a number, or there are too few or too many.
+    """
+    scores = []
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                score = float(line)
+            except ValueError:
+                problem = f"found {line.strip()[:40]!r}, expected one score a line"
+                raise DataFormatError(str(path), number, 1, problem) from None
+            if score != score:
+                raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
+            scores.append(score)
+    if len(scores) != expected:
+        problem = (
+            f"holds {len(scores)} scores, but {data} has {expected} documents; expected one score a document"
+        )
+        raise DataFormatError(str(path), 0, 0, problem)
+    return np.array(scores)

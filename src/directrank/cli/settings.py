@@ -1,0 +1,69 @@
+"""Words of the command line made into values."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from directrank.cli.failures import UsageError
+
+if TYPE_CHECKING:
+    from directrank.estimators.methods import Configured
+
+#: Constructor parameters that have an option of their own.
+OWN_OPTIONS = {"measure": "--measure", "select_by": "--select-by", "random_state": "--seed"}
+WORDS = {"true": True, "false": False, "none": None}
+
+
+def names(text: str) -> list[str]:
+    """Split a list of names at the commas outside brackets and quotes."""
+    from directrank.estimators.methods import split_specs
+
+    return split_specs(text)
+
+
+def missing_rule(text: str) -> str | float:
+    """Return the rule for NULL: a word, or the number that stands in."""
+    if text in ("error", "query_min"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--missing {text}: expected error, query_min or a number") from None
+
+
+def value_of(text: str) -> Any:
+    """Return what a written value means: an int, a float, true, false, none, or the text itself."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def parameters_of(settings: Sequence[str], method: "Configured") -> dict[str, Any]:
+    """Return the constructor parameters that ``--set name=value`` words give.
+
+    Raises
+    ------
+    UsageError
+        If a word has another form, the method has no such parameter, or it is given twice.
+    """
+    known = [name for name in method.method.estimator().get_params(deep=False) if name not in OWN_OPTIONS]
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set {setting}: expected name=value")
+        if name in OWN_OPTIONS:
+            raise UsageError(f"--set {setting}: use {OWN_OPTIONS[name]} {text}")
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+            raise UsageError(f"{method.method.name} has no parameter {name!r}; {advice}")
+        if name in found:
+            raise UsageError(f"--set {name} is given twice")
+        found[name] = value_of(text)
+    return found
