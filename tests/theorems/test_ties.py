@@ -6,14 +6,14 @@ METHODS of the field: D. Buffoni et al., ICML 2011, Definition 1; F. McSherry an
 import functools
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
-from strategies import cases, random_case
 
+import oracles
 from directrank.data.grouping import group_rows
 from directrank.measures import ERR, MEASURES, evaluate, mean_value, parse_measure
 from directrank.measures.positions import positions_of
+from strategies import cases, random_case
 
 LINEAR = {"gain": oracles.linear_gain}
 LETOR = {"discount": oracles.letor_discount}

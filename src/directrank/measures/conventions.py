@@ -35,6 +35,8 @@ class Convention:
         was asked for with another gain or discount stays as it is.
     ap_at_k : {"relevant", "min"}, default="relevant"
         The denominator of AP@k.
+    p_at_k : {"k", "list"}, default="k"
+        The denominator of P@k.
     zero_beyond_list : tuple of type
         Measures that are 0 for a query with fewer documents than the cutoff; it stays in the mean.
     zero_if_empty : tuple of type
@@ -49,6 +51,7 @@ class Convention:
     empty: str = "zero"
     dcg: str = "exp-log2"
     ap_at_k: str = "relevant"
+    p_at_k: str = "k"
     zero_beyond_list: tuple[type, ...] = ()
     zero_if_empty: tuple[type, ...] = ()
     score_type: type = np.float64
@@ -58,7 +61,11 @@ class Convention:
         if isinstance(measure, DCG | MeanNDCG) and (measure.gain, measure.discount) == DCG_WORDS["exp-log2"]:
             return measure.with_dcg(self.dcg)
         if isinstance(measure, AP) and measure.cutoff:
-            return AP(measure.cutoff, rel=measure.rel, denominator=self._denominator(measure))
+            wanted = self.ap_at_k if measure.denominator == "relevant" else measure.denominator
+            return AP(measure.cutoff, rel=measure.rel, denominator=wanted)
+        if isinstance(measure, P):
+            wanted = self.p_at_k if measure.denominator == "k" else measure.denominator
+            return P(measure.cutoff, rel=measure.rel, denominator=wanted)
         return measure
 
     def applied(
@@ -80,9 +87,6 @@ class Convention:
         if isinstance(measure, self.zero_beyond_list) and measure.cutoff:  # type: ignore[attr-defined]
             values[(sizes < measure.cutoff) & ~np.isnan(values)] = 0.0  # type: ignore[attr-defined]
         return values
-
-    def _denominator(self, measure: AP) -> str:
-        return self.ap_at_k if measure.denominator == "relevant" else measure.denominator
 
 
 #: The presets by name.
@@ -125,10 +129,11 @@ CONVENTIONS = {
         Convention(
             "xgboost",
             "XGBoost: ties in row order, queries without relevant documents 1 (P@k: 0), AP@k divided by "
-            "min(R, k), scores rounded to float32.",
+            "min(R, k) and P@k by at most the length of the list, scores rounded to float32.",
             ties="input",
             empty="one",
             ap_at_k="min",
+            p_at_k="list",
             zero_if_empty=(DCG, P),
             score_type=np.float32,
         ),

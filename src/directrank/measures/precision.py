@@ -7,7 +7,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.jit import kernel
-from directrank.measures.grammar import Named, checked_cutoff, checked_grade, grade
+from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class
 from directrank.measures.smooth_precision import soft_precision
@@ -23,14 +23,15 @@ class P(Named):
 
     .. math:: \frac{1}{k} |\{i : y_i \ge t,\; \pi_i \le k\}|
 
-    The divisor is k for a shorter query too, as if irrelevant documents followed.
-
     Parameters
     ----------
     cutoff : int
         k, the last position that counts.
     rel : float, default=1
         t, the least grade of a relevant document.
+    denominator : {"k", "list"}, default="k"
+        What the number of relevant documents is divided by: k for a shorter query too, as if irrelevant
+        documents followed; or the smaller of k and the length of the list, as XGBoost does.
 
     References
     ----------
@@ -40,17 +41,19 @@ class P(Named):
 
     bare_name = "P"
     aliases = ("precision", "prec")
-    parameters: ClassVar = {"rel": grade("rel")}
+    parameters: ClassVar = {"rel": grade("rel"), "denominator": choice("denominator", "k", "list")}
     cutoff_is = "required"
 
-    def __init__(self, cutoff: int, *, rel: float = 1):
+    def __init__(self, cutoff: int, *, rel: float = 1, denominator: str = "k"):
         self.cutoff, self.rel = checked_cutoff(cutoff), checked_grade("rel", rel)
+        self.denominator = checked_choice("denominator", denominator, ("k", "list"))
         if self.cutoff is None:
             raise MeasureNameError(f"{self.bare_name} needs a cutoff, such as {self.bare_name}@10")
 
     def printed(self) -> dict[str, Any]:
         """The parameters that are not at their defaults."""
-        return {} if self.rel == 1 else {"rel": self.rel}
+        words: dict[str, Any] = {} if self.rel == 1 else {"rel": self.rel}
+        return words if self.denominator == "k" else words | {"denominator": self.denominator}
 
     def leading(self, queries: Queries) -> np.ndarray:
         """Relevant documents come first; the value depends on their positions alone."""
@@ -69,17 +72,21 @@ class P(Named):
         values = np.empty(queries.n_queries)
         cutoff = min(self.cutoff, longest(queries))
         _hits(positions.above, positions.tied, queries.indptr, self.leading(queries), cutoff, values)
-        return values / self.cutoff
+        return values / self._divisor(queries)
 
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
         """See `PositionDifferentiable`; [1]_ (16)."""
         values = np.zeros(queries.n_queries)
         gradient = np.zeros_like(positions)
         soft_precision(
-            positions, queries.indptr, self.leading(queries), float(self.cutoff), float(truncation),
-            values, gradient,
+            positions, queries.indptr, self.leading(queries), self._divisor(queries), float(self.cutoff),
+            float(truncation), values, gradient,
         )  # fmt: skip
         return values, gradient
+
+    def _divisor(self, queries: Queries) -> np.ndarray:
+        longest_list = queries.sizes if self.denominator == "list" else self.cutoff
+        return np.broadcast_to(np.minimum(longest_list, float(self.cutoff)), queries.n_queries)
 
 
 class WTA(Named):

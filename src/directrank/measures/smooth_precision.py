@@ -43,15 +43,15 @@ def within(position, cutoff, beta):
 
 
 @kernel
-def soft_precision(positions, indptr, leading, cutoff, beta, values, gradient):
+def soft_precision(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
     """Fill `values` with the smooth P@k of each query, and `gradient` with the slopes of its positions."""
     for q in range(len(leading)):
         total = 0.0
         for i in range(indptr[q], indptr[q] + leading[q]):
             inside = within(positions[i], cutoff, beta)
             total += inside
-            gradient[i] = -beta * inside * (1.0 - inside) / cutoff
-        values[q] = total / cutoff
+            gradient[i] = -beta * inside * (1.0 - inside) / divisor[q]
+        values[q] = total / divisor[q]
 
 
 @kernel
