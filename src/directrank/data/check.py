@@ -109,7 +109,7 @@ def _levels(groups: QueryGroups) -> list[Finding]:
             queries,
             (best == worst) & (best > 0),
             "one_level",
-            "of one relevance level: all rankings of them are equally good, and they are left out of training",
+            "of one relevance level: all rankings of them are as good, and they are left out of training",
         ),
     ]
 
@@ -189,8 +189,8 @@ def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
     torn = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
     examples = _plain(queries.qid[np.unique(query[order[1:][same]])][:N_EXAMPLES])
     message = (
-        f"{count} documents of {queries.n_docs} ({count / queries.n_docs:.0%}) repeat the features of another "
-        f"of their query{', some with another relevance' if torn.any() else ''}: every model ties them."
+        f"{count} documents of {queries.n_docs} ({count / queries.n_docs:.0%}) repeat the features of "
+        f"another of their query{', some with another relevance' if torn.any() else ''}: every model ties them."
     )
     return [Finding("duplicate_documents", message, count, examples)]
 
@@ -208,8 +208,8 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
         "standard_error": error,
     }
     message = (
-        f"The row order gives the relevance away: a constant score has AP {values['input_order']:.3f} if ties "
-        f"keep the row order and {values['expected']:.3f} in expectation. Score ties by their expected value "
+        f"The row order gives the relevance away: a constant score has AP {values['input_order']:.3f} if "
+        f"ties keep the row order and {values['expected']:.3f} in expectation. Score ties by their expected value "
         "(ties='expected'); under the row order a model gains by tying documents."
     )
     return [Finding("order_leaks_relevance", message, len(gain), [], values)]

@@ -76,8 +76,8 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
     """Find the folds of a folder.
 
     In this order: ``Fold1 … FoldN``, each with ``train.txt``, ``vali.txt`` and ``test.txt``; the three
-    files themselves, as one fold; ``S1.txt … S5.txt``, of which fold i trains on S_i, S_{i+1}, S_{i+2}, validates on
-    S_{i+3} and tests on S_{i+4}. Any file may be gzipped, with ``.gz`` after its name.
+    files themselves, as one fold; ``S1.txt … S5.txt``, of which fold i trains on S_i, S_{i+1},
+    S_{i+2}, validates on S_{i+3} and tests on S_{i+4}. Any file may be gzipped, with ``.gz`` after its name.
 
     Raises
     ------

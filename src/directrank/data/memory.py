@@ -31,5 +31,5 @@ def refuse_if_too_large(name: str, n_docs: int, n_features: int) -> None:
         return
     raise DataError(
         f"{name}: X of {n_docs} documents × {n_features} features needs {needed / GIB:.1f} GiB when dense "
-        f"and {available / GIB:.1f} GiB is free; keep fewer features (the largest id is what counts) or documents"
+        f"and {available / GIB:.1f} GiB is free; keep fewer features (the largest id counts) or documents"
     )

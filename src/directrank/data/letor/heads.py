@@ -8,6 +8,7 @@ from directrank.data.letor.numbers import (
     COLON,
     EXACT_INTEGER,
     FOUR,
+    NONE,
     ONE,
     TAB,
     bounded_integer,
@@ -44,7 +45,7 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
     -------
     n_rows, largest_id, code, offset : int
     """
-    n_rows, largest = 0, 0
+    n_rows, largest = NONE, NONE
     for i in range(len(starts)):
         p = skip_blanks(block, np.uint64(starts[i]))
         end = np.uint64(ends[i])

@@ -25,6 +25,7 @@ from directrank.data.letor.numbers import (
     MINUS,
     MOST_DIGITS,
     NEWLINE,
+    NONE,
     ONE,
     POINT,
     THREE,
@@ -103,13 +104,13 @@ def _after_head(block, p, labelled):
 @kernel
 def _fill_row(block, p, x, strict, null, powers):
     """Read ``id:value`` to the end of the data; return where that is, or the place of a fault."""
-    last, nulls, all_certain = 0, 0, True
+    last, nulls, all_certain = NONE, NONE, True
     while True:
         p = skip_blanks(block, p)
         if ends_data(block[p]):
             return p, FINE, nulls, all_certain
         token = p
-        p, number = digits(block, p, 0)
+        p, number = digits(block, p, NONE)
         if block[p] != COLON or p - token - ONE >= SHORT_ID or number <= last or number > len(x):
             code = _id_fault(block, token, last, len(x), strict)
             if code != FINE:
@@ -117,7 +118,7 @@ def _fill_row(block, p, x, strict, null, powers):
         last = number
         start = p + ONE
         first = start + np.uint64(block[start] == MINUS)
-        p, mantissa = digits(block, first, 0)
+        p, mantissa = digits(block, first, NONE)
         power = 0
         if block[p] == POINT:
             whole = p + ONE
