@@ -92,7 +92,7 @@ def null_value(missing: str | float) -> np.float32:
     if isinstance(missing, str):
         if missing in ("error", "query_min"):
             return np.float32(np.nan if missing == "query_min" else np.inf)
-    elif math.isfinite(missing) and abs(missing) <= np.finfo(np.float32).max:
+    elif math.isfinite(missing) and abs(missing) <= float(np.finfo(np.float32).max):
         return np.float32(missing)
     raise ValueError(f"missing={missing!r}, expected 'error', 'query_min' or a finite number")
 
@@ -139,8 +139,6 @@ def fill_letor(
     scan: Scan, n_features: int, *, missing: str | float = "error", strict: bool = False
 ) -> QueryGroups:
     """Make the second pass, into `n_features` columns."""
-    if not n_features:
-        raise DataFormatError(scan.name, 0, 0, "no line has a feature, expected id:value after the qid")
     refuse_if_too_large(scan.name, scan.n_rows, n_features)
     warn_if_apart(scan.codes, scan.qid, scan.name)
     labels = scan.labels if scan.labelled else np.zeros(scan.n_rows)
@@ -149,6 +147,8 @@ def fill_letor(
     place[order] = np.arange(len(order))
     X = np.zeros((scan.n_rows, n_features), np.float32)
     n_null = _fill(scan, place, X, strict, null_value(missing))
+    if not n_features:
+        raise DataFormatError(scan.name, 0, 0, "no line has a feature, expected id:value after the qid")
     if n_null and missing == "query_min":
         fill_query_minimum(X, indptr)
     docid = None if scan.docid is None else scan.docid[order]

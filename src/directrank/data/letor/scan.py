@@ -11,6 +11,7 @@ from directrank.data.letor.heads import copy_spans, docid_spans, scan_heads
 
 # Rows of code points are kept while they are short; a long comment among them would make all of them wide.
 WIDEST_ROW = 64
+LEAST_PRINTED = 32
 
 
 class Scan:
@@ -77,6 +78,9 @@ class Scan:
         self._codes.append(np.repeat(numbers, np.diff(np.append(first, len(fresh)))))
 
     def _check_text(self, block: Block, line: int, offset: int, token: bytes) -> None:
+        control = next((place for place, byte in enumerate(token) if byte < LEAST_PRINTED), None)
+        if control is not None:
+            raise fault_at(block, line, offset + control, "the qid holds a control character")
         try:
             token.decode()
         except UnicodeDecodeError as error:

@@ -1,0 +1,217 @@
+"""The LETOR reader on whole files: options, blocks, the order of rows, what does not fit."""
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+
+from directrank.data import read_letor
+from directrank.data.letor import blocks, reader
+from directrank.data.letor.exact import nearest_float32
+from directrank.errors import DataError, DataFormatError
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text: bytes, name: str = "file.txt"):
+        path = tmp_path / name
+        path.write_bytes(text)
+        return path
+
+    return write
+
+
+def test_rows_stand_in_the_inner_order_and_come_back_in_the_files(written):
+    groups = read_letor(written(b"0 qid:a 1:1\n2 qid:a 1:2\n1 qid:a 1:3\n1 qid:b 1:4\n"))
+    np.testing.assert_array_equal(groups.features[:, 0], [2, 3, 1, 4])
+    np.testing.assert_array_equal(groups.queries.row, [1, 2, 0, 3])
+    np.testing.assert_array_equal(groups.queries.indptr, [0, 3, 4])
+    np.testing.assert_array_equal(groups.X[:, 0], [1, 2, 3, 4])
+    assert groups.qid.tolist() == ["a", "a", "a", "b"]
+    assert groups.features.dtype == np.float32
+    assert groups.features.flags.c_contiguous
+
+
+def test_rows_of_a_query_that_came_apart_are_gathered_with_a_warning(written):
+    path = written(b"0 qid:7 1:1\n1 qid:9 1:2\n1 qid:7 1:3\n")
+    with pytest.warns(UserWarning, match=r"file\.txt.*qid 7") as caught:
+        groups = read_letor(path)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(groups.features[:, 0], [3, 1, 2])
+    np.testing.assert_array_equal(groups.X[:, 0], [1, 2, 3])
+    np.testing.assert_array_equal(groups.queries.qid, [7, 9])
+
+
+@pytest.mark.parametrize("size", [16, 17, 64, 1000])
+def test_the_size_of_blocks_changes_nothing(written, monkeypatch, size):
+    rng = np.random.default_rng(3)
+    lines = [
+        f"{rng.integers(3)} qid:{q} " + " ".join(f"{k}:{rng.normal():.6g}" for k in range(1, 6)) + f" #docid = D{q}"
+        for q in np.repeat(np.arange(7), 9)
+    ]
+    path = written(("\n".join(lines)).encode())
+    whole = read_letor(path)
+    monkeypatch.setattr(blocks.blocks_of, "__defaults__", (size,))
+    pieces = read_letor(path)
+    np.testing.assert_array_equal(whole.features, pieces.features)
+    np.testing.assert_array_equal(whole.qid, pieces.qid)
+    assert whole.docid.tolist() == pieces.docid.tolist()
+    path.write_bytes("\n".join([*lines[:40], lines[40] + " 1:?", *lines[41:], "?"]).encode())
+    path.write_bytes(path.read_bytes().replace(b"#docid = D4 1:?", b"1:? #"))
+    with pytest.raises(DataFormatError) as caught:
+        read_letor(path)
+    assert caught.value.line == 41
+
+
+def test_the_first_fault_is_named_whichever_pass_finds_it(written):
+    with pytest.raises(DataFormatError) as caught:
+        read_letor(written(b"1 qid:1 1:1\n1 qid:1 1:x\n1 qid:1 1:1\nbad\n"))
+    assert (caught.value.line, caught.value.column) == (2, 11)
+    with pytest.raises(DataFormatError) as caught:
+        read_letor(written(b"bad\n1 qid:1 1:x\n"))
+    assert (caught.value.line, caught.value.column) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["file.txt.gz", "file.txt"])
+def test_gzip_is_known_by_its_content(written, name):
+    text = b"1 qid:1 1:0.5 #docid = a\n" * 3
+    groups = read_letor(written(gzip.compress(text), name))
+    assert groups.n_docs == 3
+    assert read_letor(written(text, "plain.gz")).n_docs == 3
+
+
+def test_a_line_of_ten_megabytes_is_read(written):
+    n = 800_000
+    line = b"1 qid:1 " + b" ".join(b"%d:%d" % (k, k % 10) for k in range(1, n + 1)) + b"\n"
+    assert len(line) > 6_000_000
+    comment = b"0 qid:1 1:1 # " + b"c" * 4_000_000 + b"\n"
+    groups = read_letor(written(line + comment))
+    assert groups.features.shape == (2, n)
+    np.testing.assert_array_equal(groups.X[0], np.arange(1, n + 1) % 10)
+    assert len(groups.docid[1]) == 4_000_000
+    digits = b"1 qid:1 1:0." + b"3" * 10_000_000 + b"\n"
+    assert read_letor(written(digits)).X[0, 0] == np.float32(1 / 3)
+
+
+class TestMissing:
+    TEXT = b"1 qid:1 1:NULL 2:5\n0 qid:1 1:-2 2:NULL\n0 qid:1 1:3\n1 qid:2 1:NULL 2:NULL\n"
+
+    def test_the_least_value_within_the_query(self, written):
+        groups = read_letor(written(self.TEXT), missing="query_min")
+        # A feature that a line does not name is 0, and counts as a value.
+        np.testing.assert_array_equal(groups.X, [[-2, 5], [-2, 0], [3, 0], [0, 0]])
+
+    def test_a_number(self, written):
+        groups = read_letor(written(self.TEXT), missing=-1.5)
+        np.testing.assert_array_equal(groups.X, [[-1.5, 5], [-2, -1.5], [3, 0], [-1.5, -1.5]])
+
+    def test_refused_by_default(self, written):
+        with pytest.raises(DataFormatError, match=r"file.txt:1:11: found 'NULL'.*missing='query_min'"):
+            read_letor(written(self.TEXT))
+
+    @pytest.mark.parametrize("missing", ["mean", float("nan"), float("inf"), 1e39])
+    def test_no_other_rule(self, written, missing):
+        with pytest.raises(ValueError, match="expected 'error', 'query_min' or a finite number"):
+            read_letor(written(self.TEXT), missing=missing)
+
+    def test_the_naive_twin(self):
+        from directrank.data.letor.rows import fill_query_minimum, fill_query_minimum_naive
+
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(40, 6)).astype(np.float32)
+        X[rng.random(X.shape) < 0.4] = np.nan
+        twin, indptr = X.copy(), np.array([0, 1, 10, 30, 40])
+        fill_query_minimum(X, indptr)
+        fill_query_minimum_naive(twin, indptr)
+        np.testing.assert_array_equal(X, twin)
+
+
+class TestUnlabelled:
+    def test_labels_are_not_read(self, written):
+        groups = read_letor(written(b"0 qid:1 1:1\n-1 qid:1 1:2\n7 qid:1 1:3\n"), labelled=False)
+        assert not groups.labelled
+        np.testing.assert_array_equal(groups.relevance, [0, 0, 0])
+        np.testing.assert_array_equal(groups.features[:, 0], [1, 2, 3])
+
+    def test_a_line_may_begin_with_its_query(self, written):
+        groups = read_letor(written(b"qid:1 1:1 #docid = a\n0 qid:2 1:2\n"), labelled=False)
+        np.testing.assert_array_equal(groups.qid, [1, 2])
+        np.testing.assert_array_equal(groups.X[:, 0], [1, 2])
+
+    def test_what_is_not_a_label_is_still_refused(self, written):
+        with pytest.raises(DataFormatError, match=":2:1: found 'x'"):
+            read_letor(written(b"qid:1 1:1\nx qid:1 1:2\n"), labelled=False)
+
+
+class TestWidth:
+    def test_more_columns_than_the_file_names(self, written):
+        assert read_letor(written(b"1 qid:1 2:1\n"), n_features=4).X.tolist() == [[0, 1, 0, 0]]
+        assert read_letor(written(b"1 qid:1\n"), n_features=2).X.tolist() == [[0, 0]]
+
+    def test_an_id_beyond_is_refused(self, written):
+        with pytest.raises(DataFormatError, match=":2:9: .*at most n_features=1"):
+            read_letor(written(b"1 qid:1 1:1\n1 qid:1 2:1\n"), n_features=1)
+
+    def test_no_columns_is_no_width(self, written):
+        with pytest.raises(ValueError, match="n_features=0"):
+            read_letor(written(b"1 qid:1 1:1\n"), n_features=0)
+
+    def test_what_does_not_fit_when_dense_is_refused_before_it_is_allocated(self, written):
+        path = written(b"1 qid:1 1:1\n" * 500 + b"1 qid:1 2147483647:1\n")
+        with pytest.raises(DataError, match=r"file.txt: X of 501 documents × 2147483647 features needs 4008.0 GiB"):
+            read_letor(path)
+
+
+def test_a_folder_or_a_pipe_is_no_file(tmp_path):
+    with pytest.raises(DataFormatError, match="is a folder"):
+        read_letor(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataFormatError, match="is a pipe"):
+        read_letor(tmp_path / "pipe")
+    with pytest.raises(FileNotFoundError, match="absent"):
+        read_letor(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("after", [b"1 qid:1 1:1\n", b"1 qid:1 1:1\n" * 9])
+def test_a_file_that_changes_between_the_passes_is_noticed(written, monkeypatch, after):
+    path = written(b"1 qid:1 1:1\n" * 3)
+    scan = reader.scan_letor
+
+    def scan_then_change(*args, **kwargs):
+        result = scan(*args, **kwargs)
+        path.write_bytes(after)
+        return result
+
+    monkeypatch.setattr(reader, "scan_letor", scan_then_change)
+    with pytest.raises(DataFormatError, match="changed while it was read"):
+        read_letor(path)
+
+
+class TestRounding:
+    def test_halfway_cases_are_decided_by_all_digits(self):
+        # 1 + 2⁻²⁴ lies in the middle between 1 and 1 + 2⁻²³; the even one of them is 1.
+        middle = "1.000000059604644775390625"
+        assert nearest_float32(middle) == 1
+        assert nearest_float32(middle + "0" * 40 + "1") == np.float32(1) + np.float32(2.0**-23)
+        assert nearest_float32(middle[:-1] + "4" + "9" * 40) == 1
+        assert nearest_float32("-" + middle + "1") == -(np.float32(1) + np.float32(2.0**-23))
+
+    def test_the_ends_of_the_range(self):
+        # The middle between the largest float32 and 2¹²⁸.
+        middle = (2**128 - 2**104 + 2**128) // 2
+        assert nearest_float32(str(middle)) == np.inf
+        assert nearest_float32(str(middle - 1)) == np.finfo(np.float32).max
+        assert nearest_float32("7.0064923216240853e-46") == 0  # just below half of the least
+        assert nearest_float32("7.0064923216240854e-46") == np.float32(2.0**-149)
+
+    def test_the_reader_rounds_as_the_exact_one_does(self, written):
+        rng = np.random.default_rng(5)
+        bits = rng.integers(0, 0x7F7FFFFF, 400, dtype=np.uint32)
+        values = bits.view(np.float32).astype(np.float64)
+        above = (bits + 1).view(np.float32).astype(np.float64)
+        texts = [f"{(a + b) / 2:.{d}e}" for a, b, d in zip(values, above, rng.integers(6, 40, 400), strict=True)]
+        texts += [f"{v:.{d}g}" for v, d in zip(rng.normal(size=300), rng.integers(1, 20, 300), strict=True)]
+        line = "0 qid:1 " + " ".join(f"{k}:{text}" for k, text in enumerate(texts, 1))
+        X = read_letor(written(line.encode())).X[0]
+        np.testing.assert_array_equal(X.view(np.uint32), np.array([nearest_float32(t) for t in texts]).view(np.uint32))
