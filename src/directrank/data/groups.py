@@ -200,15 +200,16 @@ def checked_features(X, name: str = "") -> np.ndarray:
         If X is not two-dimensional and numeric, or holds NaN, infinity or a number beyond float32.
     """
     where = f"{name}: " if name else ""
-    if np.iscomplexobj(X):
-        raise DataError(f"{where}X holds complex numbers; expected real ones")
     try:
+        given = np.asarray(X)
         with np.errstate(over="ignore"):
-            features = np.ascontiguousarray(X, dtype=np.float32)
+            features = np.ascontiguousarray(given.real, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}X is not a numeric array (a {type(X).__name__}): {error}") from None
-    if features.ndim != 2 or np.ndim(X) != 2:
-        raise DataError(f"{where}X has {np.ndim(X)} dimension(s), expected 2: documents × features")
+    if given.dtype.kind == "c":
+        raise DataError(f"{where}X holds complex numbers; expected real ones")
+    if given.ndim != 2:
+        raise DataError(f"{where}X has {given.ndim} dimension(s), expected 2: documents × features")
     # A sum is finite only if all its terms are; a sum that overflows only costs the second look.
     with np.errstate(over="ignore", invalid="ignore"):
         total = features.sum()

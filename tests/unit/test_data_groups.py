@@ -1,0 +1,293 @@
+"""Rows to queries: every kind of qid, the inner order, what is refused, and shards."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from directrank.data import QueryGroups
+from directrank.data.grouping import query_codes, sorted_order, sorted_order_naive
+from directrank.data.shards import BLOCK_BYTES, make_shards, map_in_order, shard_count
+from directrank.errors import DataError
+
+QIDS = {
+    "integers": np.array([5, 5, 2, 2, 9]),
+    "negative": np.array([-5, -5, 2, 2, -9]),
+    "beyond int64": np.array([2**64 - 1, 2**64 - 1, 2**63, 2**63, 1], dtype=np.uint64),
+    "list beyond int64": [2**63, 2**63, -1, -1, 7],
+    "huge integers": [2**70, 2**70, 2**70 + 1, 2**70 + 1, 0],
+    "close floats": np.array([2.0**53, 2.0**53, 2.0**53 + 2, 2.0**53 + 2, 0.5]),
+    "text": np.array(["b", "b", "a", "a", "c"]),
+    "list of text": ["b", "b", "a", "a", "c"],
+    "bytes": np.array([b"b", b"b", b"a", b"a", b"c"]),
+    "booleans and more": [True, True, "True", "True", 0.5],
+    "a number and its text": [1, 1, "1", "1", "x"],
+    "pairs": [("a", 1), ("a", 1), ("a", 2), ("a", 2), ("b", 1)],
+    "objects": np.array(["b", "b", 3, 3, (1, 2)], dtype=object),
+    "days": np.array(["2020-01-02", "2020-01-02", "2020-01-01", "2020-01-01", "2021-01-01"], dtype="M8[D]"),
+    "categorical": pd.Series(["b", "b", "a", "a", "c"], dtype="category"),
+    "pandas": pd.Series(["b", "b", "a", "a", "c"]),
+    "pandas with other labels": pd.Series([5, 5, 2, 2, 9], index=[4, 3, 2, 1, 0]),
+    "nullable": pd.Series([5, 5, 2, 2, 9], dtype="Int64"),
+    "polars": pl.Series(["b", "b", "a", "a", "c"]),
+    "arrow": pa.array(["b", "b", "a", "a", "c"]),
+}
+
+
+@pytest.mark.parametrize("qid", QIDS.values(), ids=QIDS)
+def test_queries_are_numbered_as_they_first_appear(qid):
+    groups = QueryGroups(np.arange(5).reshape(5, 1), [0, 1, 0, 1, 1], qid)
+    np.testing.assert_array_equal(groups.queries.indptr, [0, 2, 4, 5])
+    np.testing.assert_array_equal(groups.queries.row, [1, 0, 3, 2, 4])
+    given = list(qid.to_pylist() if isinstance(qid, pa.Array) else qid)
+    assert list(groups.qid) == given
+    assert list(groups.queries.qid) == [given[0], given[2], given[4]]
+
+
+def test_two_truth_values_are_two_queries():
+    groups = QueryGroups([[1], [2], [3]], [0, 1, 1], np.array([True, True, False]))
+    np.testing.assert_array_equal(groups.queries.qid, [True, False])
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [
+        [1.0, float("nan"), 2.0],
+        np.array([1.0, np.nan, 2.0]),
+        ["a", None, "b"],
+        pd.Series(["a", None, "b"]),
+        pd.Series([1, None, 2], dtype="Int64"),
+        pd.Series(["a", None, "b"], dtype="category"),
+        np.array(["2020-01-01", "NaT", "2020-01-02"], dtype="M8[D]"),
+        pa.array(["a", None, "b"]),
+        [("a", 1), None, ("b", 1)],
+    ],
+    ids=str,
+)
+def test_a_missing_qid_is_refused_by_its_row(qid):
+    with pytest.raises(DataError, match="qid of row 1 is missing"):
+        QueryGroups(np.zeros((3, 1)), [0, 1, 0], qid)
+
+
+def test_what_cannot_be_a_name_is_refused():
+    with pytest.raises(DataError, match="hashable"):
+        QueryGroups(np.zeros((2, 1)), [0, 1], [[1], [2]])
+    with pytest.raises(DataError, match=r"qid has shape \(3,\), expected \(2,\)"):
+        QueryGroups(np.zeros((2, 1)), [0, 1], [1, 2, 3])
+    with pytest.raises(DataError, match=r"qid has shape \(2, 1\)"):
+        QueryGroups(np.zeros((2, 1)), [0, 1], np.array([[1], [2]]))
+    with pytest.raises(DataError, match="qid is missing"):
+        QueryGroups(np.zeros((2, 1)), [0, 1])
+
+
+rows = st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0.0, 0.5, 1.0, 2.0])), min_size=1, max_size=60)
+
+
+@settings(deadline=None, max_examples=200)
+@given(rows)
+def test_the_inner_order_is_the_stable_one(rows):
+    qid, relevance = np.array([q for q, _ in rows]), np.array([y for _, y in rows])
+    codes, names = query_codes(qid)
+    first = [np.flatnonzero(qid == name)[0] for name in names]
+    assert first == sorted(first)
+    np.testing.assert_array_equal(names[codes], qid)
+    order, indptr = sorted_order(codes, relevance, len(names))
+    np.testing.assert_array_equal(order, sorted_order_naive(codes, relevance))
+    np.testing.assert_array_equal(np.diff(indptr), np.bincount(codes))
+
+
+@settings(deadline=None, max_examples=100)
+@given(rows)
+@pytest.mark.filterwarnings("ignore:.*not next to each other")
+def test_what_is_public_is_in_the_callers_order(rows):
+    qid, relevance = [f"q{q}" for q, _ in rows], [y for _, y in rows]
+    X = np.arange(2 * len(rows), dtype=np.float32).reshape(-1, 2)
+    groups = QueryGroups(X, relevance, qid, docid=[f"d{k}" for k in range(len(rows))])
+    np.testing.assert_array_equal(groups.X, X)
+    assert groups.relevance.tolist() == relevance
+    assert groups.qid.tolist() == qid
+    assert groups.docid.tolist() == [f"d{k}" for k in range(len(rows))]
+    np.testing.assert_array_equal(groups.to_inner(X), groups.features)
+    for a, b in zip(groups.queries.indptr[:-1], groups.queries.indptr[1:], strict=True):
+        assert (np.diff(groups.queries.relevance[a:b]) <= 0).all()
+
+
+def test_large_random_input_is_sorted_stably():
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(50), rng.integers(1, 900, 50))
+    relevance = rng.integers(0, 5, len(codes)).astype(float)
+    np.testing.assert_array_equal(sorted_order(codes, relevance, 50)[0], sorted_order_naive(codes, relevance))
+    mixed = query_codes(rng.permutation(codes))[0]
+    np.testing.assert_array_equal(sorted_order(mixed, relevance, 50)[0], sorted_order_naive(mixed, relevance))
+
+
+def test_rows_that_came_apart_are_gathered_with_one_warning():
+    with pytest.warns(UserWarning, match=r"^the file: rows of the same query .*qid b") as caught:
+        QueryGroups(np.zeros((4, 1)), [0, 0, 0, 0], ["b", "a", "b", "a"], name="the file")
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        QueryGroups(np.zeros((4, 1)), [0, 0, 0, 0], ["b", "b", "a", "a"])
+
+
+class TestFeatures:
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+    def test_the_first_value_that_is_not_finite_is_named(self, value):
+        X = np.zeros((4, 3))
+        X[2, 1] = value
+        X[3, 0] = np.nan
+        with pytest.raises(DataError, match=r"^F: X holds -?(nan|inf) in row 2, column 1"):
+            QueryGroups(X, [0] * 4, [1] * 4, name="F")
+
+    def test_a_sum_that_overflows_is_no_fault(self):
+        X = np.full((4, 3), np.finfo(np.float32).max)
+        assert QueryGroups(X, [0] * 4, [1] * 4).n_docs == 4
+
+    @pytest.mark.parametrize("X", [[1.0, 2.0], 3.0, np.zeros((2, 2, 2)), np.zeros(2)])
+    def test_two_dimensions(self, X):
+        with pytest.raises(DataError, match="expected 2: documents × features"):
+            QueryGroups(X, [0, 0], [1, 1])
+
+    def test_numbers(self):
+        from scipy.sparse import csr_matrix
+
+        for X in ([["a"], ["b"]], [[1], [1, 2]], csr_matrix(np.eye(2))):
+            with pytest.raises(DataError, match="not a numeric array"):
+                QueryGroups(X, [0, 0], [1, 1])
+        with pytest.raises(DataError, match="complex"):
+            QueryGroups(np.ones((2, 1), complex), [0, 0], [1, 1])
+
+    def test_names(self):
+        assert QueryGroups([[1, 2]], [0], [1], feature_names=["a", "b"]).feature_names == ("a", "b")
+        with pytest.raises(DataError, match="1 feature names for 2 features"):
+            QueryGroups([[1, 2]], [0], [1], feature_names=["a"])
+
+    def test_the_callers_array_is_not_changed_nor_kept_in_another_order(self):
+        X = np.arange(6, dtype=np.float64).reshape(3, 2)
+        before = X.copy()
+        groups = QueryGroups(X, [0, 1, 2], [1, 1, 1])
+        groups.features[:] = 0
+        np.testing.assert_array_equal(X, before)
+
+
+class TestRelevance:
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -1, -0.5])
+    def test_grades_are_finite_and_not_negative(self, value):
+        with pytest.raises(DataError, match=r"^F: relevance of row 1 is .* expected a finite grade of 0 or more"):
+            QueryGroups([[1], [2]], [0, value], [1, 1], name="F")
+
+    def test_numbers_and_length(self):
+        with pytest.raises(DataError, match="not numeric"):
+            QueryGroups([[1], [2]], ["a", "b"], [1, 1])
+        with pytest.raises(DataError, match=r"relevance has shape \(1,\), expected \(2,\)"):
+            QueryGroups([[1], [2]], [1], [1, 1])
+        with pytest.raises(DataError, match=r"docid has shape \(1,\)"):
+            QueryGroups([[1], [2]], [1, 1], [1, 1], docid=["a"])
+
+    def test_none_is_unlabelled(self):
+        groups = QueryGroups([[1], [2]], None, [1, 1])
+        assert not groups.labelled
+        assert groups.relevance.tolist() == [0, 0]
+
+
+class TestSelect:
+    @pytest.fixture
+    def groups(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return QueryGroups(
+                np.arange(6).reshape(6, 1), [0, 1, 2, 0, 1, 0], list("abacbc"), docid=list("uvwxyz"), name="N"
+            )
+
+    def test_by_number_and_by_mask(self, groups):
+        for queries in ([2, 0], [-1, 0], np.array([True, False, True])):
+            part = groups.select(queries)
+            assert part.qid.tolist() == ["a", "a", "c", "c"]
+            assert part.X[:, 0].tolist() == [0, 2, 3, 5]
+            assert part.relevance.tolist() == [0, 2, 0, 0]
+            assert part.docid.tolist() == ["u", "w", "x", "z"]
+            assert part.queries.indptr.tolist() == [0, 2, 4]
+            assert part.queries.relevance.tolist() == [2, 0, 0, 0]
+            assert part.name == "N"
+
+    def test_none(self, groups):
+        assert groups.select([]).n_docs == 0
+
+    @pytest.mark.parametrize("queries", [[0, 0], [3], [-4], [True, False], [0.5], ["a"]])
+    def test_what_names_no_query_is_refused(self, groups, queries):
+        with pytest.raises(DataError):
+            groups.select(queries)
+
+
+def indptr_of(sizes) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+class TestShards:
+    def test_their_number_is_one_a_mebibyte_from_1_to_64(self):
+        for n_docs, n_features, count in [
+            (10, 5, 1),
+            (2**18, 1, 1),
+            (2**19 - 1, 1, 1),
+            (2**19, 1, 2),
+            (2**18, 64, 64),
+            (2**22, 136, 64),
+            (0, 5, 1),
+        ]:
+            assert shard_count(n_docs, n_features) == count
+
+    @settings(deadline=None, max_examples=200)
+    @given(st.lists(st.integers(1, 5000), min_size=1, max_size=60), st.sampled_from([1, 100, 1000, 4000]))
+    def test_shard_i_begins_at_the_first_query_at_or_after_its_row(self, sizes, n_features):
+        indptr = indptr_of(sizes)
+        n_docs = int(indptr[-1])
+        count = shard_count(n_docs, n_features)
+        begins = []
+        for i in range(count):
+            after = [q for q in range(len(sizes)) if indptr[q] * count >= i * n_docs]
+            begins.append(after[0] if after else len(sizes))
+        expected = [(a, b) for a, b in zip(begins, [*begins[1:], len(sizes)], strict=True) if b > a]
+        shards = make_shards(indptr, n_features)
+        assert [(s.first_query, s.last_query) for s in shards] == expected
+        assert [(s.first_row, s.last_row) for s in shards] == [(indptr[a], indptr[b]) for a, b in expected]
+
+    @settings(deadline=None, max_examples=50)
+    @given(st.lists(st.integers(1, 5000), min_size=1, max_size=60), st.sampled_from([1, 100, 1000, 4000]))
+    def test_shards_and_their_blocks_hold_every_query_once_in_order(self, sizes, n_features):
+        indptr = indptr_of(sizes)
+        shards = make_shards(indptr, n_features)
+        for parts in (shards, [block for shard in shards for block in shard.blocks]):
+            assert [p.first_query for p in parts] == [0, *(p.last_query for p in parts[:-1])]
+            assert parts[-1].last_query == len(sizes)
+            assert all(indptr[p.first_query] == p.rows.start for p in parts)
+            assert all(indptr[p.last_query] == p.rows.stop for p in parts)
+        for block in (block for shard in shards for block in shard.blocks):
+            whole = block.last_query - block.first_query == 1
+            assert whole or (block.last_row - block.first_row) * n_features * 4 <= BLOCK_BYTES
+
+    def test_a_query_that_spans_several_shards_is_in_one(self):
+        # 8 MiB of features: shards start at or after rows 0, 2048, …, 14336. The second query covers five of
+        # these starts; the queries start at rows 0, 1000, 12000 and 13000, none at or after 14336.
+        sizes = [1_000, 11_000, 1_000, 3_384]
+        indptr = indptr_of(sizes)
+        assert shard_count(16_384, 128) == 8
+        shards = make_shards(indptr, 128)
+        assert [(s.first_query, s.last_query) for s in shards] == [(0, 2), (2, 3), (3, 4)]
+
+    def test_many_queries_make_64_shards_of_the_like_size(self):
+        indptr = indptr_of(np.full(40_000, 100))
+        shards = make_shards(indptr, 136)
+        assert len(shards) == 64
+        rows = [s.last_row - s.first_row for s in shards]
+        assert max(rows) - min(rows) <= 100
+
+    def test_results_keep_the_order_of_items_for_any_number_of_threads(self):
+        items = list(range(50))
+        for n_threads in (1, 2, 4):
+            assert map_in_order(lambda k: k * k, items, n_threads) == [k * k for k in items]
