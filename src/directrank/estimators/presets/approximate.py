@@ -22,8 +22,9 @@ class ApproxRank(Ranker):
         β > 0, in 1/position; read by AP and cutoffs.
     penalty : float, default=1e-3
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
-    start : {"zero", "regression"}, array of shape (n_features,) or fitted linear ranker, default="zero"
-        Where the search starts.
+    start : {"auto", "zero", "regression"}, array of shape (n_features,) or fitted linear ranker, default="auto"
+        Where the search starts. A measure with a cutoff is flat where all relevant documents lie beyond it, so
+        "auto" starts it from least squares, and others from zero.
     n_restarts : int, default=0
         Random starts beside it; the selection measure decides among all.
     solver : {"lbfgs", "sgd"}, default="lbfgs"
@@ -42,7 +43,7 @@ class ApproxRank(Ranker):
     """
 
     def __init__(
-        self, measure="nDCG", *, steepness=10.0, truncation=1.0, penalty=1e-3, start="zero", n_restarts=0,
+        self, measure="nDCG", *, steepness=10.0, truncation=1.0, penalty=1e-3, start="auto", n_restarts=0,
         solver="lbfgs", max_iterations=200, learning_rate=0.01,
         select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
@@ -70,7 +71,10 @@ class ApproxRank(Ranker):
         return surrogate, solvers[self.solver](), Linear()
 
     def _started(self, scorer, groups, weights):
-        return Linear(start_coefficients(self.start, groups, weights))
+        start = self.start
+        if isinstance(start, str) and start == "auto":
+            start = "regression" if getattr(parse_measure(self.measure), "cutoff", None) else "zero"
+        return Linear(start_coefficients(start, groups, weights))
 
 
 GRID = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}

@@ -20,7 +20,7 @@ def start_coefficients(start, groups, weights) -> np.ndarray | None:
         coefficients = Regression().fit(groups, sample_weight=weights).scorer_.coefficients
     elif isinstance(start, str):
         raise ValueError(
-            f"start must be 'zero', 'regression', coefficients or a fitted ranker, not {start!r}"
+            f"start must be 'auto', 'zero', 'regression', coefficients or a fitted ranker, not {start!r}"
         )
     elif isinstance(getattr(start, "scorer_", None), Linear):
         coefficients = start.scorer_.coefficients
