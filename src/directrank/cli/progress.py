@@ -31,8 +31,10 @@ class Lines(Observer):
     def finished(self, cell: dict[str, Any], reused: bool) -> None:
         """Say how a cell ended."""
         self.done += 1
+        if reused:  # the plan has said how many there are
+            return
         width = len(str(self.n_cells))
-        self.say(f"[{self.done:>{width}}/{self.n_cells}] {cell_line(cell, reused)}")
+        self.say(f"[{self.done:>{width}}/{self.n_cells}] {cell_line(cell)}")
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -96,15 +98,14 @@ def plan_line(plan) -> str:
     return f"{fits}; {kept}, {plan.n_fits_left} fits are left"
 
 
-def cell_line(cell: dict[str, Any], reused: bool) -> str:
+def cell_line(cell: dict[str, Any]) -> str:
     """Return one line about a cell."""
     head = f"{cell['fold']} {cell['method']}"
     if "error" in cell:
         return f"{head}: FAILED: {cell['error']['type']}: {cell['error']['message']}"
-    chosen = ", ".join(f"{name}={value}" for name, value in cell["chosen"].items())
+    chosen = ", ".join(f"{name}={value}" for name, value in sorted(cell["chosen"].items()))
     measured = f"validation {cell['options']['select_by']} {cell['validation']:.4f}"
-    took = "kept from before" if reused else f"{cell['seconds']:.1f} s"
-    return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({took})"
+    return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({cell['seconds']:.1f} s)"
 
 
 class Spinner:

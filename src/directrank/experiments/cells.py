@@ -14,7 +14,8 @@ from directrank.data.folds import PARTS
 from directrank.estimators.methods import Configured
 from directrank.experiments.observer import Observer
 from directrank.experiments.sources import FoldSource, Triple
-from directrank.measures import evaluate
+from directrank.measures import evaluate, mean_value, parse_measure, settled
+from directrank.measures.arguments import checked_scores
 
 STANDARD = "standard"
 
@@ -99,14 +100,14 @@ def _trained_and_scored(
 ) -> dict[str, Any]:
     train, vali, test = parts
     max_grade = max(part.queries.max_relevance for part in parts)
+    chooser = settled(parse_measure(options.select_by), max_grade)
     tried: list[dict[str, Any]] = []
     best, best_index = None, -1
     for index, point in enumerate(method.points()):
         started = time.perf_counter()
         ranker = method.build(point, random_state=options.seed).fit(train, eval_set=vali)
-        value = evaluate(
-            vali, ranker.predict(vali), measures=options.select_by, convention=STANDARD, max_grade=max_grade
-        )[options.select_by]
+        scores = checked_scores(ranker.predict(vali), vali.n_docs)
+        value = mean_value(chooser, vali.queries, vali.to_inner(scores))
         tried.append(
             {
                 "parameters": point,

@@ -44,9 +44,9 @@ class Story:
         """Lines to read before the table."""
         folds, documents = self.result.folds, sum(self._sizes("documents").values())
         return [
-            f"What was done: {N_QUERIES} made-up queries with {documents} documents. A document is described by",
-            "numbers (features) and has a grade from 0 (irrelevant) to 4 (perfect). Each of the "
-            f"{len(self.result.methods)} methods",
+            f"What was done: {N_QUERIES} made-up queries with {documents} documents. A document has numbers",
+            "that describe it (features) and a grade from 0 (irrelevant) to 4 (perfect). "
+            f"{len(self.result.methods)} methods each",
             "learned on one third of the queries to put good documents first, chose its settings on",
             f"another third and was tested on the last, three times in turn ({', '.join(folds)}).",
             "",

@@ -7,7 +7,7 @@ from typing import Any
 
 from directrank.data.folds import PARTS
 from directrank.errors import DataError
-from directrank.estimators.methods import METHODS, configured
+from directrank.estimators.methods import configured
 from directrank.experiments.cells import STANDARD, Options, run_cell
 from directrank.experiments.datacheck import checked_collection
 from directrank.experiments.environment import environment
@@ -100,8 +100,11 @@ def prepare(
         raise ValueError(f"no convention is called {convention!r}; there are {', '.join(CONVENTIONS)}")
     if not measures:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
+    chooser: Any = parse_measure(select_by)
+    if getattr(chooser, "printed_as_error", False):
+        raise ValueError(f"{chooser.name} is an error; choose by {chooser.bare_name}(complement=1)")
     options = Options(
-        parse_measure(select_by).name,
+        chooser.name,
         tuple(dict.fromkeys(parse_measure(each).name for each in measures)),
         convention,
         seed,
@@ -155,7 +158,6 @@ def _labelled(parts: Triple) -> Triple:
 
 
 def _summary(plan: Plan, check: dict[str, Any], command: list[str]) -> dict[str, Any]:
-    registered = {method.name: method for method in METHODS}
     return {
         "format": FORMAT,
         "dataset": plan.dataset,
@@ -169,8 +171,8 @@ def _summary(plan: Plan, check: dict[str, Any], command: list[str]) -> dict[str,
                 "label": each.label,
                 "name": each.method.name,
                 "measure": each.measure,
-                "summary": registered[each.method.name].summary,
-                "paper": registered[each.method.name].paper,
+                "summary": each.method.summary,
+                "paper": each.method.paper,
                 "grid": {name: list(values) for name, values in each.method.grid.items()},
             }
             for each in plan.methods

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from directrank.experiments.results import Comparison
+from directrank.measures import parse_measure
 
 #: Values are printed, and called equal, to so many decimals.
 DECIMALS = 4
@@ -11,7 +12,7 @@ DECIMALS = 4
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values in [0, 1], larger is better.
+    """Rows of values in [0, 1].
 
     Attributes
     ----------
@@ -20,18 +21,22 @@ class Table:
         Headings of the value columns.
     rows : sequence of (str, sequence of float or None)
         A label and its values; None where there is none.
+    errors : sequence of bool
+        Of each column, whether smaller is better.
     """
 
     title: str
     caption: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[float | None]]]
+    errors: Sequence[bool]
 
     def best(self, row: int, column: int) -> bool:
-        """Whether a value is printed the same as the largest of its column, among two or more rows."""
+        """Whether a value is printed the same as the best of its column, among two or more rows."""
         values = [self.shown(each, column) for each in range(len(self.rows))]
         known = [value for value in values if value]
-        return len(known) > 1 and values[row] == max(known)
+        best = min if self.errors[column] else max
+        return len(known) > 1 and values[row] == best(known)
 
     def shown(self, row: int, column: int) -> str:
         """Return a value as printed, or an empty text."""
@@ -50,6 +55,7 @@ def headline(result: Comparison, convention: str) -> Table:
             (method, [result.mean(method, measure, convention) for measure in result.measures])
             for method in result.methods
         ],
+        [is_error(measure) for measure in result.measures],
     )
 
 
@@ -69,7 +75,13 @@ def by_fold(result: Comparison, convention: str, measure: str) -> Table:
             )
             for method in result.methods
         ],
+        [is_error(measure)] * (len(result.folds) + 1),
     )
+
+
+def is_error(measure: str) -> bool:
+    """Whether a measure is printed as an error, so that smaller is better."""
+    return bool(getattr(parse_measure(measure), "printed_as_error", False))
 
 
 def plain(table: Table) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from directrank.atomic import write_atomically
 from directrank.experiments import Comparison
-from directrank.experiments.tables import by_fold, headline
+from directrank.experiments.tables import by_fold, headline, is_error
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.charts import dot_chart, line_chart
 from directrank.report.words import meaning
@@ -91,9 +91,11 @@ def _hash(style: str) -> str:
 
 
 def _leader(result: Comparison, measure: str, convention: str) -> dict[str, Any] | None:
-    """Return the method with the highest mean, and how many folds it wins against the second."""
+    """Return the method with the best mean, and how many folds it wins against the second."""
     means = [(result.mean(method, measure, convention), method) for method in result.methods]
-    known = sorted(((mean, method) for mean, method in means if mean is not None), key=lambda pair: -pair[0])
+    sign = -1 if is_error(measure) else 1
+    known = [(mean, method) for mean, method in means if mean is not None]
+    known.sort(key=lambda pair: -sign * pair[0])
     if len(known) < 2:
         return None
     (best, first), (next_best, second) = known[:2]
@@ -101,8 +103,17 @@ def _leader(result: Comparison, measure: str, convention: str) -> dict[str, Any]
         (result.value(first, fold, measure, convention), result.value(second, fold, measure, convention))
         for fold in result.folds
     ]
-    wins = sum(ours > theirs for ours, theirs in pairs if ours is not None and theirs is not None)
-    return {"method": first, "mean": best, "second": second, "second_mean": next_best, "wins": wins}
+    wins = sum(
+        sign * ours > sign * theirs for ours, theirs in pairs if ours is not None and theirs is not None
+    )
+    return {
+        "method": first,
+        "order": "lowest" if sign < 0 else "highest",
+        "mean": best,
+        "second": second,
+        "second_mean": next_best,
+        "wins": wins,
+    }
 
 
 def _meanings(result: Comparison) -> list[tuple[str, str]]:
@@ -133,7 +144,7 @@ def _settings(result: Comparison, method: str) -> dict[str, Any]:
         if "error" in cell:
             rows.append({"fold": fold, "error": f"{cell['error']['type']}: {cell['error']['message']}"})
             continue
-        chosen = ", ".join(f"{name} = {value}" for name, value in cell["chosen"].items())
+        chosen = ", ".join(f"{name} = {value}" for name, value in sorted(cell["chosen"].items()))
         rows.append(
             {
                 "fold": fold,

@@ -14,6 +14,10 @@ MEANINGS = {
     "ERR": "Expected reciprocal rank: 1 over the place where a reader going down the list is expected to be "
     "satisfied.",
     "nERR": "Expected reciprocal rank, against that of the best possible ranking.",
+    "WPD": "Weighted pairwise disagreement: the share of pairs of documents of different grades "
+    "that stand in the wrong order. An error: smaller is better.",
+    "ZeroOne": "0/1 error: 1 unless no document stands above one of a higher grade; smaller is better.",
+    "MeanNDCG": "The mean of nDCG@k over every k of the list, as LETOR 4.0 reports it.",
 }
 
 

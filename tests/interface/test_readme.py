@@ -1,0 +1,96 @@
+"""README: its tables are those of the registries, its example runs, its commands exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import directrank
+from directrank.cli.app import COMMANDS
+from directrank.data import make_ranking
+from directrank.estimators.methods import METHODS
+from directrank.experiments.demo import write_folds
+from directrank.measures import MEASURES
+from directrank.report.words import meaning
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def between(word: str) -> str:
+    found = re.search(rf"<!-- {word} -->\n(.*?)<!-- end of {word} -->", README, re.S)
+    assert found, f"README.md has no part marked {word}"
+    return found[1].strip()
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def methods_table() -> str:
+    rows = [
+        (
+            f"`{method.name}(measure)`" if method.takes_measure else f"`{method.name}`",
+            f"`{method.estimator.__name__}`",
+            method.summary,
+            ", ".join(method.grid) or "–",
+            method.paper,
+        )
+        for method in METHODS
+    ]
+    return table(("name", "class", "what it does", "chosen on validation", "from"), rows)
+
+
+def measures_table() -> str:
+    cutoff = {"optional": "[@k]", "required": "@k", "none": ""}
+    rows = [(f"`{each.bare_name}{cutoff[each.cutoff_is]}`", meaning(each.bare_name)) for each in MEASURES]
+    return table(("name", "what it says"), rows)
+
+
+def test_table_of_methods_is_that_of_the_registry():
+    assert between("methods") == methods_table()
+
+
+def test_table_of_measures_is_that_of_the_registry():
+    assert between("measures") == measures_table()
+
+
+def test_every_measure_has_a_sentence_for_newcomers():
+    from directrank.report.words import MEANINGS
+
+    assert [each.bare_name for each in MEASURES if each.bare_name not in MEANINGS] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/directrank demo",
+        "python3 -m venv .venv && .venv/bin/pip install -q '.[test]' && .venv/bin/pytest",
+    ],
+)
+def test_the_two_commands_stand_on_lines_of_their_own(command):
+    assert f"\n{command}\n" in README
+
+
+def test_commands_shown_exist():
+    shown = set(re.findall(r"^directrank (\w+)", "".join(re.findall(r"```sh\n(.*?)```", README, re.S)), re.M))
+    assert shown
+    assert shown <= {command.__name__ for _, command in COMMANDS}
+
+
+def test_python_example_runs(tmp_path, monkeypatch, capsys):
+    write_folds(make_ranking(45, 8, 4, random_state=5), tmp_path / "OHSUMED")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", README, re.S):
+        exec(compile(block, "README.md", "exec"), names)
+    assert "nDCG@10" in capsys.readouterr().out
+    assert len(names["scores"]) == names["test"].n_docs
+
+
+def test_public_names_are_all_there():
+    assert sorted(directrank.__all__) == directrank.__all__
+    for name in directrank.__all__:
+        assert getattr(directrank, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        directrank.nothing  # noqa: B018

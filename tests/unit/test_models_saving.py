@@ -1,0 +1,288 @@
+"""Saving and loading: what comes back is what was saved; anything else is refused in one line."""
+
+import json
+import pickle
+import random
+import struct
+
+import numpy as np
+import pytest
+
+from directrank import AdaRank, ApproxRank, Ranker, Regression, load, make_ranking, save
+from directrank.errors import ModelFormatError
+from directrank.estimators.methods import METHODS
+from directrank.measures import NDCG
+from directrank.models.container import digest, write_container
+from directrank.solvers import LBFGS
+from directrank.strict_json import dump
+from directrank.surrogates import SmoothedPositions
+
+SMALL = {"approxap": {"max_iterations": 3}, "approxndcg": {"max_iterations": 3}, "adarank": {"rounds": 3}}
+
+
+@pytest.fixture(scope="module")
+def groups():
+    return make_ranking(12, 6, 4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def saved(groups, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.dr"
+    save(Regression().fit(groups), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_every_method_predicts_the_same_bits_after_a_round_trip(method, groups, tmp_path):
+    arguments = {**method.fixed, **SMALL.get(method.name, {})}
+    if method.measure:
+        arguments["measure"] = method.measure
+    ranker = method.estimator(**arguments).fit(groups)
+    save(ranker, tmp_path / "model.dr")
+    back = load(tmp_path / "model.dr")
+    assert type(back) is type(ranker)
+    assert back.predict(groups).tobytes() == ranker.predict(groups).tobytes()
+    assert back.get_params() == ranker.get_params()
+    for name in ("status_", "certificate_", "history_", "selected_by_", "n_features_in_"):
+        assert getattr(back, name) == getattr(ranker, name)
+    assert back.score(groups) == ranker.score(groups)
+
+
+def test_composed_ranker_predicts_and_scores(groups, tmp_path):
+    ranker = Ranker(SmoothedPositions(NDCG(5)), LBFGS(penalty=0.01, max_iterations=3)).fit(groups)
+    save(ranker, tmp_path / "model.dr")
+    back = load(tmp_path / "model.dr")
+    assert back.predict(groups).tobytes() == ranker.predict(groups).tobytes()
+    assert back.score(groups) == ranker.score(groups)
+
+
+def test_names_of_features_come_back(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"bm25": [0.0, 1.0, 2.0, 0.5], "age": [1.0, 0.0, 1.0, 0.0]})
+    ranker = Regression().fit(frame, [0, 1, 2, 0], qid=[1, 1, 2, 2])
+    save(ranker, tmp_path / "model.dr")
+    assert load(tmp_path / "model.dr").feature_names_in_.tolist() == ["bm25", "age"]
+    with pytest.raises(ValueError, match="feature names"):
+        load(tmp_path / "model.dr").predict(frame[["age", "bm25"]])
+
+
+def test_parameters_that_are_objects_are_saved_as_what_they_stand_for(groups, tmp_path):
+    first = Regression().fit(groups)
+    ranker = ApproxRank(NDCG(5), start=first, random_state=np.random.RandomState(3), max_iterations=2)
+    save(ranker.fit(groups), tmp_path / "model.dr")
+    parameters = load(tmp_path / "model.dr").get_params()
+    assert parameters["measure"] == "nDCG@5"
+    assert parameters["start"] == first.scorer_.coefficients.tolist()
+    assert parameters["random_state"] is None
+
+
+def test_what_cannot_be_saved_is_refused_by_name(groups, tmp_path):
+    class Other(Regression):
+        pass
+
+    with pytest.raises(TypeError, match="Other cannot be saved; classes that can: Regression"):
+        save(Other().fit(groups), tmp_path / "model.dr")
+    ranker = Regression().fit(groups)
+    ranker.ridge = object()
+    with pytest.raises(TypeError, match="ridge="):
+        save(ranker, tmp_path / "model.dr")
+    ranker.ridge = 0.0
+    ranker.scorer_ = "linear"
+    with pytest.raises(TypeError, match="a str scorer cannot be saved"):
+        save(ranker, tmp_path / "model.dr")
+    with pytest.raises(ValueError, match="not fitted"):
+        save(AdaRank(), tmp_path / "model.dr")
+    assert list(tmp_path.iterdir()) == []
+
+
+def refused(path, content: bytes) -> str:
+    path.write_bytes(content)
+    with pytest.raises(ModelFormatError) as caught:
+        load(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"short",
+        b"1 qid:1 1:0.5 2:0.25 # a LETOR file\n" * 50,
+        pickle.dumps({"class": "Regression"}),
+        b"PK\x03\x04" + bytes(100),
+        struct.pack("<Q", 2) + b"{}",
+        struct.pack("<Q", 1 << 62) + b"{}",
+        struct.pack("<Q", (1 << 26) + 1) + b"{" + b" " * 200,
+        struct.pack("<Q", 200_000) + b"[" * 200_000,
+        struct.pack("<Q", 42) + b'{"__metadata__":{"format":"pt"},"a":null} ',
+        struct.pack("<Q", 50) + b'{"__metadata__":{"directrank":"\\ud800"},"a":null} ',
+    ],
+)
+def test_other_files_are_refused(content, tmp_path):
+    assert "not a model of directrank" in refused(tmp_path / "model.dr", content)
+
+
+class Canary:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_pickle_is_never_opened(tmp_path):
+    refused(tmp_path / "model.dr", pickle.dumps(Canary(tmp_path / "canary")))
+    assert not (tmp_path / "canary").exists()
+
+
+def header_of(content: bytes) -> dict:
+    length = int.from_bytes(content[:8], "little")
+    return json.loads(content[8 : 8 + length])
+
+
+def with_header(content: bytes, header: str) -> bytes:
+    length = int.from_bytes(content[:8], "little")
+    return struct.pack("<Q", len(header)) + header.encode() + content[8 + length :]
+
+
+@pytest.mark.parametrize(
+    "shape", [[1 << 62], [-4], [4, 1 << 40], [1 << 31, 1 << 31], [3], ["4"], [4.0], [True], None, []]
+)
+def test_wrong_shapes_are_refused_before_allocating(saved, shape, tmp_path):
+    header = header_of(saved)
+    header["coefficients"]["shape"] = shape
+    assert "damaged" in refused(tmp_path / "model.dr", with_header(saved, json.dumps(header)))
+
+
+def test_a_key_that_stands_twice_is_refused(saved, tmp_path):
+    text = json.dumps(header_of(saved))
+    twice = text[:-1] + ',"coefficients":{"dtype":"F64","shape":[4],"data_offsets":[0,32]}}'
+    refused(tmp_path / "model.dr", with_header(saved, twice))
+    description = header_of(saved)["__metadata__"]["directrank"]
+    header = header_of(saved)
+    header["__metadata__"]["directrank"] = description[:-1] + ',"class":"AdaRank"}'
+    refused(tmp_path / "model.dr", with_header(saved, json.dumps(header)))
+
+
+def forged(path, change, tensors=None) -> str:
+    """Write a file whose checksum is right and whose description is not; return the refusal."""
+    tensors = tensors or {"coefficients": np.arange(4.0)}
+    description = {
+        "format": 1,
+        "library": "0.1.0",
+        "class": "Regression",
+        "parameters": {"ridge": 0.0},
+        "scorer": "linear",
+        "n_features": 4,
+        "feature_names": None,
+        "fitted": {},
+    }
+    write_container(path, description | change, tensors)
+    with pytest.raises(ModelFormatError) as caught:
+        load(path)
+    return str(caught.value)
+
+
+def test_forged_descriptions_are_refused(tmp_path):
+    path = tmp_path / "model.dr"
+    assert "format 2" in forged(path, {"format": 2})
+    assert "install" in forged(path, {"format": 2})
+    assert "class 'os.system' is not one of Regression" in forged(path, {"class": "os.system"})
+    assert "not known" in forged(path, {"scorer": "forest"})
+    assert "4 features" not in forged(path, {"n_features": 5})
+    assert "do not fit 5 features" in forged(path, {"n_features": 5})
+    assert "do not fit" in forged(path, {"feature_names": ["a"]})
+    assert "not complete" in forged(path, {"parameters": {"nothing": 1}})
+    assert "not complete" in forged(path, {"parameters": None})
+    assert "not complete" in forged(path, {"class": ["Regression"]})
+    assert "not finite" in forged(path, {}, {"coefficients": np.array([0.0, np.nan, 1.0, 2.0])})
+    assert "do not fit" in forged(path, {}, {"coefficients": np.arange(4, dtype=np.float32)})
+    assert "not known" in forged(path, {}, {"weights": np.arange(4.0)})
+
+
+def test_a_forged_file_that_is_in_order_loads(tmp_path):
+    """The forgeries above fail for their own fault, not for one they share."""
+    with pytest.raises(pytest.fail.Exception):
+        forged(tmp_path / "model.dr", {})
+
+
+def mutant(rng: random.Random, content: bytes) -> bytes:
+    kind = rng.randrange(5)
+    place = rng.randrange(len(content))
+    if kind == 0:
+        return content[:place]
+    if kind == 1:
+        return content[:place] + bytes([content[place] ^ 1 << rng.randrange(8)]) + content[place + 1 :]
+    if kind == 2:
+        end = min(len(content), place + rng.randrange(1, 40))
+        return content[:place] + content[end:]
+    if kind == 3:
+        return content[:place] + rng.randbytes(rng.randrange(1, 9)) + content[place:]
+    digits = [at for at, byte in enumerate(content) if chr(byte).isdigit()]
+    at = rng.choice(digits)
+    return content[:at] + bytes([rng.choice(b"0123456789")]) + content[at + 1 :]
+
+
+def test_every_mutant_is_refused(saved, tmp_path):
+    rng = random.Random(7)
+    path = tmp_path / "model.dr"
+    refusals = 0
+    for _ in range(3000):
+        content = mutant(rng, saved)
+        if content != saved:
+            refused(path, content)
+            refusals += 1
+    assert refusals > 2500
+
+
+def test_every_single_bit_matters(saved, tmp_path):
+    path = tmp_path / "model.dr"
+    for place in range(0, len(saved), 3):
+        refused(path, saved[:place] + bytes([saved[place] ^ 1 << place % 8]) + saved[place + 1 :])
+
+
+def test_same_model_same_bytes(groups, tmp_path):
+    for name in ("a.dr", "b.dr"):
+        save(Regression().fit(groups), tmp_path / name)
+    assert (tmp_path / "a.dr").read_bytes() == (tmp_path / "b.dr").read_bytes()
+
+
+def test_digest_depends_on_every_part():
+    arrays = {"coefficients": np.arange(4.0)}
+    digests = {
+        digest({"a": 1}, arrays),
+        digest({"a": 2}, arrays),
+        digest({"a": 1}, {"weights": np.arange(4.0)}),
+        digest({"a": 1}, {"coefficients": np.arange(4.0).reshape(2, 2)}),
+        digest({"a": 1}, {"coefficients": np.arange(4.0).view(np.int64)}),
+        digest({"a": 1}, {"coefficients": np.arange(1.0, 5.0)}),
+    }
+    assert len(digests) == 6
+
+
+def test_failed_write_leaves_the_old_model(saved, groups, tmp_path, monkeypatch):
+    import directrank.atomic
+
+    path = tmp_path / "model.dr"
+    path.write_bytes(saved)
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(directrank.atomic.os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left.*model\.dr"):
+        save(Regression(ridge=1.0).fit(groups), path)
+    assert path.read_bytes() == saved
+    assert [each.name for each in tmp_path.iterdir()] == ["model.dr"]
+
+
+def test_canonical_text_refuses_what_json_lacks():
+    with pytest.raises(TypeError, match="keys must be text"):
+        dump({1: 2})
+    assert dump({"b": float("inf"), "a": (1, 2.5)}) == '{"a":[1,2.5],"b":{"$float":"inf"}}'
