@@ -1,0 +1,409 @@
+"""The command line: what it prints, where, and the code it ends with."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from directrank import evaluate, load, make_ranking, read_letor, write_letor
+from directrank.cli import comparing, main
+from directrank.estimators import Regression, methods
+from directrank.estimators.methods import Method
+from directrank.experiments.demo import write_folds
+
+
+@pytest.fixture(autouse=True)
+def warnings_as_before():
+    """Commands print warnings their own way; tests go on as they were."""
+    shown = warnings.showwarning
+    yield
+    warnings.showwarning = shown
+
+
+@pytest.fixture(scope="module")
+def groups():
+    return make_ranking(36, 7, 4, random_state=3)
+
+
+@pytest.fixture
+def folder(groups, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_folds(groups, tmp_path / "data")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def fold(folder):
+    return folder / "Fold1"
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def one_line(capsys, code: int, *arguments) -> str:
+    """Run what must fail with a code, print nothing on stdout, and end in one line; return that line."""
+    ended, out, err = run(capsys, *arguments)
+    lines = err.splitlines()
+    assert (ended, out, lines[-1].startswith("directrank: ")) == (code, "", True), (ended, out, err)
+    assert "Traceback" not in err
+    assert len(lines) == 1, err
+    return lines[0]
+
+
+def test_compare_prints_a_table_and_writes_files(folder, capsys):
+    code, out, err = run(
+        capsys, "compare", folder, "--methods", "regression,adarank(AP)", "--measures", "AP,nDCG@3",
+        "--convention", "letor3", "--out", "run",
+    )  # fmt: skip
+    assert code == 0
+    assert "data: test, mean of 3 folds, convention letor3" in out
+    assert "convention standard" in out
+    assert "data: test AP by fold" in out
+    assert "[6/6] Fold3 adarank(AP): validation AP 0." in err
+    lines = (folder.parent / "run" / "results.csv").read_text().splitlines()
+    assert len(lines) == 1 + 2 * 2 * 3 * 2
+    _, _, err = run(
+        capsys, "compare", folder, "--methods", "regression,adarank(AP)", "--measures", "AP,nDCG@3",
+        "--convention", "letor3", "--out", "run",
+    )  # fmt: skip
+    assert "6 of 6 cells are finished, 0 fits are left" in err
+
+
+def test_compare_json_is_all_there_is(folder, capsys):
+    code, out, err = run(
+        capsys, "compare", folder, "--methods", "regression", "--measures", "AP", "--json", "--out", "run"
+    )
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert facts["dataset"] == "data"
+    assert [cell["fold"] for cell in facts["cells"]] == ["Fold1", "Fold2", "Fold3"]
+
+
+def test_compare_quiet_prints_results_only(folder, capsys):
+    code, out, err = run(capsys, "compare", folder, "--methods", "regression", "--quiet")
+    assert (code, err) == (0, "")
+    assert "regression" in out
+    assert (folder.parent / "runs" / "data" / "results.json").is_file()
+
+
+def test_compare_takes_three_files(fold, capsys):
+    code, out, _ = run(
+        capsys, "compare", fold / "train.txt", fold / "vali.txt", fold / "test.txt", "--methods", "regression"
+    )
+    assert code == 0
+    assert "Fold1: test, one fold" in out
+
+
+def test_dry_run_trains_and_writes_nothing(folder, capsys):
+    grid = 4 * 3  # steepness × penalty
+    code, out, _ = run(capsys, "compare", folder, "--methods", "regression,approxap", "--dry-run")
+    assert code == 0
+    assert out == f"{3 * (1 + grid)} fits: 2 methods, 3 folds of data\n"
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["data"]
+    _, out, _ = run(capsys, "compare", folder, "--methods", "regression", "--dry-run", "--json")
+    assert json.loads(out) == {"cells": 3, "finished": 0, "fits": 3, "fits_left": 3}
+
+
+class Broken(Regression):
+    def fit(self, X, y=None, qid=None, **options):
+        raise ZeroDivisionError("nothing works")
+
+
+class Stopped(Regression):
+    def fit(self, X, y=None, qid=None, **options):
+        raise KeyboardInterrupt
+
+
+@pytest.fixture
+def misbehaving(monkeypatch):
+    fakes = (
+        Method("regression", Regression, "works", "no paper"),
+        Method("broken", Broken, "fails", "no paper"),
+        Method("stopped", Stopped, "is stopped", "no paper"),
+    )
+    monkeypatch.setattr(methods, "METHODS", fakes)
+
+
+def test_failing_method_ends_in_four_with_the_rest_done(folder, misbehaving, capsys):
+    code, out, err = run(capsys, "compare", folder, "--methods", "broken,regression", "--quiet")
+    assert code == 4
+    assert "broken failed on Fold2: ZeroDivisionError: nothing works" in err
+    assert out.splitlines()[2].split() == ["broken"] + ["failed"] * 5
+    assert out.splitlines()[3].startswith("regression")
+
+
+def test_interrupted_comparison_says_how_to_go_on(folder, misbehaving, capsys):
+    line = one_line(
+        capsys, 130, "compare", folder, "--methods", "regression,stopped", "--out", "run", "--quiet"
+    )
+    assert "1 of 6 cells are finished and kept in run: run the same command again" in line
+
+
+def test_fit_rank_evaluate(fold, capsys):
+    code, out, _ = run(
+        capsys, "fit", "approxndcg", fold / "train.txt", "--valid", fold / "vali.txt", "--measure", "nDCG@3",
+        "--set", "steepness=20", "--set", "max_iterations=5", "-o", "model.dr",
+    )  # fmt: skip
+    assert code == 0
+    assert out.startswith("approxndcg(nDCG@3): nDCG@3 train 0.")
+    ranker = load("model.dr")
+    assert (ranker.steepness, ranker.max_iterations, ranker.measure) == (20, 5, "nDCG@3")
+
+    assert run(capsys, "rank", "model.dr", fold / "test.txt", "-o", "scores.txt", "--quiet") == (0, "", "")
+    test = read_letor(fold / "test.txt")
+    scores = np.loadtxt("scores.txt")
+    assert scores.tobytes() == ranker.predict(test).tobytes()
+
+    code, out, _ = run(
+        capsys, "evaluate", fold / "test.txt", "scores.txt", "--measures", "AP,nDCG@10", "--json",
+        "--convention", "letor3",
+    )  # fmt: skip
+    expected = evaluate(test, scores, measures=["AP", "nDCG@10"], convention="letor3")
+    assert json.loads(out)["measures"] == dict(expected)
+
+
+def test_evaluate_prints_every_query(fold, capsys):
+    test = read_letor(fold / "test.txt")
+    np.savetxt("scores.txt", test.relevance)
+    code, out, _ = run(capsys, "evaluate", fold / "test.txt", "scores.txt", "--measures", "RR", "--per-query")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["qid", "RR"]
+    assert [line.split()[0] for line in lines[1:13]] == [str(qid) for qid in test.queries.qid]
+
+
+def test_rank_needs_no_relevance(fold, capsys):
+    run(capsys, "fit", "regression", fold / "train.txt", "-o", "model.dr", "--quiet")
+    bare = fold / "bare.txt"
+    bare.write_text(
+        "".join(line.split(" ", 1)[1] for line in (fold / "test.txt").read_text().splitlines(True))
+    )
+    assert bare.read_text().startswith("qid:")
+    _, labelled, _ = run(capsys, "rank", "model.dr", fold / "test.txt")
+    code, out, _ = run(capsys, "rank", "model.dr", bare)
+    assert (code, out) == (0, labelled)
+
+
+def test_trec_run(tmp_path, monkeypatch, capsys):
+    """Higher scores first; ties in the order of the rows; queries may be interleaved."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.txt").write_text("0 qid:1 1:0\n1 qid:1 1:1\n")
+    (tmp_path / "docs.txt").write_text(
+        "0 qid:b 1:1 #docid = d1\n0 qid:b 1:2 #docid = d2\n0 qid:a 1:5 #docid = d3\n"
+        "0 qid:a 1:5 #docid = d4\n0 qid:a 1:9 #docid = d5\n"
+    )
+    run(capsys, "fit", "regression", "train.txt", "-o", "model.dr", "--quiet")
+    code, out, _ = run(capsys, "rank", "model.dr", "docs.txt", "--format", "trec", "--tag", "mine")
+    assert code == 0
+    fields = [line.split() for line in out.splitlines()]
+    assert [(f[0], f[1], f[2], f[3], f[5]) for f in fields] == [
+        ("b", "Q0", "d2", "1", "mine"),
+        ("b", "Q0", "d1", "2", "mine"),
+        ("a", "Q0", "d5", "1", "mine"),
+        ("a", "Q0", "d3", "2", "mine"),
+        ("a", "Q0", "d4", "3", "mine"),
+    ]
+    assert float(fields[2][4]) == 9 * float(fields[1][4])
+    (tmp_path / "docs.txt").write_text("0 qid:b 1:1 # two words\n")
+    assert "is not one word" in one_line(capsys, 3, "rank", "model.dr", "docs.txt", "--format", "trec")
+    (tmp_path / "docs.txt").write_text("0 qid:b 1:1\n0 qid:b 1:2\n")
+    _, out, _ = run(capsys, "rank", "model.dr", "docs.txt", "--format", "trec")
+    assert [line.split()[2] for line in out.splitlines()] == ["2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing"], "No such command 'nothing'"),
+        (["compare"], "Missing argument"),
+        (["compare", "data", "data"], "expected one folder or three files, got 2"),
+        (["compare", "data", "--methods", "adarnk"], "did you mean adarank?"),
+        (["compare", "data", "--methods", "regression(AP)"], "takes no measure"),
+        (["compare", "data", "--measures", "nDGC@10"], "Did you mean nDCG?"),
+        (["compare", "data", "--select-by", "nDCG@"], "is not a measure's name"),
+        (["compare", "data", "--convention", "letor"], "no convention is called 'letor'"),
+        (["compare", "data", "--missing", "zero"], "expected error, query_min or a number"),
+        (["compare", "data", "--seed", "x"], "--seed"),
+        (["fit", "aproxap", "data/Fold1/train.txt"], "did you mean approxap?"),
+        (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepnes=3"], "did you mean steepness?"),
+        (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness"], "expected name=value"),
+        (["fit", "approxap", "data/Fold1/train.txt", "--set", "measure=AP"], "use --measure AP"),
+        (["fit", "all", "data/Fold1/train.txt"], "fit trains one method"),
+        (["rank", "model.dr", "data/Fold1/test.txt", "--format", "csv"], "expected scores or trec"),
+        (["evaluate", "data/Fold1/test.txt", "scores", "--measures", ","], "names no measure"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_ends_in_two(folder, capsys, arguments, said):
+    assert said in one_line(capsys, 2, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare", "nowhere"], "nowhere: no such folder"),
+        (["compare", "."], ".: no folds"),
+        (["compare", "data", "--out", "data/Fold1/train.txt"], "data/Fold1/train.txt"),
+        (["fit", "regression", "nowhere.txt"], "nowhere.txt: No such file"),
+        (["fit", "regression", "bad.txt"], "bad.txt:1:3"),
+        (["fit", "regression", "data/Fold1/train.txt", "-o", "no/model.dr"], "no/model.dr: No such file"),
+        (["rank", "nowhere.dr", "data/Fold1/test.txt"], "nowhere.dr: No such file"),
+        (["rank", "bad.txt", "data/Fold1/test.txt"], "bad.txt: not a model of directrank"),
+        (["evaluate", "data/Fold1/test.txt", "few.txt"], "few.txt: holds 2 scores"),
+        (["evaluate", "data/Fold1/test.txt", "words.txt"], "words.txt:2:1: found 'high'"),
+        (["evaluate", "data/Fold1/test.txt", "nan.txt"], "nan.txt:1:1: the score is NaN"),
+        (["report", "nowhere"], "nowhere: no results here"),
+        (["report", "data"], "data/results.json: no results here"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_unusable_data_ends_in_three(folder, capsys, arguments, said):
+    (folder.parent / "bad.txt").write_text("0 quid:1 1:0.5\n")
+    (folder.parent / "few.txt").write_text("0.5\n0.25\n")
+    (folder.parent / "words.txt").write_text("0.5\nhigh\n")
+    (folder.parent / "nan.txt").write_text("nan\n")
+    assert said in one_line(capsys, 3, *arguments, *(["-q"] if arguments[0] in ("compare", "fit") else []))
+
+
+def test_method_that_cannot_train_ends_in_four(fold, capsys):
+    line = one_line(
+        capsys, 4, "fit", "approxap", fold / "train.txt", "--set", "solver=magic", "-o", "m.dr", "--quiet"
+    )
+    assert line.startswith("directrank: approxap failed: ValueError:")
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(folder, capsys):
+    for arguments in (["--debug", "report", "nowhere"], ["report", "nowhere", "--debug"]):
+        code, _, err = run(capsys, *arguments)
+        assert code == 3
+        assert "Traceback" in err
+        assert err.splitlines()[-1].startswith("directrank: nowhere: no results here")
+
+
+def test_a_bug_is_called_one(folder, capsys, monkeypatch):
+    def bug(*_, **__):
+        raise RuntimeError("impossible")
+
+    monkeypatch.setattr("directrank.experiments.read_results", bug)
+    assert "RuntimeError: impossible (a bug:" in one_line(capsys, 1, "report", "nowhere")
+
+
+def test_lists(capsys):
+    code, out, _ = run(capsys, "methods", "--json")
+    assert code == 0
+    assert [each["name"] for each in json.loads(out)] == [method.name for method in methods.METHODS]
+    code, out, _ = run(capsys, "measures")
+    assert code == 0
+    assert "nDCG" in out
+    assert "letor3" in out
+    assert run(capsys, "measures", "--json")[0] == 0
+
+
+def test_doctor(capsys):
+    code, out, _ = run(capsys, "doctor", "--json")
+    assert code == 0
+    assert all(each["fine"] for each in json.loads(out))
+
+
+def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
+    monkeypatch.setattr(Regression, "fit", Broken.fit)
+    code, out, _ = run(capsys, "doctor")
+    assert code == 4
+    assert "PROBLEM  a small fit" in out
+
+
+def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(methods, "METHODS", methods.METHODS[:2])
+    monkeypatch.setattr("directrank.experiments.demo.METHODS", methods.METHODS[:2])
+    code, out, _ = run(capsys, "demo")
+    assert code == 0
+    for said in ("What was done:", "What to look at:", "demo/report.html", "directrank compare YOUR_FOLDER"):
+        assert said in out
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert "regression" in page
+    assert (tmp_path / "demo" / "results.csv").is_file()
+    # What it proposes for one's own data works on its own.
+    assert run(capsys, "compare", "demo/data", "--methods", "regression", "--dry-run")[0] == 0
+
+
+def command(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "directrank", *map(str, arguments)], capture_output=True, text=True, **options
+    )
+
+
+def test_help_and_version_as_processes():
+    shown = command("--help")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "compare" in shown.stdout
+    assert command("--version").stdout.startswith("directrank ")
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys; from directrank.cli import main; main(['--help']); "
+        "print([m for m in ('numpy', 'numba', 'scipy', 'sklearn') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert shown.stdout.splitlines()[-1] == "[]"
+
+
+def test_import_is_lazy():
+    script = "import sys, directrank; print([m for m in ('numpy', 'numba', 'sklearn') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert shown.stdout == "[]\n"
+
+
+def test_closed_pipe_is_no_error(fold, groups, capsys):
+    """`directrank rank … | head -1`: the reader goes away long before the text ends."""
+    run(capsys, "fit", "regression", fold / "train.txt", "-o", "model.dr", "--quiet")
+    write_letor(make_ranking(600, 20, 4, random_state=1), "many.txt")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "directrank", "rank", "model.dr", "many.txt"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), said) == (0, b"")
+
+
+def test_tables_on_a_terminal(folder, capsys, monkeypatch):
+    """On a terminal the best value is bold, and colours go where NO_COLOR says so."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    arguments = ["compare", folder, "--methods", "regression,adarank", "--measures", "AP", "--out", "run"]
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert "\x1b[1" in out
+    monkeypatch.setenv("NO_COLOR", "1")
+    _, out, _ = run(capsys, *arguments)
+    assert "\x1b[1;32m" not in out
+    assert "regression" in out
+
+
+def test_every_command_says_what_it_does(capsys):
+    for _, each in comparing_commands():
+        code, out, _ = run(capsys, each.__name__, "--help")
+        assert code == 0
+        assert each.__doc__.splitlines()[0].rstrip(".")[:30] in " ".join(out.split())
+
+
+def comparing_commands():
+    from directrank.cli.app import COMMANDS
+
+    assert comparing.compare in [each for _, each in COMMANDS]
+    return COMMANDS

@@ -1,0 +1,395 @@
+"""The protocol: what is trained, chosen, kept and reported."""
+
+import csv
+import io
+import json
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, compare, evaluate, make_ranking
+from directrank.data import write_letor
+from directrank.errors import DataError
+from directrank.estimators import Regression, methods
+from directrank.estimators.methods import Method
+from directrank.experiments import Observer, read_results
+from directrank.experiments.demo import write_folds
+from directrank.experiments.protocol import prepare
+
+MEASURES = ("AP", "nDCG@3")
+
+
+class Counting(Regression):
+    """Regression that counts its fits and can be told to misbehave."""
+
+    fits: ClassVar[list[float]] = []
+    at: ClassVar[dict[int, BaseException]] = {}
+
+    def fit(self, X, y=None, qid=None, **options):
+        type(self).fits.append(self.ridge)
+        if len(self.fits) in self.at:
+            raise self.at[len(self.fits)]
+        return super().fit(X, y, qid, **options)
+
+
+class Broken(Regression):
+    def fit(self, X, y=None, qid=None, **options):
+        raise ZeroDivisionError("nothing works\n<script>alert(1)</script>")
+
+
+class Upside(Regression):
+    """Predicts well at ridge 0 and the other way round at any other."""
+
+    def predict(self, X):
+        scores = super().predict(X)
+        return scores if self.ridge == 0 else -scores
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch):
+    Counting.fits, Counting.at = [], {}
+    fakes = (
+        Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0, 1.0)}),
+        Method("broken", Broken, "fails", "no paper"),
+        Method("upside", Upside, "chooses", "no paper", grid={"ridge": (1.0, 0.0, 2.0)}),
+    )
+    monkeypatch.setattr(methods, "METHODS", fakes)
+
+
+@pytest.fixture(scope="module")
+def groups():
+    return make_ranking(36, 7, 4, random_state=3)
+
+
+@pytest.fixture
+def folder(groups, tmp_path):
+    write_folds(groups, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_second_run_recomputes_nothing(folder, tmp_path):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert Counting.fits == [0.0, 1.0] * 3
+    files = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.csv")}
+    second = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert len(Counting.fits) == 6
+    assert files == {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.csv")}
+    assert [cell["values"] for cell in first.cells] == [cell["values"] for cell in second.cells]
+
+
+def test_resumed_run_reads_only_what_it_needs(folder, tmp_path, monkeypatch):
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    monkeypatch.setattr("directrank.data.folds.Fold.load", lambda *_, **__: pytest.fail("was read"))
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"select_by": "nDCG@3"},
+        {"measures": ("AP",)},
+        {"convention": "letor3"},
+        {"seed": 1},
+        {"missing": "query_min"},
+    ],
+    ids=str,
+)
+def test_every_option_makes_other_cells(folder, tmp_path, change):
+    options = {"measures": MEASURES, "out": tmp_path / "run"}
+    compare(folder, "counting", **options)
+    compare(folder, "counting", **(options | change))
+    assert len(Counting.fits) == 12
+
+
+def test_changed_data_grid_and_code_make_other_cells(folder, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    compare(folder, "counting", measures=MEASURES, out=out)
+    vali = folder / "Fold2" / "vali.txt"
+    vali.write_bytes(vali.read_bytes() + b"# a remark\n")
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 6 + 2
+    monkeypatch.setattr("directrank.experiments.plan.code_digest", lambda: "another")
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 8 + 6
+    other = Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0,)})
+    monkeypatch.setattr(methods, "METHODS", (other,))
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 14 + 3
+
+
+@pytest.mark.parametrize("damage", ["truncated", "value", "empty", "other"])
+def test_damaged_cell_is_computed_again(folder, tmp_path, damage):
+    out = tmp_path / "run"
+    compare(folder, "counting", measures=MEASURES, out=out)
+    cell, other = sorted((out / "cells").glob("Fold*.json"))[:2]
+    good = cell.read_text()
+    if damage == "value":
+        value = json.loads(good)["value"]["values"]["standard"]["test"]["AP"]
+        bad = good.replace(repr(value), repr(value / 2))
+        assert bad != good
+    else:
+        bad = {"truncated": good[:-40], "empty": "", "other": other.read_text()}[damage]
+    cell.write_text(bad)
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 6 + 2
+    again = json.loads(cell.read_text())["value"]
+    assert again["values"] == json.loads(good)["value"]["values"]
+
+
+def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):
+    result = compare(folder, "broken,counting", measures=MEASURES, out=tmp_path / "run")
+    assert [(cell["method"], cell["fold"]) for cell in result.failed] == [
+        ("broken", "Fold1"),
+        ("broken", "Fold2"),
+        ("broken", "Fold3"),
+    ]
+    assert result.failed[0]["error"]["type"] == "ZeroDivisionError"
+    assert result.failed[0]["error"]["message"] == "nothing works <script>alert(1)</script>"
+    assert "Traceback" in result.failed[0]["error"]["traceback"]
+    assert result.mean("broken", "AP", "standard") is None
+    assert result.mean("counting", "AP", "standard") > 0
+    assert {row[1] for row in result.rows("standard")} == {"counting"}
+    assert len(Counting.fits) == 6
+
+
+def test_failed_cells_are_tried_again_and_finished_ones_are_not(folder, tmp_path):
+    Counting.at = {4: RuntimeError("once")}
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert [cell["fold"] for cell in first.failed] == ["Fold2"]
+    assert first.mean("counting", "AP", "standard") is None
+    Counting.at = {}
+    second = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert second.failed == []
+    assert len(Counting.fits) == 6 + 2
+
+
+def test_interrupted_run_keeps_its_cells(folder, tmp_path):
+    Counting.at = {4: KeyboardInterrupt()}
+    with pytest.raises(KeyboardInterrupt):
+        compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    Counting.at = {}
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    # Two fits were kept; the second cell had made one of its two and begun the other.
+    assert len(Counting.fits) == 4 + 4
+    uninterrupted = compare(folder, "counting", measures=MEASURES, out=tmp_path / "other")
+    assert (tmp_path / "run" / "results.csv").read_text() == uninterrupted.to_csv("standard")
+
+
+def test_full_disk_loses_no_finished_cell(folder, tmp_path, monkeypatch):
+    from directrank import atomic
+
+    real, writes = atomic.os.fsync, []
+
+    def full(descriptor):
+        writes.append(1)
+        if len(writes) > 4:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    monkeypatch.setattr(atomic.os, "fsync", real)
+    before = len(Counting.fits)
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert before == 4
+    assert len(Counting.fits) - before == 4
+    assert not list((tmp_path / "run").rglob("*.part"))
+
+
+def test_the_validation_part_chooses_and_the_test_part_is_measured(folder, groups):
+    result = compare(folder, "upside", measures=MEASURES)
+    for fold in result.folds:
+        cell = result.cell("upside", fold)
+        assert [each["parameters"]["ridge"] for each in cell["tried"]] == [1.0, 0.0, 2.0]
+        assert cell["chosen"] == {"ridge": 0.0}
+        assert cell["validation"] == max(each["validation"] for each in cell["tried"])
+    thirds = np.array_split(np.arange(36), 3)
+    rows = [np.isin(groups.qid, groups.queries.qid[third]) for third in thirds]
+    train, test = (
+        QueryGroups(groups.X[rows[part]], groups.relevance[rows[part]], groups.qid[rows[part]])
+        for part in (0, 2)
+    )
+    expected = evaluate(test, Regression().fit(train).predict(test), measures=MEASURES)
+    assert {name: result.value("upside", "Fold1", name, "standard") for name in MEASURES} == dict(expected)
+
+
+def test_labels_of_the_test_part_choose_nothing(folder):
+    first = compare(folder, "upside", measures=MEASURES)
+    for path in folder.glob("Fold*/test.txt"):
+        lines = path.read_text().splitlines()
+        path.write_text("".join(f"{4 - int(line[0])}{line[1:]}\n" for line in lines))
+    second = compare(folder, "upside", measures=MEASURES)
+    for fold in first.folds:
+        ours, theirs = first.cell("upside", fold), second.cell("upside", fold)
+        assert ours["chosen"] == theirs["chosen"]
+        assert ours["validation"] == theirs["validation"]
+        assert ours["values"]["standard"]["test"] != theirs["values"]["standard"]["test"]
+
+
+def test_equal_points_leave_the_first(folder, monkeypatch):
+    same = Method("counting", Counting, "", "", grid={"ridge": (0.0,), "n_jobs": (1, 2, 3)})
+    monkeypatch.setattr(methods, "METHODS", (same,))
+    result = compare(folder, "counting", measures=MEASURES)
+    assert result.cells[0]["chosen"] == {"n_jobs": 1, "ridge": 0.0}
+
+
+def test_results_files(folder, tmp_path):
+    out = tmp_path / "run"
+    result = compare(folder, "counting,upside", measures=MEASURES, convention="letor3", out=out, name='=a,"b')
+    for name, convention in (("results.csv", "letor3"), ("results.standard.csv", "standard")):
+        rows = list(csv.reader(io.StringIO((out / name).read_text())))
+        assert rows[0] == ["dataset", "method", "split", "fold", "measure", "value"]
+        assert len(rows) == 1 + 2 * 2 * 3 * 2
+        for dataset, method, split, fold, measure, value in rows[1:]:
+            assert dataset == '=a,"b'
+            assert float(value) == result.value(method, fold, measure, convention, split)
+    assert (out / "results.csv").read_text() != (out / "results.standard.csv").read_text()
+    back = read_results(out)
+    assert back.to_csv("letor3") == (out / "results.csv").read_text()
+    assert back.summary["data_check"]["n_queries"] == 36
+    assert back.summary["data_check"]["of"] == "all parts of Fold1"
+
+
+def test_one_convention_gives_one_set_of_values(folder, tmp_path):
+    result = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    assert result.conventions == ["standard"]
+    assert (tmp_path / "results.csv").read_bytes() == (tmp_path / "results.standard.csv").read_bytes()
+
+
+def test_per_query_values_average_to_the_fold(folder):
+    result = compare(folder, "counting", measures=MEASURES)
+    for cell in result.cells:
+        assert len(cell["qid"]) == cell["parts"]["test"]["queries"] == 12
+        for name in MEASURES:
+            mean = math.fsum(cell["per_query"]["standard"][name]) / 12
+            assert mean == pytest.approx(cell["values"]["standard"]["test"][name], abs=1e-15)
+
+
+def test_mean_is_the_plain_mean_of_folds(folder):
+    result = compare(folder, "counting", measures=MEASURES)
+    values = [result.value("counting", fold, "AP", "standard") for fold in result.folds]
+    assert result.mean("counting", "AP", "standard") == pytest.approx(sum(values) / 3, abs=1e-15)
+
+
+def test_parts_that_share_a_query_are_refused(groups, folder, tmp_path):
+    train = folder / "Fold1" / "train.txt"
+    (folder / "Fold1" / "vali.txt").write_text(train.read_text())
+    with pytest.raises(DataError, match="is in train and in vali"):
+        compare(folder, "counting", measures=MEASURES)
+    assert Counting.fits == []
+    with pytest.raises(DataError, match="is in train and in test"):
+        compare([groups, make_shifted(groups, 1000), groups], "counting", measures=MEASURES)
+
+
+def make_shifted(groups, by):
+    return QueryGroups(groups.X, groups.relevance, groups.qid + by)
+
+
+def test_three_groups_and_three_files_give_the_same(groups, tmp_path):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    for name, part in zip(("a", "b", "c"), parts, strict=True):
+        write_letor(part, tmp_path / name)
+    of_files = compare([tmp_path / name for name in "abc"], "counting", measures=MEASURES)
+    of_groups = compare(parts, "counting", measures=MEASURES)
+    assert of_files.cells[0]["values"] == of_groups.cells[0]["values"]
+    assert of_files.dataset == tmp_path.name
+
+
+def test_parts_without_relevance_are_refused(groups):
+    bare = QueryGroups(groups.X, None, groups.qid + 100)
+    with pytest.raises(DataError, match="has no relevance"):
+        compare([groups, bare, make_shifted(groups, 200)], "counting", measures=MEASURES)
+
+
+def test_largest_grade_is_that_of_all_parts(folder):
+    """ERR needs the largest grade; a part without the top grade is measured on the same scale."""
+    result = compare(folder, "counting", measures=("ERR@5",))
+    grades = {int(grade) for part in result.cells[0]["parts"].values() for grade in part["relevance"]}
+    assert {cell["computed"]["standard"]["ERR@5"] for cell in result.cells} == {f"ERR(max={max(grades)})@5"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"convention": "letor5"}, "no convention is called 'letor5'"),
+        ({"measures": ()}, "no measure is named"),
+        ({"measures": ("nDGC@5",)}, "Did you mean nDCG"),
+        ({"methods": "countin"}, "did you mean counting"),
+        ({"methods": "counting,counting"}, "asked for twice"),
+        ({"select_by": "WPD"}, r"WPD is an error; choose by WPD\(complement=1\)"),
+    ],
+)
+def test_wrong_names_are_refused_before_anything_runs(folder, arguments, message):
+    options = {"methods": "counting", "measures": MEASURES} | arguments
+    with pytest.raises(ValueError, match=message):
+        compare(folder, options.pop("methods"), **options)
+    assert Counting.fits == []
+
+
+def test_plan_counts_fits_without_writing(folder, tmp_path):
+    options = {
+        "select_by": "AP", "measures": MEASURES, "convention": "standard", "out": tmp_path / "run",
+        "seed": 0, "missing": "error", "name": None,
+    }  # fmt: skip
+    plan, _ = prepare(folder, "counting,upside", **options)
+    assert (len(plan.cells), plan.n_fits, plan.n_fits_left) == (6, 3 * (2 + 3), 3 * (2 + 3))
+    assert not (tmp_path / "run").exists()
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    plan, _ = prepare(folder, "counting,upside", **options)
+    assert plan.n_fits_left == 3 * 3
+
+
+def test_observer_is_told_in_order(folder):
+    told = []
+
+    class Recorder(Observer):
+        def planned(self, plan):
+            told.append(("planned", plan.n_fits))
+
+        def checked(self, lines):
+            told.append(("checked",))
+
+        def starting(self, fold, method, n_points):
+            told.append(("starting", fold, method, n_points))
+
+        def fitted(self):
+            told.append(("fitted",))
+
+        def finished(self, cell, reused):
+            told.append(("finished", cell["fold"], reused))
+
+    compare(folder, "counting", measures=MEASURES, observer=Recorder())
+    one = [("starting", "Fold1", "counting", 2), ("fitted",), ("fitted",), ("finished", "Fold1", False)]
+    assert told[:6] == [("planned", 6), ("checked",), *one]
+
+
+def test_warnings_of_a_method_are_recorded_once(folder, monkeypatch):
+    import warnings
+
+    def predict(self, X):
+        warnings.warn("odd\nthing", RuntimeWarning, stacklevel=2)
+        return Regression.predict(self, X)
+
+    monkeypatch.setattr(Counting, "predict", predict, raising=False)
+    result = compare(folder, "counting", measures=MEASURES)
+    assert result.cells[0]["warnings"] == ["RuntimeWarning: odd thing (4 times)"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[]", b"\xff", b'{"format":"directrank results 1"}', b'{"format":"other"}', b"null"],
+)
+def test_damaged_results_are_refused(tmp_path, content):
+    (tmp_path / "results.json").write_bytes(content)
+    with pytest.raises(DataError, match=r"results\.json"):
+        read_results(tmp_path)
+
+
+def test_results_that_are_not_there(tmp_path):
+    with pytest.raises(DataError, match="directrank compare DATA --out"):
+        read_results(tmp_path / "nothing")
+    with pytest.raises(DataError, match="no results here"):
+        read_results(tmp_path)
