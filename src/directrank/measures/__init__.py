@@ -4,7 +4,7 @@ from directrank.measures.average_precision import AP
 from directrank.measures.conventions import CONVENTIONS, Convention
 from directrank.measures.dcg import DCG, NDCG
 from directrank.measures.err import ERR, NERR
-from directrank.measures.evaluation import Evaluation, evaluate, mean_value, settled
+from directrank.measures.evaluation import Evaluation, evaluate, mean_value, mean_values, settled
 from directrank.measures.mean_ndcg import MeanNDCG
 from directrank.measures.names import parse_measure
 from directrank.measures.pairwise import WPD, ZeroOne
@@ -32,6 +32,7 @@ __all__ = [
     "ZeroOne",
     "evaluate",
     "mean_value",
+    "mean_values",
     "parse_measure",
     "settled",
 ]

@@ -111,25 +111,50 @@ def ap_naive(above, tied, divisor, cutoff) -> float:
 @kernel
 def _ap(above, tied, indptr, leading, harmonic, cutoff, sums):
     # Counting by place, not by document, makes the value independent of the order of rows, bit for bit.
-    relevant, size = np.empty(len(harmonic), np.int64), np.empty(len(harmonic), np.int64)
+    counts, sizes = np.empty(len(harmonic), np.int64), np.empty(len(harmonic), np.int64)
     for q in range(len(indptr) - 1):
-        start = indptr[q]
-        length = min(cutoff, indptr[q + 1] - start)
-        for p in range(length):
-            relevant[p], size[p] = 0, 1
-        for i in range(start, start + leading[q]):
-            a = above[i]
-            if a < length:
-                relevant[a] += 1
-                size[a] = tied[i]
-        value, ahead = 0.0, 0
-        for p in range(length):
-            r, m = relevant[p], size[p]
-            if m == 1:
-                value += r * (ahead + 1.0) / (p + 1.0)
-            else:
-                b, c = min(p + m, length), (r - 1.0) / (m - 1.0)
-                rest = ahead + 1.0 - c * (p + 1.0)
-                value += r / m * (rest * (harmonic[b] - harmonic[p]) + c * (b - p))
-            ahead += r
-        sums[q] = value
+        start, lead = indptr[q], indptr[q] + leading[q]
+        n = indptr[q + 1] - start
+        relevant, a, m = counts[:n], above[start:lead], tied[start:lead]
+        relevant[:] = 0
+        tie = False
+        for i in range(len(a)):
+            relevant[a[i]] += 1
+            tie |= m[i] != 1
+        if tie:
+            size = sizes[:n]
+            size[:] = 1
+            for i in range(len(a)):
+                size[a[i]] = m[i]
+            sums[q] = _sum_with_ties(relevant, size, harmonic, min(n, cutoff))
+        else:
+            sums[q] = _sum_without_ties(relevant[: min(n, cutoff)])
+
+
+@kernel
+def _sum_without_ties(relevant):
+    # The running count in whole numbers first; then the divisions, which vectorise.
+    ahead = 0
+    for p in range(len(relevant)):
+        here = relevant[p]
+        ahead += here
+        relevant[p] = ahead * here
+    value = 0.0
+    for p in range(len(relevant)):
+        value += relevant[p] / (p + 1.0)
+    return value
+
+
+@kernel
+def _sum_with_ties(relevant, size, harmonic, cutoff):
+    value, ahead = 0.0, 0
+    for p in range(cutoff):
+        r, m = relevant[p], size[p]
+        if m == 1:
+            value += r * (ahead + 1.0) / (p + 1.0)
+        else:
+            b, c = min(p + m, cutoff), (r - 1.0) / (m - 1.0)
+            rest = ahead + 1.0 - c * (p + 1.0)
+            value += r / m * (rest * (harmonic[b] - harmonic[p]) + c * (b - p))
+        ahead += r
+    return value

@@ -110,12 +110,12 @@ class DCG(Named):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,)."""
         values = np.empty(queries.n_queries)
-        places = longest(queries)
-        discount = discounts(places, self.discount)
+        discount = discounts(longest(queries), self.discount)
+        discount[self.cutoff or len(discount) :] = 0.0
         total = np.concatenate(([0.0], np.cumsum(discount)))
         _dcg(
             gains(queries, self.gain), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            discount, total, min(self.cutoff or places, places), values,
+            discount, total, values,
         )  # fmt: skip
         # A tied block of the best documents may round to a hair above the ideal.
         return np.minimum(values / self._norm(queries), 1.0) if self.normalised else values
@@ -183,41 +183,48 @@ def dcg_naive(gain, above, tied, discount, cutoff) -> float:
 
 
 @kernel
-def _dcg(gain, above, tied, indptr, leading, discount, total, cutoff, values):
+def _dcg(gain, above, tied, indptr, leading, discount, total, values):
     # Summing by place, not by document, makes the value independent of the order of rows, bit for bit.
-    place = np.empty(len(discount))
+    places = np.empty(len(discount))
     for q in range(len(indptr) - 1):
-        start = indptr[q]
-        length = min(cutoff, indptr[q + 1] - start)
-        for p in range(length):
-            place[p] = 0.0
-        for i in range(start, start + leading[q]):
-            a, m = above[i], tied[i]
-            if a < length:
-                share = discount[a] if m == 1 else (total[min(a + m, length)] - total[a]) / m
-                place[a] += gain[i] * share
-        value = 0.0
-        for p in range(length):
-            value += place[p]
-        values[q] = value
+        start, lead = indptr[q], indptr[q] + leading[q]
+        place = places[: indptr[q + 1] - start]
+        place[:] = 0.0
+        g, a, m = gain[start:lead], above[start:lead], tied[start:lead]
+        for i in range(len(g)):
+            p = a[i]
+            share = discount[p] if m[i] == 1 else (total[p + m[i]] - total[p]) / m[i]
+            place[p] += g[i] * share
+        values[q] = _sum(place)
+
+
+@kernel
+def _sum(place):
+    value = 0.0
+    for p in range(len(place)):
+        value += place[p]
+    return value
 
 
 @kernel
 def _soft_dcg(gain, positions, indptr, leading, norm, shift, cutoff, truncation, values, gradient):
     ln2 = math.log(2.0)
     for q in range(len(indptr) - 1):
-        value = 0.0
-        for i in range(indptr[q], indptr[q] + leading[q]):
-            argument = max(positions[i] + shift, 2.0)
+        # Slices: an index that might be negative would let the bits depend on where the arrays lie.
+        first, last = indptr[q], indptr[q] + leading[q]
+        g, p, slopes = gain[first:last], positions[first:last], gradient[first:last]
+        value, scale = 0.0, 1.0 / norm[q]
+        for i in range(len(g)):
+            argument = max(p[i] + shift, 2.0)
             log = math.log(argument)
             discount = ln2 / log
             slope = -discount / (argument * log) if argument > 2.0 or shift == 1.0 else 0.0
             if cutoff < math.inf:
-                z = truncation * (cutoff + 0.5 - positions[i])
+                z = truncation * (cutoff + 0.5 - p[i])
                 decay = math.exp(-abs(z))
                 inside = 1.0 / (1.0 + decay) if z >= 0 else decay / (1.0 + decay)
                 slope = slope * inside - discount * truncation * inside * (1.0 - inside)
                 discount *= inside
-            value += gain[i] * discount
-            gradient[i] = gain[i] * slope / norm[q]
-        values[q] = value / norm[q]
+            value += g[i] * discount
+            slopes[i] = g[i] * slope * scale
+        values[q] = value * scale

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,15 @@ def mean_value(
     float
         In [0, 1], larger is better.
     """
-    positions = positions_of(queries, scores, leading=measure.leading(queries))
-    return _mean(measure.query_values(queries, positions), weights)
+    return mean_values([measure], queries, scores, weights)[0]
+
+
+def mean_values(
+    measures: Sequence[Measure], queries: Queries, scores: np.ndarray, weights: np.ndarray | None = None
+) -> list[float]:
+    """Return the means of several measures over queries, from one look at the positions; see `mean_value`."""
+    positions = positions_of(queries, scores, leading=_leading(measures, queries))
+    return [_mean(measure.query_values(queries, positions), weights) for measure in measures]
 
 
 class Evaluation(Mapping[str, float]):
@@ -201,9 +208,7 @@ def _values(
     ties: str,
     empty: str,
 ) -> dict[str, np.ndarray]:
-    leading = np.zeros(queries.n_queries, np.int64)
-    for measure in computed.values():
-        leading = np.maximum(leading, measure.leading(queries))
+    leading = _leading(computed.values(), queries)
     positions = positions_of(queries, scores, ties=ties, leading=leading)
     values = {}
     for name, measure in computed.items():
@@ -211,6 +216,13 @@ def _values(
         each = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
         values[name] = 1.0 - each if getattr(measure, "printed_as_error", False) else each
     return values
+
+
+def _leading(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
+    leading = np.zeros(queries.n_queries, np.int64)
+    for measure in measures:
+        leading = np.maximum(leading, measure.leading(queries))
+    return leading
 
 
 def _listed(measures) -> Sequence[str | Measure]:

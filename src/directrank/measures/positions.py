@@ -11,12 +11,18 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.jit import kernel
+from directrank.measures.relevant import longest
 
 TIES = ("expected", "input", "worst", "best", "docid")
 
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
+# Counting vectorises in steps of so many documents.
+LANES = 64
+# Two counts of at most COUNTING_LIMIT share one number: the second is multiplied by 2^12.
+PACK_BITS = 12
+PACK = 2**PACK_BITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +68,8 @@ def positions_of(
     above = np.zeros(queries.n_docs, np.int32)
     tied = np.zeros(queries.n_docs, np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    _count(scores, queries.indptr, np.where(by_sorting, 0, wanted), above, tied)
+    counted = np.where(by_sorting, 0, wanted)
+    _count(scores, queries.indptr, counted, min(longest(queries), COUNTING_LIMIT), above, tied)
     for query in np.flatnonzero(by_sorting):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
         above[block], tied[block] = _by_sorting(scores[block])
@@ -119,21 +126,81 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
 
 
 @kernel
+def _count(scores, indptr, leading, longest, above, tied):
+    narrow = np.empty(longest + LANES, np.float32)
+    for q in range(len(leading)):
+        start, lead = indptr[q], indptr[q] + leading[q]
+        s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
+        if len(s) > COUNTING_LIMIT:
+            for i in range(len(a)):
+                a[i], m[i] = _greater_and_equal(s, s[i])
+        elif len(a) > 0:
+            _count_narrow(_narrowed(s, narrow), a, m)
+            if s.itemsize > 4:
+                _count_again(s, a, m)
+
+
+@kernel
+def _narrowed(s, narrow):
+    # Padded with NaN, which is neither above nor equal, to a length that leaves vectors no remainder.
+    padded = (len(s) + LANES - 1) // LANES * LANES
+    for j in range(len(s)):
+        narrow[j] = s[j]
+    for j in range(len(s), padded):
+        narrow[j] = np.nan
+    return narrow[:padded]
+
+
+@kernel
+def _count_again(s, a, m):
+    # Rounding to float32 keeps the order but can tie what is not tied.
+    for i in range(len(a)):
+        if m[i] != 1:
+            a[i], m[i] = _greater_and_equal(s, s[i])
+
+
+@kernel
+def _count_narrow(t, a, m):
+    last = len(a) - 1
+    for i in range(0, len(a), 4):
+        j, k, n = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        w, x, y, z = _four_counts(t, t[i], t[j], t[k], t[n])
+        _unpack(w, a, m, i)
+        _unpack(x, a, m, j)
+        _unpack(y, a, m, k)
+        _unpack(z, a, m, n)
+
+
+@kernel
+def _unpack(counts, a, m, i):
+    whole = np.int32(counts)
+    a[i], m[i] = whole & (PACK - 1), whole >> PACK_BITS
+
+
+@kernel
+def _four_counts(t, w, x, y, z):
+    # How many are above each of four scores, plus PACK times how many are equal: one sum each, whose whole
+    # numbers float32 holds up to 2^24. Counting in the type of the scores is what lets this vectorise.
+    one, pack, none = np.float32(1), np.float32(PACK), np.float32(0)
+    of_w, of_x, of_y, of_z = none, none, none, none
+    for j in range(len(t)):
+        v = t[j]
+        of_w += one if v > w else none
+        of_x += one if v > x else none
+        of_y += one if v > y else none
+        of_z += one if v > z else none
+        of_w += pack if v == w else none
+        of_x += pack if v == x else none
+        of_y += pack if v == y else none
+        of_z += pack if v == z else none
+    return of_w, of_x, of_y, of_z
+
+
+@kernel
 def _greater_and_equal(s, x):
-    # Counting in the type of the scores is what lets the comparison vectorise.
     one, none = s.dtype.type(1), s.dtype.type(0)
     greater, equal = none, none
     for j in range(len(s)):
         greater += one if s[j] > x else none
         equal += one if s[j] == x else none
-    return greater, equal
-
-
-@kernel
-def _count(scores, indptr, leading, above, tied):
-    for q in range(len(indptr) - 1):
-        s = scores[indptr[q] : indptr[q + 1]]
-        for i in range(leading[q]):
-            greater, equal = _greater_and_equal(s, s[i])
-            above[indptr[q] + i] = np.int32(greater)
-            tied[indptr[q] + i] = np.int32(equal)
+    return np.int32(greater), np.int32(equal)

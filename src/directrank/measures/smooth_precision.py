@@ -46,12 +46,14 @@ def within(position, cutoff, beta):
 def soft_precision(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
     """Fill `values` with the smooth P@k of each query, and `gradient` with the slopes of its positions."""
     for q in range(len(leading)):
-        total = 0.0
-        for i in range(indptr[q], indptr[q] + leading[q]):
-            inside = within(positions[i], cutoff, beta)
+        first, last = indptr[q], indptr[q] + leading[q]
+        p, slopes = positions[first:last], gradient[first:last]
+        total, scale = 0.0, 1.0 / divisor[q]
+        for i in range(len(p)):
+            inside = within(p[i], cutoff, beta)
             total += inside
-            gradient[i] = -beta * inside * (1.0 - inside) / divisor[q]
-        values[q] = total / divisor[q]
+            slopes[i] = -beta * inside * (1.0 - inside) * scale
+        values[q] = total * scale
 
 
 @kernel

@@ -1,0 +1,130 @@
+"""Ten thousand queries against trec_eval (by pytrec_eval) and ir_measures, at 1e-12.
+
+Queries have ties, one document or nothing relevant. trec_eval breaks ties by descending docid and keeps
+scores in single precision; its nDCG has the linear gain. Documents that were not judged do not exist here.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+from directrank.measures import evaluate
+from strategies import random_case
+
+pytrec_eval = pytest.importorskip("pytrec_eval")
+ir_measures = pytest.importorskip("ir_measures")
+
+TOLERANCE = 1e-12
+
+#: Our name under the convention trec_eval, and trec_eval's.
+PAIRS = {
+    "AP": "map",
+    "AP@5": "map_cut_5",
+    "P@5": "P_5",
+    "P@10": "P_10",
+    "RR": "recip_rank",
+    "nDCG": "ndcg",
+    "nDCG@3": "ndcg_cut_3",
+    "nDCG@10": "ndcg_cut_10",
+}
+
+
+@functools.cache
+def trec():
+    """Documents named at random, and the same as trec_eval's dictionaries."""
+    rng = np.random.default_rng(1)
+    case = random_case(rng, 10_000, 14)
+    docid = np.array([f"d{number}" for number in rng.permutation(len(case.qid))])
+    judged, run = {}, {}
+    for qid, document, grade, score in zip(case.qid, docid, case.relevance, case.scores, strict=True):
+        judged.setdefault(str(qid), {})[document] = int(grade)
+        run.setdefault(str(qid), {})[document] = float(score)
+    return case, docid, judged, run
+
+
+@functools.cache
+def trec_values():
+    _, _, judged, run = trec()
+    asked = {"map", "map_cut_5", "P_5", "P_10", "recip_rank", "ndcg", "ndcg_cut_3", "ndcg_cut_10"}
+    return pytrec_eval.RelevanceEvaluator(judged, asked).evaluate(run)
+
+
+@functools.cache
+def ours(convention="trec_eval", measures=tuple(PAIRS)):
+    case, docid, _, _ = trec()
+    return evaluate(
+        case.relevance, case.scores, case.qid,
+        docid=docid, measures=measures, convention=convention, per_query=True,
+    )  # fmt: skip
+
+
+def test_the_queries_are_of_every_kind():
+    case, *_ = trec()
+    sizes = np.bincount(case.qid)
+    relevant = np.bincount(case.qid, case.relevance)
+    assert (sizes == 1).sum() > 100
+    assert (relevant == 0).sum() > 100
+    assert len(np.unique(np.stack([case.qid, case.scores]), axis=1).T) < 0.7 * len(case.qid)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_equals_trec_eval(name):
+    theirs = np.array([trec_values()[str(qid)][PAIRS[name]] for qid in ours().qid])
+    np.testing.assert_allclose(ours().per_query[name], theirs, rtol=0, atol=TOLERANCE)
+    assert ours()[name] == pytest.approx(theirs.mean(), abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "name", ["AP(rel=2)", "P(rel=2)@5", "RR(rel=3)", "AP(rel=2)@5", "nDCG@10", "AP", "P@7"]
+)
+def test_equals_ir_measures(name):
+    # The names are ir_measures' own; its nDCG has the linear gain, which our convention trec_eval writes out.
+    _, _, judged, run = trec()
+    theirs = {
+        each.query_id: each.value
+        for each in ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, run)
+    }
+    result = ours(measures=(name,))
+    expected = [theirs[str(qid)] for qid in result.qid]
+    np.testing.assert_allclose(result.per_query[name], expected, rtol=0, atol=TOLERANCE)
+
+
+def test_our_default_gain_is_ir_measures_with_these_gains():
+    _, docid, judged, run = trec()
+    case = trec()[0]
+    asked = ir_measures.nDCG(gains={1: 1, 2: 3, 3: 7, 4: 15}) @ 10
+    theirs = {each.query_id: each.value for each in ir_measures.iter_calc([asked], judged, run)}
+    result = evaluate(
+        case.relevance, case.scores, case.qid, docid=docid, measures="nDCG@10", ties="docid", per_query=True
+    )
+    expected = [theirs[str(qid)] for qid in result.qid]
+    np.testing.assert_allclose(result.per_query["nDCG@10"], expected, rtol=0, atol=TOLERANCE)
+
+
+def test_single_precision_ties_scores_in_trec_eval_alone():
+    # 1 + 1e-12 is 1 in single precision; then the larger docid comes first.
+    theirs = pytrec_eval.RelevanceEvaluator({"q": {"a": 0, "b": 1}}, {"map"}).evaluate(
+        {"q": {"a": 1 + 1e-12, "b": 1.0}}
+    )
+    relevance, scores, qid, docid = [0, 1], [1 + 1e-12, 1.0], ["q", "q"], ["a", "b"]
+    trec_like = evaluate(relevance, scores, qid, docid=docid, measures="AP", convention="trec_eval")
+    assert trec_like["AP"] == theirs["q"]["map"] == 1.0
+    assert evaluate(relevance, scores, qid, measures="AP")["AP"] == 0.5
+
+
+@pytest.mark.skipif(not ir_measures.gdeval.is_available(), reason="gdeval needs perl")
+@pytest.mark.parametrize(
+    ("theirs", "name"), [("ERR@20", "ERR(max=4)@20"), ("nDCG(dcg='exp-log2')@10", "nDCG@10")]
+)
+def test_equals_gdeval_to_its_five_decimals(theirs, name):
+    case, docid, judged, run = trec()
+    some = [str(q) for q in range(300)]
+    measure = ir_measures.parse_measure(theirs)
+    found = ir_measures.gdeval.iter_calc([measure], {q: judged[q] for q in some}, {q: run[q] for q in some})
+    values = {each.query_id: each.value for each in found}
+    ours = evaluate(
+        case.relevance, case.scores, case.qid, docid=docid, measures=name, ties="docid", per_query=True
+    )
+    expected = [values.get(q, 0.0) for q in some]  # it leaves queries without a relevant document out
+    np.testing.assert_allclose(ours.per_query[name][:300], expected, rtol=0, atol=5.1e-6)
