@@ -15,11 +15,24 @@ from typing import Any, TypeVar
 
 import numba
 import platformdirs
+from numba.core.compiler import Compiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Reassociation lets reductions vectorise. NaN and infinity keep their meaning: isnan must work.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+
+class Unaliased(Compiler):
+    """The compiler under the promise that no array which a kernel writes overlaps another of its arrays.
+
+    Without it a loop gets a vectorised and a plain version, which round differently, and where the arrays
+    happen to lie in memory decides between them: the same call would not always give the same bits.
+    """
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.state.flags.noalias = True
 
 
 @cache
@@ -50,14 +63,20 @@ def kernel(function: Function) -> Function:
     """Compile a free function over arrays on its first call.
 
     The compiled code is serial and releases the interpreter's lock, so that a thread pool can map it over
-    shards; each shard is computed the same way whoever computes it.
+    shards; each shard is computed the same way whoever computes it. Arrays that a kernel writes must not
+    overlap its other arguments.
     """
     folder = cache_folder()
     previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         numba.config.CACHE_DIR = folder or previous  # type: ignore[attr-defined]
-        return numba.njit(cache=folder is not None, nogil=True, error_model="numpy", fastmath=FASTMATH)(
-            function
+        compiled: Any = numba.njit(
+            cache=folder is not None,
+            nogil=True,
+            error_model="numpy",
+            fastmath=FASTMATH,
+            pipeline_class=Unaliased,
         )
+        return compiled(function)
     finally:
         numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]

@@ -1,0 +1,125 @@
+"""The bits of a kernel's results do not depend on where in memory its arrays happen to lie.
+
+A compiler that must fear overlaps keeps a vectorised and a plain version of a loop, which round differently,
+and decides between them by the addresses of the arrays. Small arrays and close neighbours show it.
+"""
+
+import inspect
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.measures import dcg, smooth_precision
+from directrank.scorers import linear
+from directrank.surrogates import smoothed_kernels
+
+SMALL, LARGE = (8, 8), (1, 3, 5, 9, 17, 33)  # less than a vector's room, and several vectors
+
+
+def queries_and_scores(sizes, dtype):
+    rng = np.random.default_rng(0)
+    relevance = rng.integers(0, 3, sum(sizes)).astype(float)
+    queries, _ = group_rows(relevance, np.repeat(np.arange(len(sizes)), sizes))
+    return queries, rng.normal(size=queries.n_docs).astype(dtype)
+
+
+def smooth(sizes, dtype):
+    queries, scores = queries_and_scores(sizes, dtype)
+    lead = queries.n_positive
+    positions, powers = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
+    rng = np.random.default_rng(1)
+    docs, per_query = np.zeros(queries.n_docs, dtype), np.zeros(queries.n_queries)
+    return {
+        "queries": queries,
+        "scores": scores,
+        "lead": lead,
+        "positions": positions,
+        "powers": powers,
+        "slopes": rng.normal(size=queries.n_docs).astype(dtype),
+        "weights": rng.random(queries.n_queries),
+        "docs": docs,
+        "per_query": per_query,
+        "gain": np.exp2(queries.relevance) - 1,
+        "divisor": np.maximum(lead, 1).astype(float),
+    }
+
+
+def calls(sizes, dtype):
+    """Kernel and arguments, by name."""
+    k = smooth(sizes, dtype)
+    indptr, lead, scores, docs = k["queries"].indptr, k["lead"], k["scores"], k["docs"]
+    features = np.random.default_rng(2).normal(size=(len(scores), 5)).astype(np.float32)
+    tables = (indptr, lead)
+    steep = 40.0  # float32 goes on in float64
+    return {
+        "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
+        "_forward wide": (smoothed_kernels._forward, scores, *tables, steep, k["positions"], k["powers"]),
+        "_forward differences": (
+            smoothed_kernels._forward,
+            scores,
+            *tables,
+            1e4,
+            k["positions"],
+            k["powers"],
+        ),
+        "backward": (
+            *(smoothed_kernels.backward, scores, k["powers"], *tables, 3.0),
+            *(k["slopes"], k["weights"], docs),
+        ),
+        "backward differences": (
+            *(smoothed_kernels.backward, scores, k["powers"], *tables, 1e4),
+            *(k["slopes"], k["weights"], docs),
+        ),
+        "_row_products": (linear._row_products, features, scores[:5].copy(), docs),
+        "_transposed_product": (linear._transposed_product, features, k["slopes"], np.zeros(5)),
+        "_soft_dcg": (
+            *(dcg._soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
+            *(1.0, np.inf, 0.7, k["per_query"], docs),
+        ),
+        "_soft_dcg@3": (
+            *(dcg._soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
+            *(1.0, 3.0, 0.7, k["per_query"], docs),
+        ),
+        "soft_ap": (
+            *(smooth_precision.soft_ap, k["positions"], *tables, k["divisor"]),
+            *(np.inf, 0.7, k["per_query"], docs),
+        ),
+        "soft_ap@3 differences": (
+            *(smooth_precision.soft_ap, k["positions"], *tables, k["divisor"]),
+            *(3.0, 1e4, k["per_query"], docs),
+        ),
+        "soft_precision": (
+            *(smooth_precision.soft_precision, k["positions"], *tables, k["divisor"]),
+            *(3.0, 0.7, k["per_query"], docs),
+        ),
+    }
+
+
+def run_in_layout(kernel, arguments, order, gap):
+    """Copy the arrays into one piece of memory, in an order and so many bytes apart, and call."""
+    buffer = np.zeros(2**16, np.uint8)
+    place, placed = 64, list(arguments)
+    for number in order:
+        array = arguments[number]
+        view = buffer[place : place + array.nbytes].view(array.dtype).reshape(array.shape)
+        view[...] = array
+        placed[number] = view
+        place += -(-array.nbytes // 8) * 8 + gap
+    kernel(*placed)
+    return [placed[number].tobytes() for number in sorted(order)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sizes", [SMALL, LARGE])
+@pytest.mark.parametrize("name", calls(SMALL, np.float64))
+def test_layout_does_not_matter(name, sizes, dtype):
+    kernel, *arguments = calls(sizes, dtype)[name]
+    arrays = [number for number, each in enumerate(arguments) if isinstance(each, np.ndarray)]
+    apart = run_in_layout(kernel, arguments, arrays, gap=2048)
+    names = list(inspect.signature(kernel.py_func).parameters)
+    for first, second in permutations(arrays, 2):
+        order = [first, second, *(each for each in arrays if each not in (first, second))]
+        for gap in (0, 16, 80):
+            assert run_in_layout(kernel, arguments, order, gap) == apart, f"{names[first]}, {names[second]}"
