@@ -38,9 +38,8 @@ def pytest_collection_modifyitems(config, items):
 def pytest_terminal_summary(terminalreporter, config):
     count = config.stash.get(DESELECTED, 0)
     if count:
-        terminalreporter.write_line(
-            f"{count} golden tests deselected: no benchmark data in {DATA}; set DIRECTRANK_DATA to their folder"
-        )
+        place = f"no benchmark data in {DATA}; DIRECTRANK_DATA names their folder"
+        terminalreporter.write_line(f"{count} golden tests deselected: {place}")
 
 
 def unpack(archive: Path, folder: Path) -> None:

@@ -25,7 +25,9 @@ def collections(draw):
     X = draw(arrays(np.float32, (n, draw(st.integers(1, 4))), elements=FLOATS))
     relevance = draw(st.lists(GRADES, min_size=n, max_size=n))
     names = st.integers(-(2**63), 2**63 - 1) if draw(st.booleans()) else NOT_INTEGERS
-    qid = draw(st.lists(st.sampled_from(draw(st.lists(names, min_size=1, max_size=3))), min_size=n, max_size=n))
+    qid = draw(
+        st.lists(st.sampled_from(draw(st.lists(names, min_size=1, max_size=3))), min_size=n, max_size=n)
+    )
     docid = draw(st.one_of(st.none(), st.lists(WORDS, min_size=n, max_size=n)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -60,7 +62,9 @@ def test_every_kind_of_float32_reads_back_and_is_short(tmp_path):
         np.arange(1, 0xFE, dtype=np.uint32) << 23,  # powers of two
     ])  # fmt: skip
     bits = np.concatenate([bits, bits | np.uint32(0x80000000)])
-    groups = QueryGroups(bits.view(np.float32).reshape(-1, 2), np.zeros(len(bits) // 2), np.zeros(len(bits) // 2, int))
+    groups = QueryGroups(
+        bits.view(np.float32).reshape(-1, 2), np.zeros(len(bits) // 2), np.zeros(len(bits) // 2, int)
+    )
     write_letor(groups, tmp_path / "bits.txt")
     same(groups, read_letor(tmp_path / "bits.txt"))
     line = (tmp_path / "bits.txt").read_text().splitlines()[0].split()[2:]
@@ -74,14 +78,29 @@ def test_numbers_are_written_as_people_write_them(tmp_path):
     values = [0, 1, -1, 0.5, 0.1, 57950, 1e9, 123456790, 1e-5, 0.000123, 1e-12, 3.4028235e38, -0.0, 2.5e20]
     groups = QueryGroups([values], [1.5], ["q"], docid=["a b"])
     write_letor(groups, tmp_path / "numbers.txt")
-    expected = "0 1 -1 0.5 0.1 57950 1e9 123456790 0.00001 0.000123 1e-12 34028235e31 -0 25e19".split()
+    expected = [
+        "0",
+        "1",
+        "-1",
+        "0.5",
+        "0.1",
+        "57950",
+        "1e9",
+        "123456790",
+        "0.00001",
+        "0.000123",
+        "1e-12",
+        "34028235e31",
+        "-0",
+        "25e19",
+    ]
     text = " ".join(f"{k}:{value}" for k, value in enumerate(expected, 1))
     assert (tmp_path / "numbers.txt").read_text() == f"1.5 qid:q {text} # a b\n"
 
 
 @pytest.mark.parametrize("qid", ["a b", "a#b", "", "a\tb", "a\nb", "a\0b"])
 def test_a_qid_that_would_not_read_back_is_not_written(tmp_path, qid):
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match=r"cannot be written"):
         write_letor(QueryGroups([[1]], [0], np.array([qid], dtype=object)), tmp_path / "file.txt")
     assert list(tmp_path.iterdir()) == []
 
@@ -90,7 +109,7 @@ def test_a_qid_that_would_not_read_back_is_not_written(tmp_path, qid):
 def test_a_docid_that_would_not_read_back_is_not_written(tmp_path, docid):
     path = tmp_path / "file.txt"
     path.write_text("before")
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match=r"cannot be written"):
         write_letor(QueryGroups([[1]], [0], [1], docid=[docid]), path)
     assert [each.name for each in tmp_path.iterdir()] == ["file.txt"]
     assert path.read_text() == "before"
@@ -126,7 +145,8 @@ def test_damaged_text_is_read_whole_or_refused_by_name(tmp_path):
     rng = np.random.default_rng(20)
     text = (
         b"2 qid:1 1:0.5 2:-3e-2 4:7 #docid = 12 inc = 1 prob = 0.5\r\n"
-        b"0 qid:1 1:1 2:NULL 3:0.25\n# note\n0.5 qid:x 2:16777217 3:1e10 # doc\n1 qid:-3 1:0.333333333333333333333"
+        b"0 qid:1 1:1 2:NULL 3:0.25\n# note\n0.5 qid:x 2:16777217 3:1e10 # doc\n"
+        b"1 qid:-3 1:0.333333333333333333333"
     )
     path = tmp_path / "mutant.txt"
     refused = 0
@@ -139,7 +159,8 @@ def test_damaged_text_is_read_whole_or_refused_by_name(tmp_path):
             refused += 1
             continue
         except DataError as error:
-            assert "GiB when dense" in str(error)
+            if "GiB when dense" not in str(error):
+                raise
             continue
         rows = [line for line in damaged.split(b"\n") if line.split(b"#")[0].strip(b" \t\r")]
         assert groups.n_docs == len(groups.X) == len(groups.relevance) == len(groups.qid) == len(rows)

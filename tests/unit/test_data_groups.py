@@ -70,18 +70,18 @@ def test_two_truth_values_are_two_queries():
     ids=str,
 )
 def test_a_missing_qid_is_refused_by_its_row(qid):
-    with pytest.raises(DataError, match="qid of row 1 is missing"):
+    with pytest.raises(DataError, match=r"qid of row 1 is missing"):
         QueryGroups(np.zeros((3, 1)), [0, 1, 0], qid)
 
 
 def test_what_cannot_be_a_name_is_refused():
-    with pytest.raises(DataError, match="hashable"):
+    with pytest.raises(DataError, match=r"hashable"):
         QueryGroups(np.zeros((2, 1)), [0, 1], [[1], [2]])
     with pytest.raises(DataError, match=r"qid has shape \(3,\), expected \(2,\)"):
         QueryGroups(np.zeros((2, 1)), [0, 1], [1, 2, 3])
     with pytest.raises(DataError, match=r"qid has shape \(2, 1\)"):
         QueryGroups(np.zeros((2, 1)), [0, 1], np.array([[1], [2]]))
-    with pytest.raises(DataError, match="qid is missing"):
+    with pytest.raises(DataError, match=r"qid is missing"):
         QueryGroups(np.zeros((2, 1)), [0, 1])
 
 
@@ -151,21 +151,21 @@ class TestFeatures:
 
     @pytest.mark.parametrize("X", [[1.0, 2.0], 3.0, np.zeros((2, 2, 2)), np.zeros(2)])
     def test_two_dimensions(self, X):
-        with pytest.raises(DataError, match="expected 2: documents × features"):
+        with pytest.raises(DataError, match=r"expected 2: documents × features"):
             QueryGroups(X, [0, 0], [1, 1])
 
     def test_numbers(self):
         from scipy.sparse import csr_matrix
 
         for X in ([["a"], ["b"]], [[1], [1, 2]], csr_matrix(np.eye(2))):
-            with pytest.raises(DataError, match="not a numeric array"):
+            with pytest.raises(DataError, match=r"not a numeric array"):
                 QueryGroups(X, [0, 0], [1, 1])
-        with pytest.raises(DataError, match="complex"):
+        with pytest.raises(DataError, match=r"complex"):
             QueryGroups(np.ones((2, 1), complex), [0, 0], [1, 1])
 
     def test_names(self):
         assert QueryGroups([[1, 2]], [0], [1], feature_names=["a", "b"]).feature_names == ("a", "b")
-        with pytest.raises(DataError, match="1 feature names for 2 features"):
+        with pytest.raises(DataError, match=r"1 feature names for 2 features"):
             QueryGroups([[1, 2]], [0], [1], feature_names=["a"])
 
     def test_the_callers_array_is_not_changed_nor_kept_in_another_order(self):
@@ -179,11 +179,13 @@ class TestFeatures:
 class TestRelevance:
     @pytest.mark.parametrize("value", [np.nan, np.inf, -1, -0.5])
     def test_grades_are_finite_and_not_negative(self, value):
-        with pytest.raises(DataError, match=r"^F: relevance of row 1 is .* expected a finite grade of 0 or more"):
+        with pytest.raises(
+            DataError, match=r"^F: relevance of row 1 is .* expected a finite grade of 0 or more"
+        ):
             QueryGroups([[1], [2]], [0, value], [1, 1], name="F")
 
     def test_numbers_and_length(self):
-        with pytest.raises(DataError, match="not numeric"):
+        with pytest.raises(DataError, match=r"not numeric"):
             QueryGroups([[1], [2]], ["a", "b"], [1, 1])
         with pytest.raises(DataError, match=r"relevance has shape \(1,\), expected \(2,\)"):
             QueryGroups([[1], [2]], [1], [1, 1])

@@ -47,7 +47,9 @@ def test_rows_of_a_query_that_came_apart_are_gathered_with_a_warning(written):
 def test_the_size_of_blocks_changes_nothing(written, monkeypatch, size):
     rng = np.random.default_rng(3)
     lines = [
-        f"{rng.integers(3)} qid:{q} " + " ".join(f"{k}:{rng.normal():.6g}" for k in range(1, 6)) + f" #docid = D{q}"
+        f"{rng.integers(3)} qid:{q} "
+        + " ".join(f"{k}:{rng.normal():.6g}" for k in range(1, 6))
+        + f" #docid = D{q}"
         for q in np.repeat(np.arange(7), 9)
     ]
     path = written(("\n".join(lines)).encode())
@@ -112,7 +114,7 @@ class TestMissing:
 
     @pytest.mark.parametrize("missing", ["mean", float("nan"), float("inf"), 1e39])
     def test_no_other_rule(self, written, missing):
-        with pytest.raises(ValueError, match="expected 'error', 'query_min' or a finite number"):
+        with pytest.raises(ValueError, match=r"expected 'error', 'query_min' or a finite number"):
             read_letor(written(self.TEXT), missing=missing)
 
     def test_the_naive_twin(self):
@@ -140,7 +142,7 @@ class TestUnlabelled:
         np.testing.assert_array_equal(groups.X[:, 0], [1, 2])
 
     def test_what_is_not_a_label_is_still_refused(self, written):
-        with pytest.raises(DataFormatError, match=":2:1: found 'x'"):
+        with pytest.raises(DataFormatError, match=r":2:1: found 'x'"):
             read_letor(written(b"qid:1 1:1\nx qid:1 1:2\n"), labelled=False)
 
 
@@ -150,26 +152,28 @@ class TestWidth:
         assert read_letor(written(b"1 qid:1\n"), n_features=2).X.tolist() == [[0, 0]]
 
     def test_an_id_beyond_is_refused(self, written):
-        with pytest.raises(DataFormatError, match=":2:9: .*at most n_features=1"):
+        with pytest.raises(DataFormatError, match=r":2:9: .*at most n_features=1"):
             read_letor(written(b"1 qid:1 1:1\n1 qid:1 2:1\n"), n_features=1)
 
     def test_no_columns_is_no_width(self, written):
-        with pytest.raises(ValueError, match="n_features=0"):
+        with pytest.raises(ValueError, match=r"n_features=0"):
             read_letor(written(b"1 qid:1 1:1\n"), n_features=0)
 
     def test_what_does_not_fit_when_dense_is_refused_before_it_is_allocated(self, written):
         path = written(b"1 qid:1 1:1\n" * 500 + b"1 qid:1 2147483647:1\n")
-        with pytest.raises(DataError, match=r"file.txt: X of 501 documents × 2147483647 features needs 4008.0 GiB"):
+        with pytest.raises(
+            DataError, match=r"file.txt: X of 501 documents × 2147483647 features needs 4008.0 GiB"
+        ):
             read_letor(path)
 
 
 def test_a_folder_or_a_pipe_is_no_file(tmp_path):
-    with pytest.raises(DataFormatError, match="is a folder"):
+    with pytest.raises(DataFormatError, match=r"is a folder"):
         read_letor(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataFormatError, match="is a pipe"):
+    with pytest.raises(DataFormatError, match=r"is a pipe"):
         read_letor(tmp_path / "pipe")
-    with pytest.raises(FileNotFoundError, match="absent"):
+    with pytest.raises(FileNotFoundError, match=r"absent"):
         read_letor(tmp_path / "absent")
 
 
@@ -184,7 +188,7 @@ def test_a_file_that_changes_between_the_passes_is_noticed(written, monkeypatch,
         return result
 
     monkeypatch.setattr(reader, "scan_letor", scan_then_change)
-    with pytest.raises(DataFormatError, match="changed while it was read"):
+    with pytest.raises(DataFormatError, match=r"changed while it was read"):
         read_letor(path)
 
 
@@ -210,8 +214,12 @@ class TestRounding:
         bits = rng.integers(0, 0x7F7FFFFF, 400, dtype=np.uint32)
         values = bits.view(np.float32).astype(np.float64)
         above = (bits + 1).view(np.float32).astype(np.float64)
-        texts = [f"{(a + b) / 2:.{d}e}" for a, b, d in zip(values, above, rng.integers(6, 40, 400), strict=True)]
+        texts = [
+            f"{(a + b) / 2:.{d}e}" for a, b, d in zip(values, above, rng.integers(6, 40, 400), strict=True)
+        ]
         texts += [f"{v:.{d}g}" for v, d in zip(rng.normal(size=300), rng.integers(1, 20, 300), strict=True)]
         line = "0 qid:1 " + " ".join(f"{k}:{text}" for k, text in enumerate(texts, 1))
         X = read_letor(written(line.encode())).X[0]
-        np.testing.assert_array_equal(X.view(np.uint32), np.array([nearest_float32(t) for t in texts]).view(np.uint32))
+        np.testing.assert_array_equal(
+            X.view(np.uint32), np.array([nearest_float32(t) for t in texts]).view(np.uint32)
+        )

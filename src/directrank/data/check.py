@@ -188,10 +188,9 @@ def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
         return []
     torn = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
     examples = _plain(queries.qid[np.unique(query[order[1:][same]])][:N_EXAMPLES])
-    message = (
-        f"{count} documents of {queries.n_docs} ({count / queries.n_docs:.0%}) repeat the features of "
-        f"another of their query{', some with another relevance' if torn.any() else ''}: every model ties them."
-    )
+    share = f"{count} documents of {queries.n_docs} ({count / queries.n_docs:.0%})"
+    split = ", some with another relevance" if torn.any() else ""
+    message = f"{share} repeat the features of another of their query{split}: every model ties them."
     return [Finding("duplicate_documents", message, count, examples)]
 
 
@@ -208,9 +207,9 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
         "standard_error": error,
     }
     message = (
-        f"The row order gives the relevance away: a constant score has AP {values['input_order']:.3f} if "
-        f"ties keep the row order and {values['expected']:.3f} in expectation. Score ties by their expected value "
-        "(ties='expected'); under the row order a model gains by tying documents."
+        "The row order gives the relevance away: a constant score has AP "
+        f"{values['input_order']:.3f} if ties keep the row order and {values['expected']:.3f} in "
+        "expectation. Score ties by their expected value (ties='expected'); under the row order a model gains by tying."
     )
     return [Finding("order_leaks_relevance", message, len(gain), [], values)]
 

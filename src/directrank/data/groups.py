@@ -202,12 +202,12 @@ def checked_features(X, name: str = "") -> np.ndarray:
     where = f"{name}: " if name else ""
     try:
         given = np.asarray(X)
+        if given.dtype.kind == "c":
+            raise TypeError("complex numbers, expected real ones")
         with np.errstate(over="ignore"):
-            features = np.ascontiguousarray(given.real, dtype=np.float32)
+            features = np.ascontiguousarray(given, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}X is not a numeric array (a {type(X).__name__}): {error}") from None
-    if given.dtype.kind == "c":
-        raise DataError(f"{where}X holds complex numbers; expected real ones")
     if given.ndim != 2:
         raise DataError(f"{where}X has {given.ndim} dimension(s), expected 2: documents × features")
     # A sum is finite only if all its terms are; a sum that overflows only costs the second look.

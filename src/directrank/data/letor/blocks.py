@@ -88,7 +88,7 @@ def blocks_of(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
                 raise DataFormatError(str(path), 1, 1, problem)
             _refuse_controls(block, content, stop)
             yield block
-            first_line += np.count_nonzero(block.bytes == NEWLINE)
+            first_line += int(np.count_nonzero(block.bytes == NEWLINE))
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -176,7 +176,7 @@ def _fill_block(scan: Scan, block: Block, places, X, strict, null) -> tuple[int,
         _read_exactly(block, data_lines(block), unsure, places, X)
     if code != FINE:
         raise fault(block, code, int(offset), X.shape[1])
-    return rows, nulls
+    return int(rows), int(nulls)
 
 
 def _read_exactly(block: Block, lines, unsure, places, X) -> None:

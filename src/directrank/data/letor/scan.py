@@ -50,7 +50,7 @@ class Scan:
         self._number_queries(block, lines, qids, fresh)
         self._labels.append(labels)
         self._docids.append(self._read_docids(block, lines))
-        self.n_rows += n_rows
+        self.n_rows += int(n_rows)
         self.largest_id = max(self.largest_id, int(largest))
         good = block.line_of(offset) if code else n_lines
         return code, offset, good
