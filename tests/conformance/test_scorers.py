@@ -1,0 +1,97 @@
+"""Every registered scorer: rows by themselves, the forward pass in both types, its derivative."""
+
+import numpy as np
+import pytest
+
+from directrank.contracts import DifferentiableScorer, Scorer
+from directrank.scorers import SCORERS, Linear
+from oracles import slope
+
+
+def trained_linear(n_features, rng):
+    return Linear(rng.normal(size=n_features))
+
+
+#: How to construct each scorer for some features: class name → function (n_features, rng) → scorer.
+EXAMPLES = {"Linear": trained_linear}
+
+SHAPES = [(1, 1), (3, 2), (4, 5), (5, 7), (17, 33), (300, 64)]
+
+
+@pytest.fixture(params=SCORERS, ids=lambda cls: cls.__name__)
+def make(request):
+    name = request.param.__name__
+    assert name in EXAMPLES, f"{name} is registered but never tested: add to EXAMPLES how to construct it"
+    return EXAMPLES[name]
+
+
+def features_of(rng, shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def test_speaks_the_contract(make):
+    scorer = make(3, np.random.default_rng(0))
+    assert isinstance(scorer, Scorer)
+    assert isinstance(scorer.kind, str)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_row_is_scored_by_itself(make, shape):
+    rng = np.random.default_rng(1)
+    scorer, features = make(shape[1], rng), features_of(rng, shape)
+    features[-1] = features[0]
+    scores = scorer.scores(features)
+    assert scores.dtype == np.float64
+    assert scores.shape == (shape[0],)
+    assert scores[-1] == scores[0]
+    for row in range(0, shape[0], 7):
+        assert scorer.scores(features[row : row + 1])[0] == scores[row]
+    order = rng.permutation(shape[0])
+    np.testing.assert_array_equal(scorer.scores(np.ascontiguousarray(features[order])), scores[order])
+
+
+def test_scores_of_no_documents(make):
+    assert make(3, np.random.default_rng(2)).scores(np.empty((0, 3), np.float32)).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_forward_pass_is_the_score(make, shape):
+    rng = np.random.default_rng(3)
+    scorer, features = make(shape[1], rng), features_of(rng, shape)
+    if not isinstance(scorer, DifferentiableScorer):
+        return
+    parameters = rng.normal(size=len(scorer.initial(shape[1])))
+    scores = scorer.at(parameters).scores(features)
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        forward = scorer.forward(parameters, features, dtype)
+        assert forward.dtype == dtype
+        np.testing.assert_allclose(forward, scores, rtol=0, atol=tolerance * np.abs(scores).max())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_backward_pass_is_the_derivative(make, shape):
+    rng = np.random.default_rng(4)
+    scorer, features = make(shape[1], rng), features_of(rng, shape)
+    if not isinstance(scorer, DifferentiableScorer):
+        return
+    parameters = rng.normal(size=len(scorer.initial(shape[1])))
+    weights = rng.normal(size=shape[0])
+    by_differences = slope(lambda p: weights @ scorer.forward(p, features, np.float64), parameters)
+    for dtype, tolerance in ((np.float64, 1e-9), (np.float32, 1e-5)):
+        backward = scorer.backward(features, weights.astype(dtype))
+        assert backward.dtype == np.float64
+        size = np.abs(by_differences).max() + 1.0
+        np.testing.assert_allclose(backward, by_differences, rtol=0, atol=tolerance * size)
+
+
+def test_training_starts_from_what_the_scorer_has(make):
+    scorer = make(3, np.random.default_rng(5))
+    if isinstance(scorer, DifferentiableScorer):
+        start = scorer.initial(3)
+        start[:] = -1.0  # a copy: the scorer keeps its own
+        assert (scorer.initial(3) != -1.0).all()
+        assert (type(scorer)().initial(3) == 0).all()
+        given = np.ones(3)
+        at = scorer.at(given)
+        given[:] = 5.0
+        assert (at.initial(3) == 1.0).all()

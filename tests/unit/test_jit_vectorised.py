@@ -1,0 +1,53 @@
+"""The hot kernels are compiled to vector instructions, on the widest registers that the processor has."""
+
+import re
+
+import numpy as np
+import pytest
+from numba.core.codegen import get_host_cpu_features
+
+from directrank.measures import positions, smooth_precision
+from directrank.scorers import linear
+from directrank.surrogates import smoothed_kernels
+
+# Without AVX the widest registers are xmm, which scalars use too: there a packed operation must show.
+WIDE = "[yz]mm" if "+avx" in get_host_cpu_features() else r"(add|mul|div|cmp\w*)p[sd]"
+
+DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
+HOT = {
+    "_sum_of_quotients": (smoothed_kernels._sum_of_quotients, DOCS, np.float32(1)),
+    "_spread_quotients": (
+        smoothed_kernels._spread_quotients,
+        DOCS,
+        np.float32(1),
+        np.float32(1),
+        DOCS.copy(),
+    ),
+    "_compare_by_quotients": (
+        *(smooth_precision._compare_by_quotients, DOCS, np.float32(1)),
+        *(np.float32(1), DOCS.copy()),
+    ),
+    "_row_products": (linear._row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
+    "_transposed_product": (linear._transposed_product, TWO, DOCS, np.zeros(8)),
+    "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", HOT)
+def test_is_vectorised(name, dtype):
+    kernel, *arguments = HOT[name]
+    typed = [
+        each.astype(dtype) if isinstance(each, np.ndarray) and each.ndim == 1 else each for each in arguments
+    ]
+    typed = [dtype(each) if isinstance(each, np.floating) else each for each in typed]
+    kernel(*typed)
+    wanted = kernel.signatures[-1]
+    # Code from the cache folder has no text to inspect: compile this signature again.
+    text = kernel.py_func
+    fresh = type(kernel)(
+        text, targetoptions=dict(kernel.targetoptions), pipeline_class=kernel._compiler.pipeline_class
+    )
+    fresh.compile(wanted)
+    assembly = fresh.inspect_asm(wanted)
+    assert re.search(WIDE, assembly), f"{name} runs one number at a time"

@@ -1,0 +1,159 @@
+"""Smooth positions: kernels against their naive twins in all three forms, and values by hand."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.measures import AP, NDCG, RR, P
+from directrank.surrogates import SmoothedPositions
+from directrank.surrogates.smoothed_kernels import (
+    FLOAT32_RANGE,
+    FLOAT64_RANGE,
+    _power,
+    backward,
+    backward_naive,
+    soft_positions,
+    soft_positions_naive,
+)
+
+FORMS = {  # steepness × score range, and the types that meet it by quotients in their own type
+    "narrow": (20.0, {np.float32, np.float64}),
+    "nearly float32": (FLOAT32_RANGE * 0.999, {np.float32, np.float64}),
+    "beyond float32": (FLOAT32_RANGE * 1.001, {np.float64}),
+    "nearly float64": (FLOAT64_RANGE * 0.999, {np.float64}),
+    "beyond float64": (FLOAT64_RANGE * 1.001, set()),
+    "extreme": (1e10, set()),
+}
+
+
+def ragged(spread, dtype, seed=0, steepness=10.0):
+    """Queries of 1 to 40 documents whose scores have a range of `spread` / `steepness`, with ties."""
+    rng = np.random.default_rng(seed)
+    sizes = np.array([1, 2, 3, 8, 17, 40])
+    indptr = np.concatenate(([0], np.cumsum(sizes)))
+    scores = np.empty(indptr[-1], dtype)
+    for start, stop in pairwise(indptr):
+        block = np.round(rng.random(stop - start), 2)
+        block[0], block[-1] = 0.0, 1.0
+        scores[start:stop] = (block * spread / steepness + 5.0).astype(dtype)
+    leading = np.array([1, 1, 3, 0, 5, 40])
+    return scores, indptr, leading, steepness
+
+
+def test_the_power_is_the_exponential():
+    # Ten squarings multiply the rounding by 1,024; where the series ends early, the power is next to nothing.
+    for largest, tolerance in ((40, 5e-13), (300, 2e-12), (700, 1e-7)):
+        z = np.concatenate((np.linspace(-largest, largest, 2001), [0.0, 1e-300, -1e-17]))
+        np.testing.assert_allclose([_power(x) for x in z], np.exp(z), rtol=tolerance)
+    assert _power(0.0) == 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", FORMS)
+def test_positions_equal_their_definition(form, dtype):
+    scores, indptr, leading, alpha = ragged(FORMS[form][0], dtype)
+    positions, _ = soft_positions(scores, indptr, leading, alpha)
+    assert positions.dtype == dtype
+    for q, lead in enumerate(leading):
+        start, stop = indptr[q], indptr[q + 1]
+        naive = soft_positions_naive(scores[start:stop].astype(np.float64), alpha)[:lead]
+        tolerance = 2e-6 if dtype == np.float32 else 1e-12
+        np.testing.assert_allclose(positions[start : start + lead], naive, rtol=tolerance)
+        assert (positions[start + lead : stop] == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", FORMS)
+def test_slopes_equal_their_definition(form, dtype):
+    scores, indptr, leading, alpha = ragged(FORMS[form][0], dtype, seed=1)
+    rng = np.random.default_rng(2)
+    slopes = rng.normal(size=len(scores)).astype(dtype)
+    weights = rng.random(len(leading))
+    gradient = np.full(len(scores), 0.25, dtype)  # what is there is added to
+    _, powers = soft_positions(scores, indptr, leading, alpha)
+    backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient)
+    for q, lead in enumerate(leading):
+        start, stop = indptr[q], indptr[q + 1]
+        u = np.zeros(stop - start)
+        u[:lead] = slopes[start : start + lead]
+        naive = -weights[q] * backward_naive(scores[start:stop].astype(np.float64), alpha, u)
+        size = np.abs(naive).max() + 1.0
+        tolerance = (2e-6 if dtype == np.float32 else 1e-12) * size
+        np.testing.assert_allclose(gradient[start:stop] - 0.25, naive, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_forms_meet_without_a_step(dtype):
+    for limit in (FLOAT32_RANGE, FLOAT64_RANGE):
+        below, above = (ragged(limit * factor, dtype, seed=3) for factor in (1 - 1e-5, 1 + 1e-5))
+        a, b = (soft_positions(each[0].astype(dtype), *each[1:])[0] for each in (below, above))
+        np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
+def test_positions_by_hand():
+    # σ(α ln 3 / α) = 3/4: the higher document stands at 1 + 1/4, the lower at 1 + 3/4.
+    scores = np.array([math.log(3.0) / 7.0, 0.0])
+    positions, _ = soft_positions(scores, np.array([0, 2]), np.array([2]), 7.0)
+    np.testing.assert_allclose(positions, [1 + 1 / 4, 1 + 3 / 4], rtol=1e-14)
+
+
+def test_tied_documents_share_the_mean_of_their_positions():
+    scores = np.array([1.0, 1.0, 1.0, -9.0])
+    positions, _ = soft_positions(scores, np.array([0, 4]), np.array([4]), 100.0)
+    np.testing.assert_allclose(positions, [2.0, 2.0, 2.0, 4.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("steepness", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("measure", [NDCG(), NDCG(3), AP(), AP(3), P(3)], ids=lambda each: each.name)
+def test_extreme_scores(measure, steepness, dtype):
+    rng = np.random.default_rng(4)
+    relevance = np.append(rng.integers(0, 4, 18), [0, 3]).astype(float)
+    queries, _ = group_rows(relevance, np.repeat([0, 1], 10))
+    bound = SmoothedPositions(measure, steepness=steepness, truncation=100.0).bind(queries, np.full(2, 0.5))
+    for spread in (0.0, 1e-30, 1.0, 1e6):
+        value, gradient = bound.value_and_gradient((spread * rng.normal(size=20)).astype(dtype))
+        assert -1e-6 <= value <= 1 + 1e-6
+        assert np.isfinite(gradient).all()
+
+
+def test_ndcg_of_two_documents_by_hand():
+    # One relevant document at α s = 0 against another: π̂ = 3/2 for both; nDCG^ = 1/log2(5/2).
+    queries, _ = group_rows(np.array([1.0, 0.0]), np.zeros(2))
+    bound = SmoothedPositions(NDCG(), steepness=2.0).bind(queries, np.ones(1))
+    value, gradient = bound.value_and_gradient(np.zeros(2))
+    assert value == pytest.approx(1 - 1 / math.log2(5 / 2), rel=1e-14)
+    # dπ̂/ds = −α/4 for the document itself; d(1/log2(1 + p))/dp = −ln 2 / ((1 + p) ln²(1 + p)).
+    slope = -math.log(2) / (2.5 * math.log(2.5) ** 2) * (-2.0 / 4)
+    np.testing.assert_allclose(gradient, [-slope, slope], rtol=1e-13)
+
+
+def test_ap_of_two_documents_by_hand():
+    # Both relevant and tied at 3/2 with another relevant one: AP^ = (1/3) Σ (1 + 2 · 1/2)/2 at π̂ = 2.
+    queries, _ = group_rows(np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4))
+    bound = SmoothedPositions(AP(), steepness=1e3).bind(queries, np.ones(1))
+    value, _ = bound.value_and_gradient(np.array([0.0, 0.0, 0.0, -9.0]))
+    assert value == pytest.approx(1 - (1 + 2 * 0.5) / 2, rel=1e-14)
+
+
+def test_precision_by_hand():
+    # A relevant document at position 1 and one at 3, cut at 2: σ(β(2.5 − 1)) and σ(β(2.5 − 3)).
+    queries, _ = group_rows(np.array([1.0, 1.0, 0.0]), np.zeros(3))
+    bound = SmoothedPositions(P(2), steepness=1e3, truncation=0.8).bind(queries, np.ones(1))
+    value, _ = bound.value_and_gradient(np.array([9.0, -9.0, 0.0]))
+    inside = 1 / (1 + math.exp(-0.8 * 1.5)) + 1 / (1 + math.exp(0.8 * 0.5))
+    assert value == pytest.approx(1 - inside / 2, rel=1e-13)
+
+
+def test_a_measure_without_a_position_gradient_is_refused_by_name():
+    with pytest.raises(TypeError, match="needs a measure with position_gradient; RR has none"):
+        SmoothedPositions(RR())
+
+
+@pytest.mark.parametrize("wrong", [{"steepness": 0.0}, {"steepness": -1.0}, {"truncation": 0.0}])
+def test_parameters_must_be_positive(wrong):
+    with pytest.raises(ValueError, match="must be positive"):
+        SmoothedPositions(NDCG(), **wrong)
