@@ -1,0 +1,231 @@
+"""What `evaluate` accepts, returns and refuses."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError, MeasureNameError
+from directrank.measures import (
+    AP,
+    ERR,
+    NDCG,
+    WPD,
+    P,
+    evaluate,
+    mean_value,
+    mean_values,
+    parse_measure,
+    settled,
+)
+
+# Query a: relevant at 1 and 3 of 3. Query b: nothing relevant. Query c: relevant at 2 of 2.
+RELEVANCE = [1, 0, 2, 0, 0, 0, 1]
+SCORES = [3.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0]
+QID = ["a", "a", "a", "b", "b", "c", "c"]
+AP_A, AP_C = (1 + 2 / 3) / 2, 1 / 2
+
+
+def ours(**options):
+    return evaluate(RELEVANCE, SCORES, QID, **options)
+
+
+def test_means_by_name():
+    result = ours(measures=["AP", "P@2", "RR"])
+    assert result["AP"] == pytest.approx((AP_A + 0 + AP_C) / 3, rel=1e-15)
+    assert result["P@2"] == pytest.approx((1 / 2 + 0 + 1 / 2) / 3, rel=1e-15)
+    assert result["RR"] == pytest.approx((1 + 0 + 1 / 2) / 3, rel=1e-15)
+    assert list(result) == ["AP", "P@2", "RR"]
+    assert len(result) == 3
+    assert (result.n_queries, result.n_empty, result.convention) == (3, 1, "standard")
+    assert (result.ties, result.empty) == ("expected", "zero")
+    assert result.qid.tolist() == ["a", "b", "c"]
+    assert result.per_query is None
+
+
+def test_a_result_understands_aliases():
+    result = ours(measures=["MAP", "ndcg_cut_2"])
+    assert list(result) == ["AP", "nDCG@2"]
+    assert result["map"] == result["AP"]
+    assert result["NDCG@2"] == result["nDCG@2"]
+    with pytest.raises(KeyError):
+        result["RR"]
+
+
+@pytest.mark.parametrize("measures", ["AP", AP(), ["AP"], (AP(),), ["MAP", "AP"]])
+def test_one_measure_or_several(measures):
+    assert dict(ours(measures=measures)) == dict(ours(measures=["AP"]))
+
+
+def test_default_measures():
+    assert list(ours()) == ["nDCG@10", "AP"]
+
+
+@pytest.mark.parametrize(
+    ("empty", "mean"),
+    [("zero", (AP_A + AP_C) / 3), ("one", (AP_A + 1 + AP_C) / 3), ("skip", (AP_A + AP_C) / 2)],
+)
+def test_empty_queries(empty, mean):
+    assert ours(measures="AP", empty=empty)["AP"] == pytest.approx(mean, rel=1e-15)
+
+
+def test_values_of_queries():
+    result = ours(measures="AP", per_query=True)
+    assert result.per_query["AP"].tolist() == pytest.approx([AP_A, 0, AP_C], rel=1e-15)
+    skipped = ours(measures="AP", per_query=True, empty="skip").per_query["AP"]
+    assert np.isnan(skipped).tolist() == [False, True, False]
+
+
+def test_weights_of_queries():
+    result = ours(measures="AP", query_weight=[1, 2, 5])
+    assert result["AP"] == pytest.approx((AP_A + 5 * AP_C) / 8, rel=1e-15)
+    skipped = ours(measures="AP", query_weight=[1, 2, 5], empty="skip")
+    assert skipped["AP"] == pytest.approx((AP_A + 5 * AP_C) / 6, rel=1e-15)
+    assert ours(measures="AP", query_weight=[3, 3, 3])["AP"] == pytest.approx(
+        ours(measures="AP")["AP"], rel=1e-15
+    )
+
+
+def test_errors_are_printed_as_errors():
+    # Query a has the pairs (2, 1), (2, 0), (1, 0): two wrong, one right. Query c: its pair is wrong.
+    result = ours(measures=["WPD", "WPD(complement=1)", "ZeroOne"], per_query=True, empty="skip")
+    assert result.per_query["WPD"][[0, 2]].tolist() == pytest.approx([2 / 3, 1])
+    assert result.per_query["WPD(complement=1)"][[0, 2]].tolist() == pytest.approx([1 / 3, 0])
+    assert result["ZeroOne"] == 1
+    # What trains and selects is the agreement, larger is better.
+    queries, order = group_rows(np.array(RELEVANCE, float), np.array(QID))
+    assert mean_value(WPD(), queries, np.array(SCORES)[order]) == pytest.approx((1 / 3 + 0 + 0) / 3)
+    assert result["WPD"] == pytest.approx(1 - result["WPD(complement=1)"], rel=1e-15)
+
+
+def test_err_takes_the_largest_grade_of_the_data_and_says_so():
+    result = ours(measures=["ERR@20"])
+    assert result.computed["ERR@20"].name == "ERR(max=2)@20"
+    assert "ERR(max=2)@20" in repr(result)
+    # Query a: stop with 1/4 at 1, with 3/4 at 3. Query c: with 1/4 at 2.
+    assert result["ERR@20"] == pytest.approx((1 / 4 + 3 / 4 * 3 / 4 / 3 + 1 / 4 / 2) / 3, rel=1e-15)
+    told = ours(measures=["ERR@20"], max_grade=4)
+    assert told.computed["ERR@20"].name == "ERR(max=4)@20"
+    assert told["ERR@20"] == pytest.approx((1 / 16 + 15 / 16 * 3 / 16 / 3 + 1 / 16 / 2) / 3, rel=1e-15)
+    assert ours(measures=["ERR(max=3)"], max_grade=4).computed["ERR(max=3)"].name == "ERR(max=3)"
+
+
+def test_err_needs_a_largest_grade_that_holds():
+    queries, order = group_rows(np.array(RELEVANCE, float), np.array(QID))
+    inner = np.array(SCORES)[order]
+    with pytest.raises(DataError, match=r"write ERR\(max=4\)"):
+        mean_value(ERR(), queries, inner)
+    with pytest.raises(DataError, match="relevance 2 exceeds"):
+        mean_value(ERR(max_grade=1), queries, inner)
+    assert settled(ERR(5), 4) == ERR(5, max_grade=4)
+    assert settled(ERR(5, max_grade=3), 4) == ERR(5, max_grade=3)
+    assert settled(parse_measure("nERR"), 0).name == "nERR(max=1)"
+    assert settled(AP(), 4) == AP()
+
+
+def test_accepts_query_groups_with_scores_in_row_order():
+    shuffled = np.random.default_rng(0).permutation(len(QID))
+    with pytest.warns(UserWarning, match="gathered"):
+        groups = QueryGroups(np.zeros((len(QID), 1)), np.array(RELEVANCE)[shuffled], np.array(QID)[shuffled])
+    result = evaluate(groups, np.array(SCORES)[shuffled], measures=["AP", "RR"])
+    assert dict(result) == dict(ours(measures=["AP", "RR"]))
+    with pytest.raises(DataError, match="give no others"):
+        evaluate(groups, SCORES, QID)
+
+
+def test_without_qid_all_rows_are_one_query_and_a_warning():
+    with pytest.warns(UserWarning, match="all 2 rows are taken as one query"):
+        assert evaluate([0, 1], [1.0, 2.0], measures="AP")["AP"] == 1
+
+
+def test_infinite_scores_are_scores():
+    assert evaluate([0, 1, 0], [0.0, math.inf, -math.inf], [1, 1, 1], measures="AP")["AP"] == 1
+
+
+def test_scores_of_any_numeric_kind():
+    for scores in ([3, 2, 1, 2, 1, 2, 1], np.array(SCORES, np.float32), np.array(SCORES, object)):
+        assert evaluate(RELEVANCE, scores, QID, measures="AP")["AP"] == ours(measures="AP")["AP"]
+
+
+def with_scores(row, value):
+    scores = list(SCORES)
+    scores[row] = value
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        ((RELEVANCE, with_scores(4, math.nan), QID), {}, "the score of row 4 is NaN"),
+        ((RELEVANCE, with_scores(4, None), QID), {}, "the score of row 4 is NaN|scores must be numbers"),
+        ((RELEVANCE, SCORES[:-1], QID), {}, r"scores have shape \(6,\), expected \(7,\)"),
+        ((RELEVANCE, [SCORES], QID), {}, r"scores have shape \(1, 7\), expected \(7,\)"),
+        ((RELEVANCE, list("abcdefg"), QID), {}, "expected numbers"),
+        ((RELEVANCE, SCORES, QID[:-1]), {}, r"qid has shape \(6,\), expected \(7,\)"),
+        ((RELEVANCE, SCORES, QID), {"docid": ["x"]}, r"docid has shape \(1,\), expected \(7,\)"),
+        (([1, -1], [1.0, 2.0], [1, 1]), {}, "relevance of row 1 is -1"),
+        (([1, math.nan], [1.0, 2.0], [1, 1]), {}, "relevance of row 1 is nan"),
+        (([], [], []), {}, "no documents"),
+        (([32, 0], [1.0, 2.0], [1, 1]), {}, "relevance 32 is too large for the gain"),
+        ((RELEVANCE, SCORES, QID), {"query_weight": [1, 2]}, "query_weight has shape"),
+        ((RELEVANCE, SCORES, QID), {"query_weight": [1, -2, 3]}, "the weight of query 1 is -2"),
+        ((RELEVANCE, SCORES, QID), {"query_weight": [1, math.nan, 3]}, "the weight of query 1 is nan"),
+        ((RELEVANCE, SCORES, QID), {"query_weight": [0, 0, 0]}, "all query weights are 0"),
+        (
+            ([0, 0], [1.0, 2.0], [1, 1]),
+            {"empty": "skip", "measures": "AP"},
+            "AP is undefined for every query",
+        ),
+        (
+            (RELEVANCE, SCORES, QID),
+            {"empty": "skip", "measures": "AP", "query_weight": [0, 1, 0]},
+            "AP is undefined for every query",
+        ),
+    ],
+)
+def test_refuses_in_one_line(arguments, options, said):
+    with pytest.raises(DataError, match=said) as raised:
+        evaluate(*arguments, **options)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("option", [{"ties": "random"}, {"empty": "half"}, {"convention": "mine"}])
+def test_unknown_options_name_the_known(option):
+    with pytest.raises(ValueError, match="is unknown; expected one of"):
+        ours(**option)
+
+
+def test_unknown_measures_are_refused():
+    with pytest.raises(MeasureNameError, match="Did you mean nDCG"):
+        ours(measures=["NDGC@10"])
+
+
+def test_plain_values_for_json():
+    result = ours(measures=["AP", "WPD"], convention="letor3", per_query=True, empty="skip")
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["measures"] == dict(result)
+    assert plain["computed"] == {"AP": "AP", "WPD": "WPD"}
+    assert plain["qid"] == ["a", "b", "c"]
+    assert plain["per_query"]["AP"][1] is None
+    assert (plain["convention"], plain["ties"], plain["empty"]) == ("letor3", "input", "skip")
+    assert (plain["n_queries"], plain["n_empty"]) == (3, 1)
+    assert "per_query" not in ours().to_dict()
+
+
+def test_the_text_says_what_was_computed():
+    text = repr(ours(measures=["AP", "nDCG@2"], convention="letor3"))
+    assert "3 queries, 1 of them without a relevant document; convention letor3" in text
+    assert "nDCG(dcg='exp-letor')@2" in text
+
+
+def test_mean_value_is_the_standard_convention():
+    queries, order = group_rows(np.array(RELEVANCE, float), np.array(QID))
+    inner = np.array(SCORES)[order]
+    for measure in (AP(), NDCG(2), P(2)):
+        assert mean_value(measure, queries, inner) == ours(measures=measure)[measure.name]
+    weights = np.array([1.0, 2.0, 5.0])
+    assert mean_value(AP(), queries, inner, weights) == ours(measures="AP", query_weight=weights)["AP"]
+    assert mean_values([AP(), P(2)], queries, inner) == list(ours(measures=["AP", "P@2"]).values())

@@ -1,0 +1,129 @@
+"""The grammar of measures' names."""
+
+import pytest
+
+from directrank.errors import MeasureNameError
+from directrank.measures import AP, ERR, MEASURES, NDCG, RR, WPD, WTA, P, parse_measure
+
+CANONICAL = {
+    "ndcg@10": "nDCG@10",
+    "NDCG@10": "nDCG@10",
+    "nDCG@10": "nDCG@10",
+    "ndcg_cut_10": "nDCG@10",
+    "nDCG(dcg='exp-log2')@10": "nDCG@10",
+    "nDCG(dcg='log2')@10": "nDCG(dcg='log2')@10",
+    'nDCG(dcg="log2")': "nDCG(dcg='log2')",
+    "ndcg(dcg=exp-letor)@3": "nDCG(dcg='exp-letor')@3",
+    "DCG@5": "DCG@5",
+    "map": "AP",
+    "MAP": "AP",
+    "map@10": "AP@10",
+    "map_cut_5": "AP@5",
+    "AP(rel=1)": "AP",
+    "AP(rel=2)": "AP(rel=2)",
+    " AP ( rel = 2 ) @ 5 ": "AP(rel=2)@5",
+    "AP(rel=1.5)": "AP(rel=1.5)",
+    "AP(rel=2,denominator=min)@10": "AP(rel=2,denominator='min')@10",
+    "MRR": "RR",
+    "mrr@10": "RR@10",
+    "recip_rank": "RR",
+    "RR(rel=2)": "RR(rel=2)",
+    "P_5": "P@5",
+    "P@5": "P@5",
+    "p@5": "P@5",
+    "precision@5": "P@5",
+    "P(rel=2)@5": "P(rel=2)@5",
+    "P(denominator='list')@5": "P(denominator='list')@5",
+    "ERR@20": "ERR@20",
+    "ERR(max=4)@20": "ERR(max=4)@20",
+    "nerr@5": "nERR@5",
+    "WTA": "WTA",
+    "WTA(rel='max')": "WTA(rel='max')",
+    "WPD": "WPD",
+    "WPD(complement=1)": "WPD(complement=1)",
+    "0/1": "ZeroOne",
+    "ZeroOne": "ZeroOne",
+    "meanndcg": "MeanNDCG",
+    "MeanNDCG(dcg='exp-letor')": "MeanNDCG(dcg='exp-letor')",
+}
+
+
+@pytest.mark.parametrize("written", CANONICAL)
+def test_prints_the_canonical_name(written):
+    assert parse_measure(written).name == CANONICAL[written]
+
+
+@pytest.mark.parametrize("written", CANONICAL)
+def test_the_canonical_name_parses_to_the_same_measure(written):
+    measure = parse_measure(written)
+    again = parse_measure(measure.name)
+    assert type(again) is type(measure)
+    assert again == measure
+    assert hash(again) == hash(measure)
+    assert repr(measure) == measure.name
+
+
+def test_parameters_reach_the_measure():
+    assert parse_measure("ndcg(dcg='letor')@7").gain == "linear"
+    assert parse_measure("ndcg(dcg='letor')@7").discount == "letor"
+    assert parse_measure("ndcg@7").cutoff == 7
+    assert parse_measure("AP(rel=2)").rel == 2
+    assert parse_measure("ERR(max=4)@20").max_grade == 4
+    assert parse_measure("WPD(complement=1)").complement is True
+
+
+def test_a_measure_is_returned_as_it_is():
+    measure = AP(rel=2)
+    assert parse_measure(measure) is measure
+
+
+def test_measures_of_different_names_differ():
+    assert len({AP(), AP(5), AP(rel=2), NDCG(), NDCG(5), P(5), RR(), ERR(5), WPD(), WTA()}) == 10
+    assert AP() != "AP"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("nDGC@10", "Did you mean nDCG"),
+        ("MPA", "Did you mean AP"),
+        ("banana", "Known: nDCG, AP, P, RR"),
+        ("", "is not a measure's name"),
+        ("AP(", "is not a measure's name"),
+        ("AP@", "is not a measure's name"),
+        ("AP@ten", "is not a measure's name"),
+        ("AP@-1", "is not a measure's name"),
+        ("AP@1.5", "is not a measure's name"),
+        ("AP@0", "whole number of 1 or more"),
+        ("P", "P needs a cutoff, such as P@10"),
+        ("WTA@3", "WTA takes no cutoff"),
+        ("AP(max=3)", "AP has no parameter max"),
+        ("AP(rel)", "'rel' in 'AP(rel)' is not a parameter"),
+        ("AP(rel=2,rel=3)", "rel is given twice"),
+        ("AP(rel=zero)", "rel=zero must be a number above 0"),
+        ("AP(rel=0)", "rel=0 must be a number above 0"),
+        ("AP(rel=nan)", "must be a number above 0"),
+        ("AP(rel=inf)", "must be a number above 0"),
+        ("nDCG(dcg=ln)", "dcg='ln' must be one of 'exp-log2', 'log2'"),
+        ("AP(denominator=hits)@3", "denominator='hits' must be one of 'relevant', 'min'"),
+        ("ERR(max=-1)", "max=-1 must be a number above 0"),
+        ("WPD(complement=2)", "must be one of '0', '1'"),
+        ("nDCG(__import__('os'))", "is not a measure's name"),
+    ],
+)
+def test_wrong_names_say_what_was_expected(written, said):
+    with pytest.raises(MeasureNameError) as raised:
+        parse_measure(written)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("cutoff", [0, -1, 2.5, True])
+def test_constructors_check_the_cutoff(cutoff):
+    with pytest.raises(MeasureNameError, match="whole number"):
+        NDCG(cutoff)
+
+
+def test_no_two_measures_share_a_word():
+    words = [word.lower() for each in MEASURES for word in (each.bare_name, *each.aliases)]
+    assert len(words) == len(set(words))
