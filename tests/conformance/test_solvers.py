@@ -1,0 +1,207 @@
+"""Every registered solver: its certificate holds, its trace descends, seeds and threads reproduce bits."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from directrank.contracts import ORACLES, Solver
+from directrank.data.groups import QueryGroups
+from directrank.measures import AP, NDCG, mean_value
+from directrank.scorers import Linear
+from directrank.solvers import LBFGS, SGD, SOLVERS, ClosedForm, QueryBoosting
+from directrank.solvers.gradient import value_and_gradient
+from directrank.surrogates import Objective, SmoothedPositions, SquaredError, TypeOneBound
+
+
+@dataclass
+class Example:
+    """A solver, a surrogate that suits it, and what it promises."""
+
+    solver: Any
+    surrogate: Any
+    descends: bool = False
+    random: bool = False
+    certificates: set = field(default_factory=set)
+
+
+#: How to try each solver: class name → function to an example.
+EXAMPLES = {
+    "LBFGS": lambda: Example(
+        LBFGS(penalty=1e-2, max_iterations=40), SmoothedPositions(NDCG()), True, False, {"gradient_norm"}
+    ),
+    "SGD": lambda: Example(
+        SGD(max_epochs=4, tolerance=1e-9), SmoothedPositions(AP()), False, True, {"last_change"}
+    ),
+    "ClosedForm": lambda: Example(ClosedForm(), SquaredError(), certificates={"gradient_norm"}),
+    "QueryBoosting": lambda: Example(QueryBoosting(rounds=12), TypeOneBound(AP()), certificates={"bound"}),
+}
+
+
+class MeanAP:
+    """Mean AP of some documents: what a run is judged by."""
+
+    def __init__(self, groups):
+        self.groups, self.features = groups, groups.features
+
+    def __call__(self, scores):
+        return mean_value(AP(), self.groups.queries, scores)
+
+
+def collection(n_queries=12, n_docs=15, n_features=4, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * n_docs, n_features))
+    truth = X @ np.linspace(1.0, -0.5, n_features) + noise * rng.normal(size=len(X))
+    relevance = np.digitize(truth, [0.5, 1.5]).astype(float)
+    return QueryGroups(X, relevance, np.repeat(np.arange(n_queries), n_docs))
+
+
+def solve(solver, surrogate, groups, n_threads=1, seed=0, scorer=None):
+    objective = Objective(surrogate, groups.queries, groups.shards, n_threads=n_threads)
+    rng = np.random.default_rng(seed)
+    solution = solver.solve(objective, scorer or Linear(), groups.features, MeanAP(groups), rng)
+    return objective, solution
+
+
+@pytest.fixture(params=SOLVERS, ids=lambda cls: cls.__name__)
+def example(request):
+    name = request.param.__name__
+    assert name in EXAMPLES, f"{name} is registered but never tested: add to EXAMPLES how to try it"
+    return EXAMPLES[name]()
+
+
+def test_speaks_the_contract(example):
+    assert isinstance(example.solver, Solver)
+    assert example.solver.needs <= ORACLES.keys()
+    assert example.solver.needs <= example.surrogate.offers
+
+
+def test_a_solution_says_how_it_ended(example):
+    _, solution = solve(example.solver, example.surrogate, collection())
+    assert solution.status in {"converged", "stopped", "budget"}
+    assert example.certificates <= solution.certificate.keys()
+    assert all(isinstance(each, float) for each in solution.certificate.values())
+    assert solution.trace
+    assert solution.message
+    assert all(np.isfinite(list(row.values())).all() for row in solution.trace)
+
+
+def test_learns(example):
+    groups = collection()
+    _, solution = solve(example.solver, example.surrogate, groups)
+    assert MeanAP(groups)(solution.scorer.scores(groups.features)) > 0.05 + MeanAP(groups)(
+        np.zeros(groups.n_docs)
+    )
+
+
+def test_the_trace_descends_where_promised(example):
+    _, solution = solve(example.solver, example.surrogate, collection())
+    if example.descends:
+        values = [row["objective"] for row in solution.trace]
+        assert (np.diff(values) <= 1e-12).all()
+        assert values[-1] < values[0]
+
+
+def test_the_seed_reproduces_every_bit(example):
+    groups = collection()
+    first, again, other = (solve(example.solver, example.surrogate, groups, seed=s)[1] for s in (1, 1, 2))
+    assert first.scorer.coefficients.tobytes() == again.scorer.coefficients.tobytes()
+    assert first.trace == again.trace
+    assert (first.trace == other.trace) != example.random
+
+
+def test_threads_change_no_bit(example):
+    groups = collection(n_queries=512, n_docs=24, n_features=64)  # 12,288 documents of 256 bytes: three MiB
+    groups.shards  # noqa: B018 - made once, outside the runs
+    assert len(groups.shards) == 3
+    solver = example.solver
+    for name in ("max_iterations", "rounds", "max_epochs"):
+        if hasattr(solver, name):
+            setattr(solver, name, 3)
+    one, three = (solve(solver, example.surrogate, groups, n_threads=n)[1] for n in (1, 3))
+    assert one.scorer.coefficients.tobytes() == three.scorer.coefficients.tobytes()
+    assert one.trace == three.trace
+
+
+def test_features_are_not_written(example):
+    groups = collection()
+    groups.features.flags.writeable = False
+    solve(example.solver, example.surrogate, groups)
+
+
+def test_gradient_norm_is_that_of_the_solution():
+    groups = collection()
+    for scale in (1.0, 1e-3):
+        objective, solution = solve(
+            LBFGS(penalty=1e-2, tolerance=1e-7 * scale), SmoothedPositions(NDCG()), groups
+        )
+        w = solution.scorer.coefficients
+        value, gradient = value_and_gradient(objective, Linear(), w, groups.features)
+        assert np.abs(gradient + 1e-2 * w).max() == pytest.approx(
+            solution.certificate["gradient_norm"], rel=1e-6
+        )
+        assert value + 0.5e-2 * w @ w == pytest.approx(solution.certificate["objective"], rel=1e-12)
+        assert solution.status == "converged"
+        assert solution.certificate["gradient_norm"] <= 1e-5
+
+
+def test_gradient_norm_of_the_closed_form_is_that_of_the_solution():
+    groups = collection(n_features=5)
+    _, solution = solve(ClosedForm(), SquaredError(), groups)
+    X, y = groups.features.astype(float), groups.queries.relevance
+    residual = X @ solution.scorer.coefficients - y
+    slope = X.T @ (residual - residual.mean()) / len(y)  # the intercept takes the mean
+    assert np.abs(slope).max() <= 1e-12
+    assert solution.certificate["gradient_norm"] <= 1e-12
+    assert solution.certificate["rank"] == 5
+
+
+def test_bound_of_boosting_is_above_the_loss_each_round():
+    groups = collection()
+    for weights in ("bound", "product"):
+        _, solution = solve(QueryBoosting(rounds=15, weights=weights), TypeOneBound(AP()), groups)
+        for row in solution.trace:
+            assert row["bound"] >= 1.0 - row["train_measure"]
+        assert solution.certificate["bound"] == min(row["bound"] for row in solution.trace)
+
+
+def standardised(groups):
+    X = groups.X.astype(float)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return QueryGroups(X, groups.relevance, groups.qid)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+def test_two_solvers_of_one_convex_problem_agree(penalty):
+    groups = standardised(collection(n_features=5))
+    objective, by_gradient = solve(
+        LBFGS(penalty=penalty, tolerance=1e-10, max_iterations=500), SquaredError(), groups
+    )
+    # scale · Σ w (s − y)² + λ/2 |θ|², w = 1/12 on each of 180 documents: λ becomes a ridge on their mean.
+    ridge = penalty / (2 * objective.scale * 180 / 12)
+    _, closed = solve(ClosedForm(ridge=ridge), SquaredError(), groups)
+    np.testing.assert_allclose(by_gradient.scorer.coefficients, closed.scorer.coefficients, rtol=0, atol=1e-6)
+
+
+def test_stochastic_and_batch_descent_agree_on_a_convex_problem():
+    groups = standardised(collection(n_features=5))
+    objective, batch = solve(LBFGS(penalty=0.1), SquaredError(), groups)
+    sgd = SGD(penalty=0.1, learning_rate=0.003, max_epochs=150, tolerance=0.0)
+    _, stochastic = solve(sgd, SquaredError(), groups)
+
+    def total(solution):
+        w = solution.scorer.coefficients
+        return value_and_gradient(objective, Linear(), w, groups.features)[0] + 0.05 * w @ w
+
+    last = stochastic.trace[-1]["objective"]
+    assert total(batch) <= last <= 1.01 * total(batch)
+
+
+@pytest.mark.parametrize("start", [None, Linear(np.array([3.0, -3.0, 1.0, 0.0]))])
+def test_a_convex_problem_does_not_remember_its_start(start):
+    groups = collection()
+    solver = LBFGS(penalty=0.1, tolerance=1e-9)
+    _, from_zero = solve(solver, SquaredError(), groups)
+    _, solution = solve(solver, SquaredError(), groups, scorer=start)
+    np.testing.assert_allclose(solution.scorer.coefficients, from_zero.scorer.coefficients, atol=1e-6)
