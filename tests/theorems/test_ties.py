@@ -88,7 +88,7 @@ def test_equals_enumeration_in_float32(name):
 
 
 @given(case=cases(max_queries=3, max_docs=5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 def test_equals_enumeration_on_the_awkward(case):
     result = evaluate(case.relevance, case.scores, case.qid, measures=list(DEFINITIONS), per_query=True)
     for q, qid in enumerate(result.qid):

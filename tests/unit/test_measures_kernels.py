@@ -1,0 +1,233 @@
+"""Kernels of measures against their naive twins, on queries of uneven length."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
+from directrank.measures.average_precision import ap_naive
+from directrank.measures.dcg import dcg_naive, discounts, gains
+from directrank.measures.err import stops_naive
+from directrank.measures.mean_ndcg import mean_ndcg_naive
+from directrank.measures.pairwise import agreement_naive, right_order_naive
+from directrank.measures.positions import positions_naive, positions_of
+from directrank.measures.precision import hits_naive
+from directrank.measures.reciprocal_rank import first_naive
+from directrank.measures.smooth_precision import soft_ap_naive, soft_precision_naive
+
+
+@functools.cache
+def collection(levels=6):
+    """Sixty queries of 1 to 90 documents, with ties."""
+    rng = np.random.default_rng(levels)
+    sizes = rng.integers(1, 91, 60)
+    relevance = np.minimum(rng.integers(0, 5, sizes.sum()), np.repeat(rng.integers(0, 5, 60), sizes))
+    queries, _ = group_rows(relevance.astype(float), np.repeat(np.arange(60), sizes))
+    return queries, rng.integers(0, levels, queries.n_docs).astype(float)
+
+
+def each_query(queries, positions, leading):
+    """Rows of the leading documents of each query, and their positions."""
+    for q in range(queries.n_queries):
+        rows = slice(queries.indptr[q], queries.indptr[q] + leading[q])
+        yield q, rows, positions.above[rows], positions.tied[rows]
+
+
+def agree(measure, naive, *, levels):
+    queries, scores = collection(levels)
+    positions = positions_of(queries, scores)
+    found = measure.query_values(queries, positions)
+    expected = [naive(queries, *each) for each in each_query(queries, positions, measure.leading(queries))]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+tied = pytest.mark.parametrize("levels", [1, 6, 10**6])
+cut = pytest.mark.parametrize("cutoff", [None, 1, 5, 200])
+
+
+@tied
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_positions(levels, kind):
+    queries, scores = collection(levels)
+    found, expected = positions_of(queries, scores.astype(kind)), positions_naive(queries, scores)
+    np.testing.assert_array_equal(found.above, expected.above)
+    np.testing.assert_array_equal(found.tied, expected.tied)
+    assert (found.above.dtype, found.tied.dtype) == (np.int32, np.int32)
+
+
+def test_positions_of_scores_that_single_precision_would_tie():
+    queries, _ = collection()
+    scores = 1.0 + np.random.default_rng(0).permutation(queries.n_docs) * 2.0**-50
+    assert np.all(scores.astype(np.float32) == 1)
+    found, expected = positions_of(queries, scores), positions_naive(queries, scores)
+    np.testing.assert_array_equal(found.above, expected.above)
+    np.testing.assert_array_equal(found.tied, expected.tied)
+
+
+@pytest.mark.parametrize("extreme", [[np.inf, -np.inf, 0.0, -0.0], [1e300, 1e301, -1e300, 5e-324]])
+def test_positions_of_extreme_scores(extreme):
+    queries, _ = collection()
+    scores = np.random.default_rng(1).choice(extreme, queries.n_docs)
+    found, expected = positions_of(queries, scores), positions_naive(queries, scores)
+    np.testing.assert_array_equal(found.above, expected.above)
+    np.testing.assert_array_equal(found.tied, expected.tied)
+
+
+def test_positions_only_where_asked():
+    queries, scores = collection()
+    leading = np.minimum(queries.sizes, np.arange(queries.n_queries) % 7)
+    found, expected = positions_of(queries, scores, leading=leading), positions_naive(queries, scores)
+    for q in range(queries.n_queries):
+        start, stop = queries.indptr[q], queries.indptr[q + 1]
+        asked, rest = slice(start, start + leading[q]), slice(start + leading[q], stop)
+        np.testing.assert_array_equal(found.above[asked], expected.above[asked])
+        np.testing.assert_array_equal(found.tied[asked], expected.tied[asked])
+        assert not found.tied[rest].any()
+
+
+@pytest.mark.parametrize("n", [2047, 2048, 2049, 2100])
+@pytest.mark.parametrize("asked", [5, 1000])
+def test_positions_around_the_size_switches(n, asked):
+    scores = np.random.default_rng(n).integers(0, 900, n).astype(float)
+    queries, _ = group_rows(np.zeros(n), np.zeros(n))
+    found = positions_of(queries, scores, leading=np.array([asked]))
+    expected = positions_naive(queries, scores)
+    np.testing.assert_array_equal(found.above[:asked], expected.above[:asked])
+    np.testing.assert_array_equal(found.tied[:asked], expected.tied[:asked])
+
+
+@tied
+@cut
+@pytest.mark.parametrize("denominator", ["relevant", "min"])
+def test_average_precision(levels, cutoff, denominator):
+    last = cutoff or 1000
+
+    def naive(queries, q, rows, above, tied):
+        divisor = min(len(above), last) if denominator == "min" else len(above)
+        return ap_naive(above, tied, max(divisor, 1), last)
+
+    agree(AP(cutoff, denominator=denominator), naive, levels=levels)
+
+
+@tied
+@pytest.mark.parametrize("cutoff", [1, 5, 200])
+def test_precision(levels, cutoff):
+    agree(
+        P(cutoff),
+        lambda queries, q, rows, above, tied: hits_naive(above, tied, cutoff) / cutoff,
+        levels=levels,
+    )
+
+
+@tied
+@cut
+def test_reciprocal_rank(levels, cutoff):
+    agree(
+        RR(cutoff),
+        lambda queries, q, rows, above, tied: first_naive(above, tied, cutoff or 1000),
+        levels=levels,
+    )
+
+
+@tied
+@cut
+def test_dcg(levels, cutoff):
+    def naive(queries, q, rows, above, tied):
+        return dcg_naive(
+            gains(queries, "exponential")[rows], above, tied, discounts(100, "log2"), cutoff or 1000
+        )
+
+    agree(DCG(cutoff), naive, levels=levels)
+
+
+@tied
+def test_mean_ndcg(levels):
+    queries, scores = collection(levels)
+    positions = positions_of(queries, scores)
+    found = MeanNDCG().query_values(queries, positions)
+    for q, rows, above, tied_ in each_query(queries, positions, queries.sizes):
+        gain = gains(queries, "exponential")[rows]
+        expected = mean_ndcg_naive(gain, above, tied_, discounts(100, "log2")) if gain.any() else 0.0
+        assert found[q] == pytest.approx(expected, rel=1e-12)
+
+
+@tied
+@cut
+def test_expected_reciprocal_rank(levels, cutoff):
+    def naive(queries, q, rows, above, tied):
+        stopping = (2.0 ** queries.relevance[rows] - 1) / 2.0**4
+        return stops_naive(stopping, above, tied, cutoff or 1000)
+
+    agree(ERR(cutoff, max_grade=4), naive, levels=levels)
+
+
+@tied
+@pytest.mark.parametrize(
+    ("measure", "naive"), [(WPD(), agreement_naive), (ZeroOne(), right_order_naive)], ids=str
+)
+def test_pairs(levels, measure, naive):
+    queries, scores = collection(levels)
+    for s in (scores, queries.relevance, np.floor(queries.relevance / 2)):
+        positions = positions_of(queries, s)
+        found = measure.query_values(queries, positions)
+        for q, rows, above, _ in each_query(queries, positions, queries.sizes):
+            assert found[q] == pytest.approx(naive(queries.relevance[rows], above), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("beta", [0.01, 1.0, 5.0, 20.0, 1000.0])  # quotients of both types, and differences
+@pytest.mark.parametrize("cutoff", [None, 10])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_smooth_average_precision(beta, cutoff, kind):
+    queries, _ = collection()
+    p = (1 + 89 * np.random.default_rng(9).random(queries.n_docs)).astype(kind)
+    found, slopes = AP(cutoff).position_gradient(queries, p, beta)
+    tolerance = {np.float32: 3e-6, np.float64: 1e-12}[kind] * max(1.0, beta)
+    for q in range(queries.n_queries):
+        relevant = slice(queries.indptr[q], queries.indptr[q] + queries.n_positive[q])
+        position = p[relevant].astype(float)
+        value, slope = soft_ap_naive(position, max(len(position), 1), cutoff or np.inf, beta)
+        assert found[q] == pytest.approx(value, abs=tolerance / max(1.0, beta))
+        np.testing.assert_allclose(slopes[relevant], slope, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("beta", [0.01, 1.0, 1000.0])
+def test_smooth_precision(beta):
+    queries, _ = collection()
+    p = 1 + 89 * np.random.default_rng(9).random(queries.n_docs)
+    found, slopes = P(10).position_gradient(queries, p, beta)
+    for q in range(queries.n_queries):
+        relevant = slice(queries.indptr[q], queries.indptr[q] + queries.n_positive[q])
+        value, slope = soft_precision_naive(p[relevant], 10, beta)
+        assert found[q] == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(slopes[relevant], slope, rtol=1e-10, atol=1e-250)
+
+
+def test_smooth_ap_of_two_documents_by_hand():
+    # Positions 1 and 2, steepness ln 3: the first is before the second with weight 3/4.
+    queries, _ = group_rows(np.array([1.0, 1.0]), np.zeros(2))
+    value, _ = AP().position_gradient(queries, np.array([1.0, 2.0]), np.log(3.0))
+    assert value[0] == pytest.approx(((1 + 1 / 4) / 1 + (1 + 3 / 4) / 2) / 2, rel=1e-14)
+
+
+def test_smooth_ndcg_at_a_cutoff_by_hand():
+    # One document at position 1, cutoff 1, steepness 2 ln 3: half a position inside, weight 3/4.
+    queries, _ = group_rows(np.array([1.0, 0.0]), np.zeros(2))
+    value, _ = NDCG(1).position_gradient(queries, np.array([1.0, 1.0]), 2 * np.log(3.0))
+    assert value[0] == pytest.approx(3 / 4, rel=1e-14)
+
+
+def test_perfect_rankings_are_exactly_one():
+    queries, _ = collection()
+    positions = positions_of(queries, -np.arange(queries.n_docs, dtype=float))
+    for measure in (AP(), NDCG(), NDCG(10)):
+        assert np.all(measure.query_values(queries, positions)[~measure.undefined(queries)] == 1.0)
+
+
+def test_too_large_grades_name_the_remedy():
+    queries, _ = group_rows(np.array([32.0, 0.0]), np.zeros(2))
+    positions = positions_of(queries, np.zeros(2))
+    with pytest.raises(ValueError, match=r"use the linear gain, nDCG\(dcg='log2'\)"):
+        NDCG().query_values(queries, positions)
+    assert NDCG(gain="linear").query_values(queries, positions)[0] < 1
