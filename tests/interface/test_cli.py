@@ -217,6 +217,15 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
     assert [line.split()[2] for line in out.splitlines()] == ["2", "1"]
 
 
+def test_trec_run_breaks_ties_by_rows_not_by_relevance():
+    from directrank import QueryGroups
+    from directrank.cli.runs import trec_text
+
+    groups = QueryGroups(np.zeros((3, 1)), [0, 2, 1], ["q", "q", "q"], docid=["a", "b", "c"])
+    lines = trec_text(groups, np.array([1.0, 1.0, 2.0]), "t").splitlines()
+    assert [line.split()[2] for line in lines] == ["c", "a", "b"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -282,6 +282,16 @@ def test_failed_write_leaves_the_old_model(saved, groups, tmp_path, monkeypatch)
     assert [each.name for each in tmp_path.iterdir()] == ["model.dr"]
 
 
+def test_a_file_is_replaced_not_overwritten(saved, groups, tmp_path):
+    """Whoever has the old file open, or linked, goes on reading the old model."""
+    path, old = tmp_path / "model.dr", tmp_path / "old.dr"
+    path.write_bytes(saved)
+    old.hardlink_to(path)
+    save(Regression(ridge=1.0).fit(groups), path)
+    assert old.read_bytes() == saved
+    assert path.read_bytes() != saved
+
+
 def test_canonical_text_refuses_what_json_lacks():
     with pytest.raises(TypeError, match="keys must be text"):
         dump({1: 2})
