@@ -154,7 +154,7 @@ class _Run:
         state.scores += sign * alpha * self.features[:, k]
         state.monitored += sign * alpha * self.monitor.features[:, k]
         values = objective.query_values(state.scores)
-        value = float(self.base @ values)
+        value = min(float(self.base @ values), 1.0)  # weights of 1/m may sum to a hair above 1
         self._reweigh(alpha, values)
         self._record(weak, alpha, phi, value, values)
         before, state.value = state.value, value

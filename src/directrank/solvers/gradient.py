@@ -187,12 +187,13 @@ class SGD:
         """Fit; see `directrank.contracts.Solver`."""
         incumbent = Incumbent(scorer, monitor)
         trace: list[dict] = []
-        status, change = "budget", np.inf
+        ends: tuple[str, float] | None = None
         queries = objective.single_queries()
         for start, point in enumerate(
             starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
         ):
-            theta, last = np.array(point), np.inf
+            theta, last, before = np.array(point), np.inf, incumbent.value
+            status, change = "budget", np.inf
             for epoch in range(self.max_epochs):
                 theta = self._epoch(objective, scorer, features, theta, queries, rng)
                 value = value_and_gradient(objective, scorer, theta, features)[0]
@@ -204,8 +205,12 @@ class SGD:
                 if change < self.tolerance:
                     status = "converged"
                     break
-        certificate = {"last_change": float(change)}
-        return Solution(scorer.at(incumbent.parameters), status, certificate, trace, f"{len(trace)} epochs")
+            if ends is None or incumbent.value > before:
+                ends = status, float(change)
+        status, change = ends or ("budget", np.inf)
+        return Solution(
+            scorer.at(incumbent.parameters), status, {"last_change": change}, trace, f"{len(trace)} epochs"
+        )
 
     def _epoch(self, objective, scorer, features, theta, queries, rng) -> np.ndarray:
         for number in rng.permutation(len(queries)):

@@ -1,0 +1,202 @@
+"""The type-one bound, and what boosting over queries does with it.
+
+J. Xu, H. Li, "AdaRank: a boosting algorithm for information retrieval", SIGIR 2007; J. Xu et al., "Directly
+optimizing evaluation measures in learning to rank", SIGIR 2008, section 4.1.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from directrank.data.groups import QueryGroups
+from directrank.measures import AP, NDCG, mean_value
+from directrank.scorers import Linear
+from directrank.solvers import QueryBoosting
+from directrank.solvers.boosting import weak_ranker_table
+from directrank.surrogates import Objective, TypeOneBound
+from directrank.surrogates.margins import Exponential
+
+
+class Judge:
+    """Judges by the training measure."""
+
+    def __init__(self, groups, measure):
+        self.groups, self.measure, self.features = groups, measure, groups.features
+
+    def __call__(self, scores):
+        return mean_value(self.measure, self.groups.queries, scores)
+
+
+def collection(seed=0, n_queries=20, n_docs=8, n_features=5, levels=None):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * n_docs, n_features))
+    if levels:
+        X = np.round(X * levels) / levels  # ties
+    y = np.digitize(X @ rng.normal(size=n_features) + rng.normal(size=len(X)), [0.5, 1.5]).astype(float)
+    y[::n_docs], y[1::n_docs] = 1, 0  # every query can teach
+    return QueryGroups(X, y, np.repeat(np.arange(n_queries), n_docs))
+
+
+def boost(groups, measure, **options):
+    options = {"rounds": 10, "tolerance": math.inf, **options}  # the paper's algorithm never looks back
+    objective = Objective(TypeOneBound(measure), groups.queries, groups.shards)
+    judge, rng = Judge(groups, measure), np.random.default_rng(0)
+    solution = QueryBoosting(**options).solve(objective, Linear(), groups.features, judge, rng)
+    return objective, solution
+
+
+def values_by_hand(groups, measure, scores):
+    """The measure of each query, one query at a time."""
+    return np.array(
+        [
+            mean_value(measure, groups.queries.part(q, q + 1), scores[a:b])
+            for q, (a, b) in enumerate(zip(groups.queries.indptr, groups.queries.indptr[1:], strict=False))
+        ]
+    )
+
+
+def test_section_4_1_both_bounds_lie_above_the_basic_loss():
+    """1 − E ≤ exp(−E) ≤ log2(1 + exp(−E)) on [0, 1]; the first "is tighter"."""
+    E = np.linspace(0, 1, 1001)
+    exponential = Exponential().value(E)
+    assert (exponential >= 1 - E).all()
+    assert (exponential <= np.log2(1 + np.exp(-E)) + 1e-15).all()
+    assert exponential[0] == 1.0
+    np.testing.assert_allclose(Exponential().slope(E), -np.exp(-E))
+
+
+@pytest.mark.parametrize("measure", [AP(), NDCG(), NDCG(3)], ids=lambda each: each.name)
+def test_the_objective_is_the_mean_of_the_exponential_bound(measure):
+    groups = collection(levels=2)
+    scores = np.round(np.random.default_rng(1).normal(size=groups.n_docs))
+    weights = np.full(groups.n_queries, 1 / groups.n_queries)
+    value = TypeOneBound(measure).bind(groups.queries, weights).value(scores)
+    by_hand = np.exp(-values_by_hand(groups, measure, scores)).mean()
+    assert value == pytest.approx(by_hand, rel=1e-13)
+    assert value >= 1 - mean_value(measure, groups.queries, scores)
+
+
+def test_algorithm_round_by_round():
+    """Weak ranker by weighted measure, α = ½ ln((1 + φ)/(1 − φ)), P ∝ exp(−E(f_t)): re-done by hand."""
+    groups, measure = collection(), AP()
+    _, solution = boost(groups, measure, rounds=6)
+    X, m = groups.features.astype(float), groups.n_queries
+    P, f = np.full(m, 1 / m), np.zeros(groups.n_docs)
+    table = np.array([values_by_hand(groups, measure, X[:, k]) for k in range(X.shape[1])])
+    assert len(solution.trace) == 6
+    for row in solution.trace:
+        merits = table @ P
+        k, phi = int(np.argmax(merits)), merits.max()
+        alpha = 0.5 * math.log((P @ (1 + table[k])) / (P @ (1 - table[k])))
+        f = f + alpha * X[:, k]
+        E = values_by_hand(groups, measure, f)
+        assert row["feature"] == k
+        assert row["weighted_measure"] == pytest.approx(phi, rel=1e-12)
+        assert row["alpha"] == pytest.approx(alpha, rel=1e-12)
+        assert row["alpha"] == pytest.approx(math.atanh(phi), rel=1e-12)
+        assert row["train_measure"] == pytest.approx(E.mean(), rel=1e-12)
+        assert row["bound"] == pytest.approx(np.exp(-E).mean(), rel=1e-12)
+        P = np.exp(-E) / np.exp(-E).sum()
+
+
+def test_ranklibs_weights_are_multiplied_each_round():
+    groups, measure = collection(3), AP()
+    _, solution = boost(groups, measure, rounds=4, weights="product")
+    X = groups.features.astype(float)
+    P, f = np.full(groups.n_queries, 1 / groups.n_queries), np.zeros(groups.n_docs)
+    for row in solution.trace:
+        weak = values_by_hand(groups, measure, X[:, row["feature"]])
+        assert row["weighted_measure"] == pytest.approx(P @ weak / P.sum(), rel=1e-12)
+        f = f + row["alpha"] * X[:, row["feature"]]
+        P = P * np.exp(-row["alpha"] * values_by_hand(groups, measure, f))
+
+
+def test_alpha_minimises_the_bound_of_the_weighted_sum():
+    """α is the minimiser of Σ P ((1 + E)/2 e^−α + (1 − E)/2 e^α), which lies above Σ P e^(−αE)."""
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        P, E = rng.dirichlet(np.ones(7)), rng.random(7)
+
+        def bound(alpha, P=P, E=E):
+            return P @ ((1 + E) / 2 * np.exp(-alpha) + (1 - E) / 2 * np.exp(alpha))
+
+        best = minimize_scalar(bound, bounds=(0, 10), method="bounded", options={"xatol": 1e-10}).x
+        assert math.atanh(P @ E) == pytest.approx(best, abs=1e-6)
+        alphas = rng.normal(size=5)
+        assert all(bound(alpha) >= P @ np.exp(-alpha * E) for alpha in alphas)
+        assert bound(math.atanh(P @ E)) == pytest.approx(math.sqrt(1 - (P @ E) ** 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("measure", [AP(), NDCG(5)], ids=lambda each: each.name)
+def test_theorem_1_of_adarank(measure, seed):
+    """(1/m) Σ E(f_T) ≥ 1 − Π e^(−δ_t) √(1 − φ_t²), δ_t = min_i [E(f_t) − E(f_{t−1}) − α_t E(h_t)]."""
+    groups = collection(seed)
+    _, solution = boost(groups, measure, rounds=8)
+    X = groups.features.astype(float)
+    # No ranking precedes the first round: f_0 has measure 0 there.
+    f, before, product = np.zeros(groups.n_docs), np.zeros(groups.n_queries), 1.0
+    for row in solution.trace:
+        weak = X[:, row["feature"]]
+        f = f + row["alpha"] * weak
+        now = values_by_hand(groups, measure, f)
+        delta = (now - before - row["alpha"] * values_by_hand(groups, measure, weak)).min()
+        product *= math.exp(-delta) * math.sqrt(1 - row["weighted_measure"] ** 2)
+        assert row["train_measure"] >= 1 - product - 1e-12
+        before = now
+
+
+def test_a_repeated_feature_is_a_fixed_point():
+    """A feature chosen twice only rescales f: E, P and φ stand still."""
+    groups = collection(n_features=1)
+    _, solution = boost(groups, AP(), rounds=5, tolerance=0.002)
+    rounds = {tuple((k, row[k]) for k in row if k != "round") for row in solution.trace[1:]}
+    assert len(solution.trace) == 5
+    assert len(rounds) == 1
+    assert solution.trace[0]["train_measure"] == solution.trace[4]["train_measure"]
+    assert solution.status == "budget"
+
+
+def test_alpha_is_never_negative():
+    groups = collection(4)
+    for signed in (False, True):
+        _, solution = boost(groups, AP(), rounds=20, signed=signed)
+        assert all(row["alpha"] > 0 for row in solution.trace)
+        assert signed or (solution.scorer.coefficients >= 0).all()
+
+
+def test_a_perfect_feature_ends_it_alone():
+    """1 − φ = 0 would give an infinite weight: that single feature is the answer."""
+    groups = collection()
+    X = np.column_stack((groups.X[:, 0], groups.relevance, groups.X[:, 1]))
+    groups = QueryGroups(X, groups.relevance, groups.qid)
+    for queue in (False, True):
+        _, solution = boost(groups, NDCG(), queue=queue, tolerance=0.002)
+        assert np.isfinite(solution.scorer.coefficients).all()
+        assert np.flatnonzero(solution.scorer.coefficients).tolist() == [1]
+        assert solution.trace[0]["train_measure"] == 1.0
+        assert solution.status == "converged"
+
+
+def test_features_that_rank_nothing_end_it_with_nothing():
+    """φ = 0 gives α = 0: no weak ranker is worth adding."""
+    X = np.array([[0.0, 1.0], [1.0, 2.0]] * 3)
+    groups = QueryGroups(X, [1, 0] * 3, np.repeat([0, 1, 2], 2))
+    _, solution = boost(groups, NDCG(1))
+    assert solution.trace == []
+    assert solution.status == "converged"
+    assert (solution.scorer.coefficients == 0).all()
+    assert solution.certificate == {"bound": 1.0}
+
+
+def test_the_table_of_weak_rankers_is_the_measure_of_each_feature():
+    groups = collection(levels=2)  # ties count with their expected value
+    objective = Objective(TypeOneBound(AP()), groups.queries, groups.shards)
+    table = weak_ranker_table(objective, groups.features, signed=True)
+    assert table.shape == (groups.n_queries, 2 * groups.n_features)
+    for k in range(groups.n_features):
+        column = groups.features[:, k]
+        np.testing.assert_array_equal(table[:, k], values_by_hand(groups, AP(), column))
+        np.testing.assert_array_equal(table[:, groups.n_features + k], values_by_hand(groups, AP(), -column))

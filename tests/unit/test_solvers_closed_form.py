@@ -1,0 +1,105 @@
+"""Least squares in closed form: by hand, singular, badly scaled, and over shards."""
+
+import numpy as np
+import pytest
+
+from directrank.data.groups import QueryGroups
+from directrank.scorers import Linear
+from directrank.solvers import ClosedForm
+from directrank.surrogates import Objective, SquaredError
+
+
+class Silent:
+    """A monitor that is not interested."""
+
+    def __init__(self, groups):
+        self.features = groups.features
+
+    def __call__(self, scores):
+        return 0.0
+
+
+def coefficients(X, y, qid=None, weights=None, ridge=0.0):
+    groups = QueryGroups(X, y, np.zeros(len(y)) if qid is None else qid)
+    objective = Objective(SquaredError(), groups.queries, groups.shards, weights=weights)
+    rng = np.random.default_rng(0)
+    solution = ClosedForm(ridge=ridge).solve(objective, Linear(), groups.features, Silent(groups), rng)
+    return solution.scorer.coefficients, solution
+
+
+def test_a_line_by_hand():
+    # Through (0, 0), (1, 1), (2, 3): slope Σ(x − 1)(y − 4/3) / Σ(x − 1)² = (4/3 + 5/3) / 2.
+    found, solution = coefficients([[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0])
+    assert found[0] == pytest.approx(3 / 2, rel=1e-13)
+    assert solution.status == "converged"
+
+
+def test_the_intercept_takes_an_offset():
+    X = np.random.default_rng(1).normal(size=(50, 2))
+    found, _ = coefficients(X + 3.0, X.astype(np.float32) @ [1.0, 2.0] + 9.0)
+    np.testing.assert_allclose(found, [1.0, 2.0], rtol=1e-6)
+
+
+def test_ridge_by_hand():
+    # One standardised feature of correlation r: r / (1 + ridge), here r = 1.
+    X = np.array([[-1.0], [1.0]])
+    assert coefficients(X, [0.0, 2.0])[0][0] == pytest.approx(1.0)
+    assert coefficients(X, [0.0, 2.0], ridge=0.25)[0][0] == pytest.approx(1 / 1.25)
+
+
+def test_constant_features_weigh_exactly_nothing():
+    X = np.random.default_rng(2).normal(size=(40, 4))
+    X[:, 1], X[:, 3] = 7.0, 0.0
+    found, solution = coefficients(X, np.abs(X[:, 0]))
+    assert found[1] == 0.0
+    assert found[3] == 0.0
+    assert solution.certificate["rank"] == 2
+    assert solution.message == "rank 2 of 4 features"
+
+
+def test_only_constant_features():
+    found, solution = coefficients(np.ones((6, 2)), [0, 1, 2, 0, 1, 2])
+    assert found.tolist() == [0.0, 0.0]
+    assert solution.certificate == {"gradient_norm": 0.0, "rank": 0.0}
+
+
+def test_equal_features_share_their_weight():
+    x = np.random.default_rng(3).normal(size=(30, 1))
+    found, solution = coefficients(np.hstack((x, x, -x)), (2 * x[:, 0] + 9).astype(np.float32))
+    np.testing.assert_allclose(found, [2 / 3, 2 / 3, -2 / 3], rtol=1e-5)
+    assert solution.certificate["rank"] == 1
+
+
+def test_large_offsets_cost_no_digits():
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 64, (200, 2)).astype(float)
+    y = X @ [0.5, 0.25]
+    found, _ = coefficients(X + 2.0**20, y)
+    np.testing.assert_allclose(found, [0.5, 0.25], rtol=1e-9)
+
+
+def test_scales_of_features_do_not_matter():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(100, 3)).astype(np.float32)
+    y = np.abs(X.sum(axis=1))
+    scale = np.array([1e-12, 1.0, 1e12], np.float32)
+    plain, scaled = coefficients(X, y)[0], coefficients(X * scale, y)[0]
+    np.testing.assert_allclose(scaled * scale, plain, rtol=1e-5)
+
+
+def test_weights_of_queries_count_documents():
+    X = np.array([[0.0], [1.0], [0.0], [1.0]])
+    y, qid = [0.0, 1.0, 0.0, 3.0], [0, 0, 1, 1]
+    # Slopes 1 and 3: the mean by weight.
+    assert coefficients(X, y, qid)[0][0] == pytest.approx(2.0)
+    assert coefficients(X, y, qid, np.array([3.0, 1.0]))[0][0] == pytest.approx(1.5)
+
+
+def test_shards_change_nothing_but_rounding():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(6000, 100)).astype(np.float32)  # 2.3 MiB: two shards
+    y, qid = np.abs(X[:, 0]).astype(float), np.repeat(np.arange(600), 10)
+    found, _ = coefficients(X, y, qid)
+    centred = X.astype(float) - X.mean(axis=0, dtype=float)
+    expected = np.linalg.lstsq(centred, y - y.mean(), rcond=None)[0]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

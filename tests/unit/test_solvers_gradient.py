@@ -1,0 +1,178 @@
+"""L-BFGS and SGD: starts, the incumbent, budgets, and what the solution says of itself."""
+
+import numpy as np
+import pytest
+
+from directrank.data.groups import QueryGroups
+from directrank.measures import AP, NDCG, mean_value
+from directrank.scorers import Linear
+from directrank.solvers import LBFGS, SGD
+from directrank.solvers.gradient import Incumbent, starting_points, value_and_gradient
+from directrank.surrogates import Objective, SmoothedPositions
+from oracles import slope
+
+
+class Judge:
+    """Mean AP, counting how often it was asked."""
+
+    def __init__(self, groups):
+        self.groups, self.features, self.asked = groups, groups.features, 0
+
+    def __call__(self, scores):
+        self.asked += 1
+        return mean_value(AP(), self.groups.queries, scores)
+
+
+class Fixed:
+    """Judges by a list of values, one after the other."""
+
+    features = np.zeros((1, 2), np.float32)
+
+    def __init__(self, *values):
+        self.values = iter(values)
+
+    def __call__(self, scores):
+        return next(self.values)
+
+
+def collection(n_queries=10, n_features=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * 12, n_features))
+    y = np.digitize(X[:, 0] - 0.5 * X[:, 1] + rng.normal(size=len(X)), [0.8]).astype(float)
+    return QueryGroups(X, y, np.repeat(np.arange(n_queries), 12))
+
+
+def solve(solver, groups, steepness=10.0, monitor=None, seed=0):
+    surrogate = SmoothedPositions(NDCG(), steepness=steepness)
+    objective = Objective(surrogate, groups.queries, groups.shards)
+    rng = np.random.default_rng(seed)
+    return objective, solver.solve(objective, Linear(), groups.features, monitor or Judge(groups), rng)
+
+
+def test_the_gradient_by_parameters_equals_differences():
+    groups = collection()
+    objective = Objective(SmoothedPositions(AP(), steepness=2.0), groups.queries, groups.shards)
+    w = np.array([0.4, -0.2, 0.1])
+    gradient = value_and_gradient(objective, Linear(), w, groups.features)[1]
+    by_differences = slope(lambda p: value_and_gradient(objective, Linear(), p, groups.features)[0], w)
+    np.testing.assert_allclose(gradient, by_differences, rtol=0, atol=1e-8 * np.abs(gradient).max())
+
+
+def test_the_value_at_zero_parameters_is_one():
+    groups = collection()
+    objective = Objective(SmoothedPositions(NDCG()), groups.queries, groups.shards)
+    value = value_and_gradient(objective, Linear(), np.zeros(3), groups.features)[0]
+    assert value == pytest.approx(1.0, rel=1e-13)
+
+
+def test_the_first_of_equal_iterates_stays():
+    incumbent = Incumbent(Linear(), Fixed(0.5, 0.5, 0.7, 0.6))
+    for number in range(4):
+        incumbent.offer(np.full(2, float(number)))
+    assert incumbent.value == 0.7
+    assert incumbent.parameters.tolist() == [2.0, 2.0]
+
+
+def test_the_incumbent_keeps_a_copy():
+    incumbent = Incumbent(Linear(), Fixed(0.5))
+    point = np.zeros(2)
+    incumbent.offer(point)
+    point[:] = 9.0
+    assert incumbent.parameters.tolist() == [0.0, 0.0]
+
+
+def test_starting_points():
+    rng = np.random.default_rng(0)
+    points = starting_points(Linear(), 4, (), 2, rng)
+    assert points[0].tolist() == [0.0] * 4
+    assert [round(np.linalg.norm(point), 12) for point in points[1:]] == [1.0, 1.0]
+    given = starting_points(Linear(), 2, [[1.0, 2.0], [3.0, 4.0]], 1, rng)
+    assert [point.tolist() for point in given[:2]] == [[1.0, 2.0], [3.0, 4.0]]
+    assert len(given) == 3
+    own = starting_points(Linear(np.array([5.0, 6.0])), 2, (), 0, rng)
+    assert [point.tolist() for point in own] == [[5.0, 6.0]]
+
+
+def test_a_penalty_shrinks():
+    norms = [
+        np.linalg.norm(solve(LBFGS(penalty=penalty), collection())[1].scorer.coefficients)
+        for penalty in (1e-4, 1e-2, 1.0, 100.0)
+    ]
+    assert norms == sorted(norms, reverse=True)
+    assert norms[-1] < 0.05 < 1.0 < norms[0]
+
+
+def test_every_start_is_run_and_the_monitor_chooses():
+    groups = collection()
+    solver = LBFGS(n_restarts=3, max_iterations=15)
+    _, solution = solve(solver, groups, steepness=100.0)
+    ends = {row["start"]: row for row in solution.trace}
+    assert sorted(ends) == [0, 1, 2, 3]
+    assert all("monitor" in row for row in ends.values())
+    best = max(ends, key=lambda start: ends[start]["monitor"])
+    assert solution.message.startswith(f"start {best} of 4")
+    assert Judge(groups)(solution.scorer.scores(groups.features)) == ends[best]["monitor"]
+    assert solution.certificate["objective"] == ends[best]["objective"]
+
+
+def test_keep_best_returns_the_best_iterate():
+    groups = collection()
+    _, last = solve(LBFGS(penalty=1e-3), groups)
+    judge = Judge(groups)
+    _, best = solve(LBFGS(penalty=1e-3, keep="best"), groups, monitor=judge)
+    kept = Judge(groups)(best.scorer.scores(groups.features))
+    assert kept == max(row["monitor"] for row in best.trace)
+    assert kept >= Judge(groups)(last.scorer.scores(groups.features))
+    assert judge.asked == len(best.trace)
+
+
+def test_the_budget_is_kept_and_told():
+    _, solution = solve(LBFGS(penalty=1e-4, max_iterations=2), collection())
+    assert solution.status == "budget"
+    assert len(solution.trace) == 3  # two iterations, and the end
+    _, solution = solve(SGD(max_epochs=2, tolerance=0.0), collection())
+    assert solution.status == "budget"
+    assert len(solution.trace) == 2
+
+
+def test_sgd_stops_when_an_epoch_changes_little():
+    _, solution = solve(SGD(max_epochs=200, tolerance=1e-2, learning_rate=1e-3), collection())
+    assert solution.status == "converged"
+    assert solution.certificate["last_change"] < 1e-2
+    assert len(solution.trace) < 200
+    values = [row["objective"] for row in solution.trace]
+    assert abs(values[-1] - values[-2]) == pytest.approx(solution.certificate["last_change"])
+
+
+def test_the_certificate_of_sgd_is_that_of_the_start_it_keeps():
+    groups = collection()
+    for seed in range(4):
+        solver = SGD(n_restarts=2, max_epochs=6, tolerance=2e-2)
+        _, solution = solve(solver, groups, steepness=100.0, seed=seed)
+        best = max(solution.trace, key=lambda row: row["monitor"])["start"]
+        values = [row["objective"] for row in solution.trace if row["start"] == best]
+        assert solution.certificate["last_change"] == pytest.approx(abs(values[-1] - values[-2]))
+        assert (solution.status == "converged") == (solution.certificate["last_change"] < 2e-2)
+
+
+def test_one_step_of_sgd_by_hand():
+    # One query: θ − η (scale · gradient + λ θ), from a given start.
+    groups = collection(n_queries=1)
+    start = np.array([0.1, -0.3, 0.2])
+    solver = SGD(penalty=0.5, learning_rate=0.2, max_epochs=1, starts=[start])
+    objective, solution = solve(solver, groups, steepness=2.0)
+    gradient = value_and_gradient(objective, Linear(), start, groups.features)[1]
+    np.testing.assert_allclose(
+        solution.scorer.coefficients, start - 0.2 * (gradient + 0.5 * start), rtol=1e-12
+    )
+
+
+def test_an_epoch_of_sgd_follows_the_whole_objective():
+    # With a tiny step an epoch over m queries moves θ by −η m times the gradient of the mean.
+    groups = collection(n_queries=8)
+    start = np.array([0.1, -0.3, 0.2])
+    objective, solution = solve(SGD(penalty=0.0, learning_rate=1e-7, max_epochs=1, starts=[start]), groups)
+    gradient = value_and_gradient(objective, Linear(), start, groups.features)[1]
+    np.testing.assert_allclose(
+        (solution.scorer.coefficients - start) / -1e-7, 8 * gradient, rtol=1e-3, atol=1e-6
+    )
