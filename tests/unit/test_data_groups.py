@@ -282,6 +282,12 @@ class TestShards:
         shards = make_shards(indptr, 128)
         assert [(s.first_query, s.last_query) for s in shards] == [(0, 2), (2, 3), (3, 4)]
 
+    def test_a_start_between_two_rows_is_rounded_up(self):
+        # Three shards of 769 / 3 rows: the second starts at or after row 256 1/3, so not at row 256.
+        assert shard_count(769, 1024) == 3
+        shards = make_shards(indptr_of([256, 44, 469]), 1024)
+        assert [(s.first_query, s.last_query) for s in shards] == [(0, 2), (2, 3)]
+
     def test_many_queries_make_64_shards_of_the_like_size(self):
         indptr = indptr_of(np.full(40_000, 100))
         shards = make_shards(indptr, 136)
