@@ -136,6 +136,12 @@ def test_accepts_query_groups_with_scores_in_row_order():
         evaluate(groups, SCORES, QID)
 
 
+def test_refuses_documents_without_relevance():
+    groups = QueryGroups(np.zeros((7, 1)), None, np.array(QID))
+    with pytest.raises(DataError, match="3 queries, 7 documents, 1 features> has no relevance"):
+        evaluate(groups, SCORES)
+
+
 def test_without_qid_all_rows_are_one_query_and_a_warning():
     with pytest.warns(UserWarning, match="all 2 rows are taken as one query"):
         assert evaluate([0, 1], [1.0, 2.0], measures="AP")["AP"] == 1

@@ -25,6 +25,8 @@ def queries_of(relevance, qid, docid) -> Queries:
     if hasattr(relevance, "queries"):
         if qid is not None or docid is not None:
             raise DataError("documents that come as QueryGroups have their qid and docid; give no others")
+        if not relevance.labelled:
+            raise DataError(f"{relevance!r} has no relevance to evaluate against")
         return relevance.queries
     n_docs = len(np.atleast_1d(np.asarray(relevance)))
     if n_docs == 0:

@@ -203,12 +203,13 @@ def _kept_by_chance(y, a, m, size, left, count):
     chance, i = 1.0, 0
     while i < len(a):
         stop = i
+        low, high = a[i], a[i]
         while stop < len(a) and y[stop] == y[i]:
             count[a[stop]] = 0
+            low, high = min(low, a[stop]), max(high, a[stop])
             stop += 1
         for j in range(i, stop):
             count[a[j]] += 1
-        low, high = a[i:stop].min(), a[i:stop].max()
         p = low
         while p <= high:
             c = count[p]
