@@ -143,6 +143,10 @@ def test_interrupted_comparison_says_how_to_go_on(folder, misbehaving, capsys):
         capsys, 130, "compare", folder, "--methods", "regression,stopped", "--out", "run", "--quiet"
     )
     assert "1 of 6 cells are finished and kept in run: run the same command again" in line
+    line = one_line(
+        capsys, 130, "compare", folder, "--methods", "stopped,regression", "--out", "run", "--quiet"
+    )
+    assert "1 of 6 cells are finished and kept in run" in line
 
 
 def test_fit_rank_evaluate(fold, capsys):

@@ -131,9 +131,9 @@ def _resumable(work, observer: "Lines", folder: str):
     try:
         return work()
     except KeyboardInterrupt:
+        state = f"{observer.kept} of {observer.n_cells} cells are" if observer.n_cells else "nothing is"
         raise InterruptedRunError(
-            f"interrupted; {observer.done} of {observer.n_cells} cells are finished and kept in {folder}: "
-            "run the same command again to go on from there"
+            f"interrupted; {state} finished and kept in {folder}: run the same command again to go on from there"
         ) from None
 
 

@@ -10,7 +10,7 @@ class Lines(Observer):
     """One line a finished cell, on stderr."""
 
     def __init__(self):
-        self.done = self.n_cells = 0
+        self.n_cells = self.seen = self.kept = 0
 
     def __enter__(self) -> "Lines":
         return self
@@ -20,7 +20,7 @@ class Lines(Observer):
 
     def planned(self, plan) -> None:
         """Say how much there is to do."""
-        self.n_cells = len(plan.cells)
+        self.n_cells, self.kept = len(plan.cells), len(plan.finished)
         self.say(plan_line(plan))
 
     def checked(self, lines: list[str]) -> None:
@@ -30,11 +30,12 @@ class Lines(Observer):
 
     def finished(self, cell: dict[str, Any], reused: bool) -> None:
         """Say how a cell ended."""
-        self.done += 1
+        self.seen += 1
+        self.kept += not reused and "error" not in cell
         if reused:  # the plan has said how many there are
             return
         width = len(str(self.n_cells))
-        self.say(f"[{self.done:>{width}}/{self.n_cells}] {cell_line(cell)}")
+        self.say(f"[{self.seen:>{width}}/{self.n_cells}] {cell_line(cell)}")
 
     def say(self, text: str) -> None:
         """Print a line."""
