@@ -133,7 +133,8 @@ def _resumable(work, observer: "Lines", folder: str):
     except KeyboardInterrupt:
         state = f"{observer.kept} of {observer.n_cells} cells are" if observer.n_cells else "nothing is"
         raise InterruptedRunError(
-            f"interrupted; {state} finished and kept in {folder}: run the same command again to go on from there"
+            f"interrupted; {state} finished and kept in {folder}: "
+            "run the same command again to go on from there"
         ) from None
 
 
