@@ -1,0 +1,69 @@
+"""The methods on LETOR 3.0's OHSUMED: regression to LETOR's own figures, the others to what is reachable."""
+
+import numpy as np
+import pytest
+
+from directrank.data import find_folds
+from directrank.estimators import AdaRank, ApproxRank, Regression
+from directrank.measures import evaluate
+
+pytestmark = pytest.mark.golden
+
+SHOWN = ["AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10", "nDCG"]
+
+
+@pytest.fixture(scope="module")
+def folds(ohsumed):
+    return [fold.load() for fold in find_folds(ohsumed)]
+
+
+def on_test(folds, make, grid=({},)):
+    """Measures of the test parts in LETOR's convention, (5 folds, measures); AP on validation chooses."""
+    table = []
+    for train, vali, test in folds:
+        fitted = [make(**point).fit(train, eval_set=vali) for point in grid]
+        values = [evaluate(vali, each.predict(vali), measures="AP")["AP"] for each in fitted]
+        best = fitted[int(np.argmax(values))]
+        result = evaluate(test, best.predict(test), measures=SHOWN, convention="letor3")
+        table.append([result[name] for name in SHOWN])
+    return np.array(table)
+
+
+def test_regression_is_the_published_baseline(folds):
+    """LETOR 3.0's table for Regression: MAP fold by fold, and mean NDCG, to the four decimals printed."""
+    table = on_test(folds, Regression)
+    assert np.round(table[:, 0], 4).tolist() == [0.2979, 0.4302, 0.4398, 0.4978, 0.4442]
+    means = dict(zip(SHOWN, table.mean(axis=0).round(4).tolist(), strict=True))
+    assert [means[f"nDCG@{k}"] for k in (1, 3, 5, 10)] == [0.4456, 0.4426, 0.4278, 0.4110]
+
+
+def test_regression_sees_through_the_constant_features(folds):
+    fitted = Regression().fit(folds[0][0])
+    constant = np.array([5, 6, 7, 20, 21, 22, 35, 36, 37]) - 1  # LETOR counts from 1
+    assert (fitted.scorer_.coefficients[constant] == 0).all()
+    assert fitted.certificate_["rank"] <= 45 - len(constant)
+    assert fitted.certificate_["gradient_norm"] < 1e-10
+
+
+def test_adarank_for_ap(folds):
+    assert on_test(folds, lambda: AdaRank("AP"))[:, 0].mean() >= 0.4390
+
+
+def test_adarank_for_ndcg_with_the_queue(folds):
+    means = on_test(folds, lambda: AdaRank("nDCG@5", queue=True)).mean(axis=0)
+    assert means[0] >= 0.4440
+    assert means[SHOWN.index("nDCG@10")] >= 0.4500
+
+
+REDUCED = [{"steepness": 10.0, "penalty": 1e-3}, {"steepness": 30.0, "penalty": 1e-2}]
+
+
+def test_approxap(folds):
+    assert on_test(folds, lambda **point: ApproxRank("AP", **point), REDUCED)[:, 0].mean() >= 0.4470
+
+
+def test_approxndcg(folds):
+    means = on_test(folds, lambda **point: ApproxRank("nDCG", **point), REDUCED).mean(axis=0)
+    assert means[0] >= 0.4450
+    assert means[SHOWN.index("nDCG@10")] >= 0.4440
+    assert means[SHOWN.index("nDCG")] >= 0.660
