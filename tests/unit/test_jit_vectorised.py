@@ -15,14 +15,8 @@ WIDE = "[yz]mm" if "+avx" in get_host_cpu_features() else r"(add|mul|div|cmp\w*)
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
 HOT = {
-    "_sum_of_quotients": (smoothed_kernels._sum_of_quotients, DOCS, np.float32(1)),
-    "_spread_quotients": (
-        smoothed_kernels._spread_quotients,
-        DOCS,
-        np.float32(1),
-        np.float32(1),
-        DOCS.copy(),
-    ),
+    "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
+    "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
     "_compare_by_quotients": (
         *(smooth_precision._compare_by_quotients, DOCS, np.float32(1)),
         *(np.float32(1), DOCS.copy()),

@@ -131,37 +131,51 @@ def _fill_powers(s, alpha, low, high, e):
         e[j] = _power(alpha * (np.float64(s[j]) - middle))
 
 
+# Two documents at a time share a division, 1/(uv) · v = 1/u: the division is what these loops cost.
 @kernel
-def _sum_of_quotients(e, x):
-    total = e.dtype.type(0.5)
+def _sums_of_quotients(e, x, y):
+    first, second = e.dtype.type(0.5), e.dtype.type(0.5)
     for j in range(len(e)):
-        total += e[j] / (x + e[j])
-    return total
+        u, v = x + e[j], y + e[j]
+        r = e[j] / (u * v)
+        first += r * v
+        second += r * u
+    return first, second
 
 
 @kernel
 def _forward_quotients(e, out):
-    for i in range(len(out)):
-        out[i] = _sum_of_quotients(e, e[i])
+    last = len(out) - 1
+    for half in range((len(out) + 1) // 2):
+        i, k = 2 * half, min(2 * half + 1, last)
+        out[i], out[k] = _sums_of_quotients(e, e[i], e[k])
 
 
 @kernel
-def _spread_quotients(e, x, h, g):
+def _spread_quotients(e, x, y, h, k, g):
     one = e.dtype.type(1.0)
-    total = e.dtype.type(0.0)
+    first, second = e.dtype.type(0.0), e.dtype.type(0.0)
     for j in range(len(e)):
-        r = one / (x + e[j])
-        t = e[j] * r * r * h
-        g[j] += t
-        total += t
-    return total
+        u, v = x + e[j], y + e[j]
+        r = one / (u * v)
+        s = e[j] * (v * r) * (v * r) * h
+        t = e[j] * (u * r) * (u * r) * k
+        g[j] += s + t
+        first += s
+        second += t
+    return first, second
 
 
 @kernel
 def _backward_quotients(e, u, h, g):
-    for i in range(len(u)):
-        total = _spread_quotients(e, e[i], e.dtype.type(u[i]) * h * e[i], g)
-        g[i] -= total  # read g[i] only now: the call has added to it
+    zero, n = e.dtype.type(0.0), len(u)
+    for half in range((n + 1) // 2):
+        i, k = 2 * half, min(2 * half + 1, n - 1)
+        other = e.dtype.type(u[k]) * h * e[k] if k > i else zero
+        first, second = _spread_quotients(e, e[i], e[k], e.dtype.type(u[i]) * h * e[i], other, g)
+        # g is read only now: the call has added to it.
+        g[i] -= first
+        g[k] -= second
 
 
 @kernel

@@ -1,0 +1,141 @@
+"""The gradient of training, in units of one read pass over the features.
+
+Run ``python benchmarks/gradient.py [--queries 4000] [--docs 120] [--features 136]``. Everything is measured
+in one process on one thread, in float32 as training on more than one shard does; each figure is the least
+processor time of repeated runs, rounds of which alternate between the candidates. Another busy process takes
+its share of the caches and makes the ratios look worse.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.data.shards import make_shards
+from directrank.jit import kernel
+from directrank.measures import AP, NDCG
+from directrank.scorers import Linear
+from directrank.solvers.gradient import value_and_gradient
+from directrank.surrogates import Objective, SmoothedPositions
+
+GRADES = [0.52, 0.20, 0.14, 0.08, 0.06]  # shares of grades, 48 % relevant, as in MSLR-WEB30K
+
+
+@kernel
+def read_pass(values):
+    """Sum of float32 values: the least that a pass over them can cost."""
+    total = values.dtype.type(0)
+    for i in range(len(values)):
+        total += values[i]
+    return total
+
+
+def same_length_queries(n_queries: int, n_docs: int, rng: np.random.Generator) -> Queries:
+    grades = np.sort(rng.choice(5, size=(n_queries, n_docs), p=GRADES), axis=1)[:, ::-1]
+    relevance = np.ascontiguousarray(grades, np.float64).ravel()
+    rows = np.arange(n_queries * n_docs)
+    return Queries(relevance, np.arange(n_queries + 1) * n_docs, rows, np.arange(n_queries))
+
+
+def fastest(candidates: dict[str, Callable], rounds: int) -> dict[str, float]:
+    """Seconds of the fastest of `rounds` calls of each candidate, in alternation."""
+    seconds = dict.fromkeys(candidates, np.inf)
+    for call in candidates.values():
+        call()
+    for _ in range(rounds):
+        for name, call in candidates.items():
+            start = time.process_time()
+            call()
+            seconds[name] = min(seconds[name], time.process_time() - start)
+    return seconds
+
+
+class Echo:
+    """Stands for a surrogate whose gradient costs nothing: the scores themselves."""
+
+    offers = frozenset({"value_and_gradient"})
+    name = "Echo"
+
+    def constant(self, queries):
+        """No query is left out."""
+        return np.zeros(queries.n_queries, bool)
+
+    def bind(self, queries, weights):
+        """Bind to nothing."""
+        return self
+
+    def value_and_gradient(self, scores):
+        """Return the scores as their own gradient."""
+        return 0.0, scores
+
+
+def passes(arguments) -> None:
+    rng = np.random.default_rng(0)
+    queries = same_length_queries(arguments.queries, arguments.docs, rng)
+    features = rng.standard_normal((queries.n_docs, arguments.features), dtype=np.float32)
+    shards = make_shards(queries.indptr, arguments.features)
+    w = rng.normal(size=arguments.features) / 50
+    scorer = Linear()
+
+    def gradient_of(surrogate):
+        objective = Objective(surrogate, queries, shards, normalise=False)
+        objective.dtype = np.float32
+        return lambda: value_and_gradient(objective, scorer, w, features)
+
+    seconds = fastest(
+        {
+            "read pass over X": lambda: read_pass(features.reshape(-1)),
+            "numpy X@w, then g@X": lambda: (features @ w.astype(np.float32)) @ features,
+            "scores → Xᵀg, streamed": gradient_of(Echo()),
+            "ApproxNDCG gradient": gradient_of(SmoothedPositions(NDCG())),
+            "ApproxNDCG@10 gradient": gradient_of(SmoothedPositions(NDCG(10))),
+            "ApproxAP gradient": gradient_of(SmoothedPositions(AP())),
+        },
+        arguments.rounds,
+    )
+    base = seconds["read pass over X"]
+    megabytes = features.nbytes / 1e6
+    print(
+        f"{arguments.queries} queries × {arguments.docs} documents × {arguments.features} features, "
+        f"{megabytes:.0f} MB, {len(shards)} shards; one thread"
+    )
+    print(f"{'':28}{'ms':>9}{'× read':>9}{'target':>9}")
+    targets = {"scores → Xᵀg, streamed": 1.6, "ApproxNDCG gradient": 3.5}
+    for name, each in seconds.items():
+        target = f"{targets[name]:9.1f}" if name in targets else ""
+        print(f"{name:28}{1e3 * each:9.2f}{each / base:9.2f}{target}")
+    print(f"read pass: {megabytes / 1e3 / base:.1f} GB/s")
+
+
+def kernels(arguments) -> None:
+    print("\ngradients on scores alone, ns a document, float32")
+    print(f"{'documents a query':28}" + "".join(f"{n:>9}" for n in arguments.lengths))
+    for label, measure in (("ApproxNDCG", NDCG()), ("ApproxNDCG@10", NDCG(10)), ("ApproxAP", AP())):
+        figures = []
+        for n in arguments.lengths:
+            rng = np.random.default_rng(n)
+            queries = same_length_queries(max(1, 120_000 // n), n, rng)
+            surrogate = SmoothedPositions(measure)
+            bound = surrogate.bind(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
+            scores = rng.normal(size=queries.n_docs).astype(np.float32)
+            call = {"": lambda bound=bound, scores=scores: bound.value_and_gradient(scores)}
+            figures.append(1e9 * fastest(call, arguments.rounds)[""] / queries.n_docs)
+        print(f"{label:28}" + "".join(f"{each:9.1f}" for each in figures))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--queries", type=int, default=4000)
+    parser.add_argument("--docs", type=int, default=120, help="documents a query")
+    parser.add_argument("--features", type=int, default=136)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[25, 120, 1000])
+    parser.add_argument("--rounds", type=int, default=15)
+    arguments = parser.parse_args()
+    passes(arguments)
+    kernels(arguments)
+
+
+if __name__ == "__main__":
+    main()
