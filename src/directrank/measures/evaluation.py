@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures.arguments import checked_scores, checked_weights, one_of, queries_of
+from directrank.measures.chunks import values_of
 from directrank.measures.conventions import CONVENTIONS, EMPTY, Convention
 from directrank.measures.names import parse_measure
-from directrank.measures.positions import TIES, positions_of
+from directrank.measures.positions import TIES
 
 
 def mean_value(
@@ -42,11 +43,18 @@ def mean_value(
 
 
 def mean_values(
-    measures: Sequence[Measure], queries: Queries, scores: np.ndarray, weights: np.ndarray | None = None
+    measures: Sequence[Measure],
+    queries: Queries,
+    scores: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    n_threads: int | None = None,
 ) -> list[float]:
-    """Return the means of several measures over queries, from one look at the positions; see `mean_value`."""
-    positions = positions_of(queries, scores, leading=_leading(measures, queries))
-    return [_mean(measure.query_values(queries, positions), weights) for measure in measures]
+    """Return the means of several measures over queries, from one look at the positions; see `mean_value`.
+
+    `n_threads` as in `values_of`.
+    """
+    return [_mean(each, weights) for each in values_of(measures, queries, scores, n_threads=n_threads)]
 
 
 class Evaluation(Mapping[str, float]):
@@ -208,21 +216,12 @@ def _values(
     ties: str,
     empty: str,
 ) -> dict[str, np.ndarray]:
-    leading = _leading(computed.values(), queries)
-    positions = positions_of(queries, scores, ties=ties, leading=leading)
     values = {}
-    for name, measure in computed.items():
-        each = measure.query_values(queries, positions)
-        each = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
-        values[name] = 1.0 - each if getattr(measure, "printed_as_error", False) else each
+    every = values_of(list(computed.values()), queries, scores, ties=ties)
+    for (name, measure), each in zip(computed.items(), every, strict=True):
+        value = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
+        values[name] = 1.0 - value if getattr(measure, "printed_as_error", False) else value
     return values
-
-
-def _leading(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
-    leading = np.zeros(queries.n_queries, np.int64)
-    for measure in measures:
-        leading = np.maximum(leading, measure.leading(queries))
-    return leading
 
 
 def _listed(measures) -> Sequence[str | Measure]:

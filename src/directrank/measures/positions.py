@@ -20,6 +20,9 @@ COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
 # Counting vectorises in steps of so many documents.
 LANES = 64
+# From so many documents on, they are compared side by side with one score after the other, which needs no sum
+# across a vector for each of them.
+BY_COLUMNS = 24
 # Two counts of at most COUNTING_LIMIT share one number: the second is multiplied by 2^12.
 PACK_BITS = 12
 PACK = 2**PACK_BITS
@@ -128,6 +131,7 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
 @kernel
 def _count(scores, indptr, leading, longest, above, tied):
     narrow = np.empty(longest + LANES, np.float32)
+    packed = np.empty(longest + LANES, np.float32)
     for q in range(len(leading)):
         start, lead = indptr[q], indptr[q] + leading[q]
         s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
@@ -135,7 +139,10 @@ def _count(scores, indptr, leading, longest, above, tied):
             for i in range(len(a)):
                 a[i], m[i] = _greater_and_equal(s, s[i])
         elif len(a) > 0:
-            _count_narrow(_narrowed(s, narrow), a, m)
+            if len(a) < BY_COLUMNS:
+                _count_narrow(_narrowed(s, narrow), a, m)
+            else:
+                _count_columns(_narrowed(s, narrow), len(s), packed, a, m)
             if s.itemsize > 4:
                 _count_again(s, a, m)
 
@@ -169,6 +176,37 @@ def _count_narrow(t, a, m):
         _unpack(x, a, m, j)
         _unpack(y, a, m, k)
         _unpack(z, a, m, n)
+
+
+@kernel
+def _count_columns(t, n, packed, a, m):
+    # Whole vectors: the documents after the leading ones are compared too, and forgotten.
+    wide = (len(a) + 15) // 16 * 16
+    x, counts = t[:wide], packed[:wide]
+    counts[:] = np.float32(0)
+    for j in range(0, n, 8):
+        near, far = (t[j], t[j + 1], t[j + 2], t[j + 3]), (t[j + 4], t[j + 5], t[j + 6], t[j + 7])
+        _compare_columns(x, near, far, counts)
+    for i in range(len(a)):
+        _unpack(counts[i], a, m, i)
+
+
+@kernel
+def _compare_columns(x, near, far, counts):
+    one, pack, none = np.float32(1), np.float32(PACK), np.float32(0)
+    s0, s1, s2, s3 = near
+    s4, s5, s6, s7 = far
+    for i in range(len(counts)):
+        v, count = x[i], counts[i]
+        count += (one if s0 > v else none) + (one if s1 > v else none)
+        count += (one if s2 > v else none) + (one if s3 > v else none)
+        count += (one if s4 > v else none) + (one if s5 > v else none)
+        count += (one if s6 > v else none) + (one if s7 > v else none)
+        count += (pack if s0 == v else none) + (pack if s1 == v else none)
+        count += (pack if s2 == v else none) + (pack if s3 == v else none)
+        count += (pack if s4 == v else none) + (pack if s5 == v else none)
+        count += (pack if s6 == v else none) + (pack if s7 == v else none)
+        counts[i] = count
 
 
 @kernel

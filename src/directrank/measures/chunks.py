@@ -1,0 +1,70 @@
+"""Values of many queries, a chunk of queries at a time, on threads."""
+
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.data.shards import map_in_order
+from directrank.measures.positions import positions_of
+
+# What a chunk needs stays in the processor's cache from the positions to the last measure.
+CHUNK_DOCS = 2**16
+
+
+def values_of(
+    measures: Sequence[Measure],
+    queries: Queries,
+    scores: np.ndarray,
+    *,
+    ties: str = "expected",
+    n_threads: int | None = None,
+) -> list[np.ndarray]:
+    """Return the values of each measure on each query, from one look at the positions.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+    queries : Queries
+    scores : ndarray of shape (n_docs,)
+        In the inner order, without NaN.
+    ties : str, default="expected"
+        See `positions_of`.
+    n_threads : int, optional
+        All processors by default. A query's value depends on that query alone, so bits do not depend on it.
+
+    Returns
+    -------
+    list of ndarray of shape (n_queries,), float64
+    """
+    chunks = queries.once("chunks", lambda: _chunks(queries))
+
+    def evaluated(chunk: tuple[slice, Queries]) -> list[np.ndarray]:
+        rows, some = chunk
+        positions = positions_of(some, scores[rows], ties=ties, leading=leading_of(measures, some))
+        return [measure.query_values(some, positions) for measure in measures]
+
+    results = map_in_order(evaluated, chunks, n_threads or os.cpu_count() or 1)
+    return [np.concatenate(each) for each in zip(*results, strict=True)]
+
+
+def leading_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
+    """Return how many first documents of each query the measures read, int64 (n_queries,)."""
+    leading = np.zeros(queries.n_queries, np.int64)
+    for measure in measures:
+        leading = np.maximum(leading, measure.leading(queries))
+    return leading
+
+
+def _chunks(queries: Queries) -> list[tuple[slice, Queries]]:
+    if queries.n_docs <= CHUNK_DOCS:
+        return [(slice(0, queries.n_docs), queries)]
+    targets = np.arange(CHUNK_DOCS, queries.n_docs, CHUNK_DOCS)
+    cuts = np.searchsorted(queries.indptr, targets)
+    bounds = np.unique(np.concatenate(([0], cuts, [queries.n_queries])))
+    return [
+        (slice(int(queries.indptr[a]), int(queries.indptr[b])), queries.part(int(a), int(b)))
+        for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
