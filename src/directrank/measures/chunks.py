@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,5 +67,5 @@ def _chunks(queries: Queries) -> list[tuple[slice, Queries]]:
     bounds = np.unique(np.concatenate(([0], cuts, [queries.n_queries])))
     return [
         (slice(int(queries.indptr[a]), int(queries.indptr[b])), queries.part(int(a), int(b)))
-        for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+        for a, b in pairwise(bounds)
     ]
