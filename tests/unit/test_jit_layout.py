@@ -73,7 +73,10 @@ def calls(sizes, dtype):
             *(k["slopes"], k["weights"], docs),
         ),
         "_row_products": (linear._row_products, features, scores[:5].copy(), docs),
-        "_transposed_product": (linear._transposed_product, features, k["slopes"], np.zeros(5)),
+        "_transposed_product": (
+            *(linear._transposed_product, features, k["slopes"]),
+            *(np.zeros(5, dtype), np.zeros(5)),
+        ),
         "_soft_dcg": (
             *(dcg._soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
             *(1.0, np.inf, 0.7, k["per_query"], docs),

@@ -22,7 +22,7 @@ HOT = {
         *(np.float32(1), DOCS.copy()),
     ),
     "_row_products": (linear._row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
-    "_transposed_product": (linear._transposed_product, TWO, DOCS, np.zeros(8)),
+    "_transposed_product": (linear._transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1)),
 }
 

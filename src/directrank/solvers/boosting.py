@@ -70,7 +70,8 @@ class QueryBoosting:
     queue : bool, default=False
         RankLib's device against a feature that is chosen twice in a row, where the paper's algorithm stands
         still: undo its round and set the feature aside; when no progress remains, let the features that
-        were set aside back in, the last one first.
+        were set aside back in, the last one first, and bar for a while one that comes five more times in a
+        row and changes nothing.
     weights : {"bound", "product"}, default="bound"
         Weigh queries by the bound at the ensemble (the paper), or multiply their weights by exp(−α E) each
         round (RankLib).
@@ -158,7 +159,7 @@ class _Run:
         self._reweigh(alpha, values)
         self._record(weak, alpha, phi, value, values)
         before, state.value = state.value, value
-        if not with_queue:
+        if self.solver.queue and not with_queue:
             self._bar_repeats(weak, changed=value != before)
         state.last = weak
         return value + self.solver.tolerance > before and phi < 1.0 - PERFECT
