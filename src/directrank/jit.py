@@ -70,14 +70,15 @@ def kernel(function: Function) -> Function:
     previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         numba.config.CACHE_DIR = folder or previous  # type: ignore[attr-defined]
-        compiled: Any = numba.njit(
-            cache=folder is not None,
-            nogil=True,
-            error_model="numpy",
-            fastmath=FASTMATH,
-            pipeline_class=Unaliased,
-            no_cfunc_wrapper=True,  # no kernel is called through a C pointer: one compilation less each
-        )
+        options: dict[str, Any] = {
+            "cache": folder is not None,
+            "nogil": True,
+            "error_model": "numpy",
+            "fastmath": FASTMATH,
+            "pipeline_class": Unaliased,
+            "no_cfunc_wrapper": True,  # no kernel is called through a C pointer: one compilation less each
+        }
+        compiled: Any = numba.njit(**options)
         return compiled(function)
     finally:
         numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]
