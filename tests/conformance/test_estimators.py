@@ -1,62 +1,22 @@
-"""Every estimator: scikit-learn's own checks, searches with routed qid, others' calling patterns."""
+"""Every estimator: scikit-learn's own checks, and others' calling patterns."""
 
 import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-import sklearn
+from estimator_examples import bits, estimators, every, rows
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from directrank.data.groups import QueryGroups
-from directrank.estimators import Ranker
-from directrank.estimators.methods import METHODS
-from directrank.measures import NDCG, evaluate
-from directrank.solvers import LBFGS
-from directrank.surrogates import SmoothedPositions
-
-CLASSES = tuple(dict.fromkeys(method.estimator for method in METHODS))
-
-#: Parameters that keep a class quick here; the defaults serve a class that is not named.
-QUICK = {"ApproxRank": {"max_iterations": 20}, "AdaRank": {"rounds": 10}}
-
-
-def quick(cls, **parameters):
-    wanted = {**QUICK.get(cls.__name__, {}), "n_jobs": 1, **parameters}
-    return cls(**{name: value for name, value in wanted.items() if name in cls().get_params()})
-
-
-def estimators():
-    composed = Ranker(SmoothedPositions(NDCG(10)), LBFGS(max_iterations=20), n_jobs=1)
-    return [*(quick(cls) for cls in CLASSES), composed]
-
-
-every = pytest.mark.parametrize("estimator", estimators(), ids=lambda each: type(each).__name__)
+from directrank.measures import evaluate
 
 
 @pytest.mark.filterwarnings("ignore:qid is missing:UserWarning")
 @parametrize_with_checks(estimators(), expected_failed_checks=lambda estimator: {})
 def test_check_estimator(estimator, check):
     check(estimator)
-
-
-def rows(n_queries=12, n_docs=10, n_features=3, seed=0):
-    """X, y, qid; queries of different length in mixed row order."""
-    rng = np.random.default_rng(seed)
-    sizes = n_docs + np.arange(n_queries) % 3
-    X = np.round(rng.normal(size=(sizes.sum(), n_features)), 3)
-    y = np.digitize(X @ np.linspace(1.0, 0.2, n_features) + 0.5 * rng.normal(size=len(X)), [0.5, 1.5])
-    return X, y.astype(float), np.repeat([f"q{i}" for i in range(n_queries)], sizes)
-
-
-def bits(ranker):
-    return ranker.scorer_.coefficients.tobytes()
 
 
 @every
@@ -135,55 +95,6 @@ def test_missing_qid_is_loud(estimator):
 
 
 @every
-def test_weights_of_queries(estimator):
-    X, y, qid = rows()
-    names = list(dict.fromkeys(qid))
-    kept, twice = qid != names[1], qid == names[2]
-
-    def fit(X, y, qid, **options):
-        return clone(estimator).fit(X, y, qid=qid, **options).scorer_.coefficients
-
-    zero = fit(X, y, qid, sample_weight=np.where(kept, 1.0, 0.0))
-    np.testing.assert_allclose(zero, fit(X[kept], y[kept], qid[kept]), rtol=1e-4, atol=1e-6)
-    copied = (
-        np.concatenate((X, X[twice])),
-        np.concatenate((y, y[twice])),
-        np.concatenate((qid, np.full(twice.sum(), "copy"))),
-    )
-    doubled = fit(X, y, qid, sample_weight=np.where(twice, 2.0, 1.0))
-    np.testing.assert_allclose(doubled, fit(*copied), rtol=1e-4, atol=1e-6)
-    per_query = fit(X, y, qid, sample_weight=[2.0 if name == names[2] else 1.0 for name in names])
-    np.testing.assert_array_equal(per_query, doubled)
-    np.testing.assert_allclose(fit(X, y, qid, sample_weight=np.full(len(y), 7.0)), fit(X, y, qid), rtol=1e-4)
-
-
-@every
-def test_whole_weights_inside_a_query_are_copies_of_rows(estimator):
-    X, y, qid = rows()
-    times = np.random.default_rng(3).integers(1, 3, len(y))
-    weighted = clone(estimator).fit(X, y, qid=qid, sample_weight=times)
-    copied = clone(estimator).fit(np.repeat(X, times, 0), np.repeat(y, times), qid=np.repeat(qid, times))
-    assert bits(weighted) == bits(copied)
-
-
-@every
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (np.linspace(0.5, 1.5, 132), "differs between rows of query q0: weights belong to queries"),
-        (np.ones(5), r"shape \(5,\), expected \(132,\).* or \(12,\)"),
-        (np.full(132, -1.0), "finite and not negative"),
-        (np.zeros(132), "zero everywhere: nothing to train on"),
-        (np.full(132, np.nan), "finite and not negative"),
-    ],
-)
-def test_weights_that_mean_nothing_are_refused(estimator, weights, message):
-    X, y, qid = rows()
-    with pytest.raises(ValueError, match=message):
-        clone(estimator).fit(X, y, qid=qid, sample_weight=weights)
-
-
-@every
 def test_score_is_the_mean_of_the_selection_measure(estimator):
     X, y, qid = rows()
     fitted = clone(estimator).set_params(select_by="nDCG@3").fit(X, y, qid=qid)
@@ -194,32 +105,6 @@ def test_score_is_the_mean_of_the_selection_measure(estimator):
     expected = np.average(result.per_query["nDCG@3"], weights=per_query)
     assert fitted.score(X, y, qid=qid, sample_weight=weights) == pytest.approx(expected, rel=1e-12)
     assert fitted.score(X, y, qid, per_query) == pytest.approx(expected, rel=1e-12)
-
-
-@every
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas], ids=["pd", "pl", "pa"])
-def test_frames_name_their_features(estimator, frame):
-    X, y, qid = rows()
-    named = pd.DataFrame(X, columns=["bm25", "length", "age"])
-    table = frame(named)
-    fitted = clone(estimator).fit(table, y, qid=qid)
-    assert fitted.feature_names_in_.tolist() == ["bm25", "length", "age"]
-    assert bits(fitted) == bits(clone(estimator).fit(X, y, qid=qid))
-    np.testing.assert_array_equal(fitted.predict(table), fitted.predict(named))
-    with pytest.raises(ValueError, match="feature names should match"):
-        fitted.predict(frame(named[["length", "bm25", "age"]]))
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        fitted.predict(X)
-
-
-@every
-def test_names_follow_query_groups(estimator):
-    X, y, qid = rows()
-    fitted = clone(estimator).fit(QueryGroups(X, y, qid, feature_names=["a", "b", "c"]))
-    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert not hasattr(fitted.fit(QueryGroups(X, y, qid)), "feature_names_in_")
-    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
-        fitted.predict(QueryGroups(X[:, :2], y, qid))
 
 
 @every
@@ -262,68 +147,6 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(estimator):
     first = clone(estimator).fit(X, y, qid=qid)
     for n_jobs in (1, 2, None, -1):
         assert bits(clone(estimator).set_params(n_jobs=n_jobs).fit(X, y, qid=qid)) == bits(first)
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
-def grid_of(estimator):
-    name = next(
-        name for name in ("ridge", "rounds", "penalty", "random_state") if name in estimator.get_params()
-    )
-    return {name: [0, 1] if name == "random_state" else [1, 2]}
-
-
-@every
-@pytest.mark.usefixtures("routing")
-def test_grid_search_routes_qid(estimator):
-    X, y, qid = rows()
-    cv = GroupKFold(3).set_split_request(groups="qid")
-    search = GridSearchCV(clone(estimator), grid_of(estimator), cv=cv).fit(X, y, qid=qid)
-    # The same by hand: train, then score the held-out queries, one by one.
-    by_hand = []
-    for train, test in GroupKFold(3).split(X, y, groups=qid):
-        assert not set(qid[train]) & set(qid[test])
-        best = clone(estimator).set_params(**search.best_params_).fit(X[train], y[train], qid=qid[train])
-        by_hand.append(best.score(X[test], y[test], qid=qid[test]))
-    assert search.best_score_ == pytest.approx(np.mean(by_hand), rel=1e-12)
-    assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid=qid)
-
-
-@every
-@pytest.mark.usefixtures("routing")
-def test_a_pipeline_routes_qid_and_weights(estimator):
-    """A pipeline passes sample_weight to score, whether it was given or not."""
-    X, y, qid = rows()
-    pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), clone(estimator))
-    assert pipe.fit(X, y, qid=qid).score(X, y, qid=qid) > 0.5
-    weights = np.where(qid == "q0", 3.0, 1.0)
-    assert pipe.score(X, y, qid=qid, sample_weight=weights) > 0.5
-    cv = GroupKFold(3).set_split_request(groups="qid")
-    grid = {f"{pipe.steps[-1][0]}__{name}": values for name, values in grid_of(estimator).items()}
-    search = GridSearchCV(clone(pipe), grid, cv=cv, error_score="raise").fit(X, y, qid=qid)
-    assert 0.5 < search.best_score_ <= 1.0
-    result = cross_validate(clone(pipe), X, y, cv=cv, params={"qid": qid}, error_score="raise")
-    assert (result["test_score"] > 0.5).all()
-
-
-@every
-def test_without_routing_score_does_not_take_rows_as_one_query_in_silence(estimator):
-    X, y, qid = rows()
-    search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
-    with pytest.warns(UserWarning, match="enable metadata routing"):
-        search.fit(X, y, qid=qid, groups=qid)
-
-
-@every
-def test_a_pipeline_without_routing_passes_qid_by_step(estimator):
-    X, y, qid = rows()
-    pipe = Pipeline([("scale", StandardScaler()), ("rank", clone(estimator))])
-    alone = clone(estimator).fit(StandardScaler().fit_transform(X), y, qid=qid)
-    assert bits(pipe.fit(X, y, rank__qid=qid)["rank"]) == bits(alone)
 
 
 @every

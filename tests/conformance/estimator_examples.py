@@ -1,0 +1,41 @@
+"""Every estimator, made quick, and rows to try it on; shared by the batteries of estimators."""
+
+import numpy as np
+import pytest
+
+from directrank.estimators import Ranker
+from directrank.estimators.methods import METHODS
+from directrank.measures import NDCG
+from directrank.solvers import LBFGS
+from directrank.surrogates import SmoothedPositions
+
+CLASSES = tuple(dict.fromkeys(method.estimator for method in METHODS))
+
+#: Parameters that keep a class quick here; the defaults serve a class that is not named.
+QUICK = {"ApproxRank": {"max_iterations": 20}, "AdaRank": {"rounds": 10}}
+
+
+def quick(cls, **parameters):
+    wanted = {**QUICK.get(cls.__name__, {}), "n_jobs": 1, **parameters}
+    return cls(**{name: value for name, value in wanted.items() if name in cls().get_params()})
+
+
+def estimators():
+    composed = Ranker(SmoothedPositions(NDCG(10)), LBFGS(max_iterations=20), n_jobs=1)
+    return [*(quick(cls) for cls in CLASSES), composed]
+
+
+every = pytest.mark.parametrize("estimator", estimators(), ids=lambda each: type(each).__name__)
+
+
+def rows(n_queries=12, n_docs=10, n_features=3, seed=0):
+    """X, y, qid; queries of different length in mixed row order."""
+    rng = np.random.default_rng(seed)
+    sizes = n_docs + np.arange(n_queries) % 3
+    X = np.round(rng.normal(size=(sizes.sum(), n_features)), 3)
+    y = np.digitize(X @ np.linspace(1.0, 0.2, n_features) + 0.5 * rng.normal(size=len(X)), [0.5, 1.5])
+    return X, y.astype(float), np.repeat([f"q{i}" for i in range(n_queries)], sizes)
+
+
+def bits(ranker):
+    return ranker.scorer_.coefficients.tobytes()

@@ -1,0 +1,94 @@
+"""How to construct each registered surrogate, and queries to try it on; shared by two batteries."""
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.data.shards import make_shards
+from directrank.measures import MEASURES, parse_measure
+from directrank.measures.positions import positions_of
+from directrank.surrogates import SURROGATES, Objective
+
+
+def measures():
+    """Every measure with values in [0, 1], whole and, where it takes one, with a cutoff."""
+    names = []
+    for measure in MEASURES:
+        word = measure.bare_name + ("(max=4)" if measure.bare_name.endswith("ERR") else "")
+        if measure.cutoff_is != "required":
+            names.append(word)
+        if measure.cutoff_is != "none":
+            names.append(f"{word}@3")
+    return [parse_measure(name) for name in names if not name.startswith("DCG")]
+
+
+def accepted(make):
+    """The surrogate of every measure that it does not refuse by type."""
+    taken = []
+    for measure in measures():
+        try:
+            taken.append(make(measure))
+        except TypeError:
+            continue
+    return taken
+
+
+#: How to construct each surrogate: class name → function from the class to examples of it.
+EXAMPLES = {
+    "SquaredError": lambda cls: [cls()],
+    "TypeOneBound": lambda cls: accepted(cls),
+    "SmoothedPositions": lambda cls: accepted(lambda measure: cls(measure, steepness=3.0, truncation=0.7)),
+}
+
+
+def examples(offering=None):
+    offered = [cls for cls in SURROGATES if offering is None or offering in cls.offers]
+    return [
+        pytest.param(surrogate, id=surrogate.name)
+        for cls in offered
+        for surrogate in EXAMPLES.get(cls.__name__, lambda cls: [])(cls)
+    ]
+
+
+every = pytest.mark.parametrize("surrogate", examples())
+differentiable = pytest.mark.parametrize("surrogate", examples("value_and_gradient"))
+per_query = pytest.mark.parametrize("surrogate", examples("query_values"))
+
+
+def some_queries(seed, sizes=(6, 9, 4, 7, 12, 5), grades=5):
+    """Queries with all the grades there are room for, each with relevant and irrelevant documents."""
+    rng = np.random.default_rng(seed)
+    relevance = np.concatenate([np.append(rng.integers(0, grades, n - 2), [0, 2]) for n in sizes])
+    return group_rows(relevance.astype(float), np.repeat(np.arange(len(sizes)), sizes))[0]
+
+
+def idle_queries():
+    """One document, no relevant document, all of one grade, all relevant: between two that can teach."""
+    lists = ([2, 1, 0, 0, 1, 3], [1], [0], [0, 0, 0], [2, 2], [1, 2, 4], [0, 1, 0, 2, 0])
+    qid = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
+    return group_rows(np.concatenate(lists).astype(float), qid)[0]
+
+
+def random_scores(queries, seed, spread=1.0):
+    return np.random.default_rng(seed).normal(size=queries.n_docs) * spread
+
+
+def bound(surrogate, queries, weights=None):
+    weights = np.full(queries.n_queries, 1.0 / queries.n_queries) if weights is None else weights
+    return surrogate.bind(queries, weights)
+
+
+def value(surrogate, queries, scores, weights=None):
+    oracles = bound(surrogate, queries, weights)
+    if "value_and_gradient" in surrogate.offers:
+        return oracles.value_and_gradient(scores)[0]
+    return oracles.value(scores)
+
+
+def loss_of(surrogate, queries, scores):
+    """1 − E of each query, in expectation over ties."""
+    return 1.0 - surrogate.measure.query_values(queries, positions_of(queries, scores))
+
+
+def whole(surrogate, queries, n_features=4, **options):
+    return Objective(surrogate, queries, make_shards(queries.indptr, n_features), **options)

@@ -1,0 +1,86 @@
+"""Every estimator: weights of queries, and data frames with named columns."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from estimator_examples import bits, every, rows
+from sklearn.base import clone
+
+from directrank.data.groups import QueryGroups
+
+
+@every
+def test_weights_of_queries(estimator):
+    X, y, qid = rows()
+    names = list(dict.fromkeys(qid))
+    kept, twice = qid != names[1], qid == names[2]
+
+    def fit(X, y, qid, **options):
+        return clone(estimator).fit(X, y, qid=qid, **options).scorer_.coefficients
+
+    zero = fit(X, y, qid, sample_weight=np.where(kept, 1.0, 0.0))
+    np.testing.assert_allclose(zero, fit(X[kept], y[kept], qid[kept]), rtol=1e-4, atol=1e-6)
+    copied = (
+        np.concatenate((X, X[twice])),
+        np.concatenate((y, y[twice])),
+        np.concatenate((qid, np.full(twice.sum(), "copy"))),
+    )
+    doubled = fit(X, y, qid, sample_weight=np.where(twice, 2.0, 1.0))
+    np.testing.assert_allclose(doubled, fit(*copied), rtol=1e-4, atol=1e-6)
+    per_query = fit(X, y, qid, sample_weight=[2.0 if name == names[2] else 1.0 for name in names])
+    np.testing.assert_array_equal(per_query, doubled)
+    np.testing.assert_allclose(fit(X, y, qid, sample_weight=np.full(len(y), 7.0)), fit(X, y, qid), rtol=1e-4)
+
+
+@every
+def test_whole_weights_inside_a_query_are_copies_of_rows(estimator):
+    X, y, qid = rows()
+    times = np.random.default_rng(3).integers(1, 3, len(y))
+    weighted = clone(estimator).fit(X, y, qid=qid, sample_weight=times)
+    copied = clone(estimator).fit(np.repeat(X, times, 0), np.repeat(y, times), qid=np.repeat(qid, times))
+    assert bits(weighted) == bits(copied)
+
+
+@every
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.linspace(0.5, 1.5, 132), "differs between rows of query q0: weights belong to queries"),
+        (np.ones(5), r"shape \(5,\), expected \(132,\).* or \(12,\)"),
+        (np.full(132, -1.0), "finite and not negative"),
+        (np.zeros(132), "zero everywhere: nothing to train on"),
+        (np.full(132, np.nan), "finite and not negative"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(estimator, weights, message):
+    X, y, qid = rows()
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(X, y, qid=qid, sample_weight=weights)
+
+
+@every
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas], ids=["pd", "pl", "pa"])
+def test_frames_name_their_features(estimator, frame):
+    X, y, qid = rows()
+    named = pd.DataFrame(X, columns=["bm25", "length", "age"])
+    table = frame(named)
+    fitted = clone(estimator).fit(table, y, qid=qid)
+    assert fitted.feature_names_in_.tolist() == ["bm25", "length", "age"]
+    assert bits(fitted) == bits(clone(estimator).fit(X, y, qid=qid))
+    np.testing.assert_array_equal(fitted.predict(table), fitted.predict(named))
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(frame(named[["length", "bm25", "age"]]))
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        fitted.predict(X)
+
+
+@every
+def test_names_follow_query_groups(estimator):
+    X, y, qid = rows()
+    fitted = clone(estimator).fit(QueryGroups(X, y, qid, feature_names=["a", "b", "c"]))
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert not hasattr(fitted.fit(QueryGroups(X, y, qid)), "feature_names_in_")
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
+        fitted.predict(QueryGroups(X[:, :2], y, qid))
