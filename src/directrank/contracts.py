@@ -40,6 +40,7 @@ ORACLES = {
     "query_weights": "(n_queries,), the weight of each query for boosting over queries",
     "document_weights": "(n_docs,), the weight of each document for boosting over stumps",
     "step_along": "the best step along a direction of scores, with its certificate",
+    "approximation_errors": "two (n_queries,): how far the approximation is off, and a proved bound on that",
     "most_violated": "one cut per query: gap and direction in scores",
 }
 
@@ -100,6 +101,31 @@ class PositionDifferentiable(Measure, Protocol):
 
 
 @runtime_checkable
+class Certified(Measure, Protocol):
+    """A measure that bounds its own error at fractional positions."""
+
+    def approximation_bound(self, queries: "Queries", error: np.ndarray, truncation: float) -> np.ndarray:
+        """Bound the error of each query's smooth value, float64 (n_queries,).
+
+        `error`, of shape (n_queries,), is the largest error of a position that the measure reads; the
+        measure is that of whole positions.
+        """
+        ...
+
+
+@runtime_checkable
+class PositionLinear(Measure, Protocol):
+    """A measure that adds up over documents, each by its own position."""
+
+    def linear_in_positions(self, queries: "Queries") -> tuple[np.ndarray, np.ndarray]:
+        """Return a, of shape (n_docs,), and b, of the length of the longest query: E = Σ_i a_i b[π_i − 1].
+
+        Both are float64 and not negative; a is zero beyond the `leading` documents.
+        """
+        ...
+
+
+@runtime_checkable
 class Surrogate(Protocol):
     """A measure made into a function of scores; smaller is better."""
 
@@ -121,6 +147,15 @@ class Surrogate(Protocol):
         Oracles that return a sum weight each query; a query of weight 0 adds nothing. Scores may be float32
         or float64; gradients have the type of the scores.
         """
+        ...
+
+
+@runtime_checkable
+class Annealed(Surrogate, Protocol):
+    """A surrogate that is reached through easier ones."""
+
+    def easier(self) -> "Sequence[Surrogate]":
+        """Return the surrogates to minimise before it, easiest first, each from where the last one ended."""
         ...
 
 
@@ -196,6 +231,8 @@ class BoundObjective(Protocol):
     dtype: Any
     #: Weight of each query, float64 (n_queries,), summing to 1; 0 for queries that are left out.
     weights: np.ndarray
+    #: Easier objectives on the same data, to be minimised one after the other before this one.
+    stages: "Sequence[BoundObjective]"
 
     def single_queries(self) -> Sequence[Part]:
         """One part for each query that can teach."""

@@ -10,6 +10,7 @@ from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_precision import soft_ap
 
 
@@ -88,6 +89,13 @@ class AP(Named):
             cutoff, float(truncation), values, gradient,
         )  # fmt: skip
         return values, gradient
+
+    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
+        """See `Certified`; a proved form of [1]_ Theorem 2, and the error of (16) for a cutoff."""
+        relevant = self.leading(queries)
+        terms = error + np.maximum(relevant - 1, 0) * comparison_error(error, truncation)
+        bound = terms * reciprocal_sums(relevant, error)
+        return (bound + relevant * cutoff_error(error, truncation, self.cutoff)) / self._divisor(queries)
 
     def _divisor(self, queries: Queries) -> np.ndarray:
         relevant = n_relevant(queries, self.rel)

@@ -11,6 +11,7 @@ from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.measures.relevant import longest
+from directrank.measures.smooth_error import cutoff_error
 
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
@@ -131,6 +132,20 @@ class DCG(Named):
             SHIFTS[self.discount], cutoff, truncation, values, gradient,
         )  # fmt: skip
         return values, gradient
+
+    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
+        """See `Certified`; [2]_ Theorem 3, and the error of (16) on every gain for a cutoff."""
+        everything = DCG(gain=self.gain, discount=self.discount)
+        ideal = everything.query_values(queries, perfect_positions(queries))
+        off = error / (2.0 * math.log(2.0)) + cutoff_error(error, truncation, self.cutoff)
+        return off * ideal / self._norm(queries)
+
+    def linear_in_positions(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+        """See `PositionLinear`."""
+        places = longest(queries)
+        worth = discounts(places, self.discount)
+        worth[self.cutoff or places :] = 0.0
+        return gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes), worth
 
     def _norm(self, queries: Queries) -> np.ndarray:
         """What the sum of each query is divided by; 1 where the query is undefined."""

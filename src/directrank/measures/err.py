@@ -11,6 +11,8 @@ from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_cutoff, checked_grade
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.measures.relevant import longest
+from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
+from directrank.measures.smooth_stops import soft_stops
 
 
 def read_max(value: Any) -> dict[str, Any]:
@@ -41,6 +43,8 @@ class ERR(Named):
     ----------
     .. [1] O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan, "Expected reciprocal rank for graded relevance",
        CIKM 2009.
+    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010.
     """
 
     bare_name = "ERR"
@@ -88,6 +92,32 @@ class ERR(Named):
         )  # fmt: skip
         return values
 
+    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
+        """See `PositionDifferentiable`; [2]_ (14) for who is before whom, and (16) for a cutoff."""
+        values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
+        soft_stops(
+            positions, queries.indptr, queries.n_positive, self._stopping(queries), self._norm(queries),
+            float(self.cutoff or math.inf), float(truncation), values, gradient,
+        )  # fmt: skip
+        return values, gradient
+
+    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
+        """See `Certified`; each product is off by at most as many comparisons as it has factors."""
+        stopping, leading = self._stopping(queries), queries.n_positive
+        reached = np.concatenate(([0.0], np.cumsum(stopping)))
+        total = reached[queries.indptr[1:]] - reached[queries.indptr[:-1]]
+        largest = stopping[queries.indptr[:-1]]
+        least = stopping[queries.indptr[:-1] + np.maximum(leading - 1, 0)]
+        products = largest * np.maximum(total - least, 0.0) * comparison_error(error, truncation)
+        bound = (
+            products * reciprocal_sums(leading, error) + error + cutoff_error(error, truncation, self.cutoff)
+        )
+        return bound / self._norm(queries)
+
+    def _norm(self, queries: Queries) -> np.ndarray:
+        """What the value of each query is divided by; 1 where the query is undefined."""
+        return np.ones(queries.n_queries)
+
     def _stopping(self, queries: Queries) -> np.ndarray:
         """The probability to stop at each document."""
         g = self.max_grade
@@ -115,11 +145,15 @@ class NERR(ERR):
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
+        return np.minimum(super().query_values(queries, positions) / self._norm(queries), 1.0)
+
+    def _norm(self, queries: Queries) -> np.ndarray:
+        return queries.once(("ideal", self.name), lambda: self._ideal(queries))
+
+    def _ideal(self, queries: Queries) -> np.ndarray:
         plain = ERR(self.cutoff, max_grade=self.max_grade)
-        ideal = queries.once(
-            ("ideal", self.name), lambda: plain.query_values(queries, perfect_positions(queries))
-        )
-        return np.minimum(plain.query_values(queries, positions) / np.where(ideal > 0, ideal, 1.0), 1.0)
+        ideal = plain.query_values(queries, perfect_positions(queries))
+        return np.where(ideal > 0, ideal, 1.0)
 
 
 def stops_naive(stopping, above, tied, cutoff) -> float:

@@ -10,6 +10,7 @@ from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.smooth_error import cutoff_error
 from directrank.measures.smooth_precision import soft_precision
 
 
@@ -83,6 +84,16 @@ class P(Named):
             float(truncation), values, gradient,
         )  # fmt: skip
         return values, gradient
+
+    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
+        """See `Certified`; the error of [1]_ (16) on each relevant document."""
+        return self.leading(queries) * cutoff_error(error, truncation, self.cutoff) / self._divisor(queries)
+
+    def linear_in_positions(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+        """See `PositionLinear`."""
+        within = np.zeros(longest(queries))
+        within[: self.cutoff] = 1.0
+        return (queries.relevance >= self.rel) / np.repeat(self._divisor(queries), queries.sizes), within
 
     def _divisor(self, queries: Queries) -> np.ndarray:
         longest_list = queries.sizes if self.denominator == "list" else self.cutoff

@@ -1,5 +1,6 @@
 """Reciprocal rank: one over the position of the first relevant document."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +10,8 @@ from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_cutoff, checked_grade, grade
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
+from directrank.measures.smooth_stops import soft_stops
 
 
 class RR(Named):
@@ -27,6 +30,8 @@ class RR(Named):
     ----------
     .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures efficiently in the
        presence of tied scores", ECIR 2008.
+    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010.
     """
 
     bare_name = "RR"
@@ -58,6 +63,23 @@ class RR(Named):
         cutoff = self.cutoff or longest(queries)
         _first(positions.above, positions.tied, queries.indptr, self.leading(queries), cutoff, values)
         return values
+
+    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
+        """See `PositionDifferentiable`; [2]_ (14) for who is first, and (16) for a cutoff."""
+        values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
+        soft_stops(
+            positions, queries.indptr, self.leading(queries), np.ones(queries.n_docs),
+            np.ones(queries.n_queries), float(self.cutoff or math.inf), float(truncation), values, gradient,
+        )  # fmt: skip
+        return values, gradient
+
+    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
+        """See `Certified`; each of R products is off by at most R − 1 comparisons."""
+        relevant = self.leading(queries)
+        products = np.maximum(relevant - 1, 0) * comparison_error(error, truncation)
+        return (
+            products * reciprocal_sums(relevant, error) + error + cutoff_error(error, truncation, self.cutoff)
+        )
 
 
 def first_naive(above, tied, cutoff) -> float:

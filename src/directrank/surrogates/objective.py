@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Annealed, Surrogate
 from directrank.data.queries import Queries
 from directrank.data.shards import Block, Shard, map_in_order
 from directrank.errors import DataError
@@ -54,6 +54,8 @@ class Objective:
     dtype : type
         Of the scores in training: float64 for one shard, where speed is no question and the last digits help
         a line search; float32 for more.
+    stages : tuple of Objective
+        Easier objectives on the same data, to be minimised first, if the surrogate is reached through some.
 
     Raises
     ------
@@ -91,6 +93,11 @@ class Objective:
         if normalise and "value_and_gradient" in self.offers:
             at_zero = self.value_and_gradient(np.zeros(queries.n_docs, self.dtype))[0]
             self.scale = 1.0 / at_zero if at_zero > 0 else 1.0
+        easier = surrogate.easier() if isinstance(surrogate, Annealed) else ()
+        self.stages = tuple(
+            Objective(each, queries, shards, weights=weights, normalise=normalise, n_threads=n_threads)
+            for each in easier
+        )
 
     def _part(self, block: Block) -> Part:
         numbers = slice(block.first_query, block.last_query)
@@ -131,6 +138,18 @@ class Objective:
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if left out."""
         return self._per_query("query_weights", scores)
+
+    def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far each query's approximation is off, and a proved bound, float64 (n_queries,)."""
+        errors, bounds = np.empty(self.n_queries), np.empty(self.n_queries)
+
+        def statistic(parts: Sequence[Part]) -> None:
+            for part in parts:
+                found = part.oracles.approximation_errors(scores[part.rows])
+                errors[part.queries], bounds[part.queries] = found
+
+        self.map_shards(statistic)
+        return errors, bounds
 
     def _per_query(self, oracle: str, scores: np.ndarray) -> np.ndarray:
         values = np.empty(self.n_queries)

@@ -1,9 +1,13 @@
 """A measure at smooth positions: a differentiable approximation of it."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
-from directrank.contracts import Measure, PositionDifferentiable
+from directrank.contracts import Certified, Measure, PositionDifferentiable
 from directrank.data.queries import Queries
+from directrank.measures.positions import positions_of
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 
 
@@ -24,12 +28,17 @@ class SmoothedPositions:
         α > 0, in 1/score. As it grows the value tends to 1 − E and the gradient vanishes except near ties.
         Only the product of α and the size of the scores matters: train with a penalty.
     truncation : float, default=1.0
-        β > 0, in 1/position, for measures that compare positions (AP, cutoffs).
+        β > 0, in 1/position, for measures that compare positions (AP, RR, ERR, cutoffs).
+    anneal : sequence of float, default=()
+        Steepnesses to pass through before `steepness`, rising: each is minimised from where the one before
+        ended, and a steep approximation is reached with fewer local minima on the way.
 
     Raises
     ------
     TypeError
         If the measure has no ``position_gradient``.
+    ValueError
+        If a steepness is not positive, or those of `anneal` do not rise to `steepness`.
 
     Traits
     ------
@@ -45,18 +54,26 @@ class SmoothedPositions:
        retrieval measures", Information Retrieval 13, 2010, Eqs. (11)-(16).
     """
 
-    offers = frozenset({"value_and_gradient"})
+    offers = frozenset({"value_and_gradient", "approximation_errors"})
     is_bound, is_convex, is_smooth = False, False, True
 
-    def __init__(self, measure: Measure, *, steepness: float = 10.0, truncation: float = 1.0):
+    def __init__(self, measure: Measure, *, steepness=10.0, truncation=1.0, anneal: Sequence[float] = ()):
         if not isinstance(measure, PositionDifferentiable):
             raise TypeError(
                 f"SmoothedPositions needs a measure with position_gradient; {measure.name} has none. "
-                "AP, nDCG and P have one."
+                "AP, nDCG, P, RR and ERR have one."
             )
         if not (steepness > 0 and truncation > 0):
             raise ValueError(f"steepness and truncation must be positive, not {steepness} and {truncation}")
+        path = (0.0, *anneal, steepness)
+        if any(later <= earlier for earlier, later in pairwise(path)):
+            raise ValueError(
+                f"anneal must rise from above 0 to below the steepness {steepness}, not {anneal}"
+            )
         self.measure, self.steepness, self.truncation = measure, float(steepness), float(truncation)
+        self.anneal = tuple(anneal)
+        if not isinstance(measure, Certified):
+            self.offers = self.offers - {"approximation_errors"}
 
     @property
     def name(self) -> str:
@@ -66,6 +83,13 @@ class SmoothedPositions:
     def constant(self, queries: Queries) -> np.ndarray:
         """Queries on which the measure cannot change."""
         return self.measure.constant(queries)
+
+    def easier(self) -> list["SmoothedPositions"]:
+        """The same surrogate at each steepness of `anneal`."""
+        return [
+            SmoothedPositions(self.measure, steepness=each, truncation=self.truncation)
+            for each in self.anneal
+        ]
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""
@@ -91,3 +115,23 @@ class BoundSmoothed:
         gradient = np.zeros_like(scores)
         backward(scores, powers, indptr, self.leading, alpha, slopes, self.weights, gradient)
         return float(self.weights @ (1.0 - values)), gradient
+
+    def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far Ê is from E for each query, and a proved bound; float64 (n_queries,), 0 if left out.
+
+        E is the expected value under ties. The bound holds for every order of tied documents.
+        """
+        measure, queries = self.surrogate.measure, self.queries
+        wide = scores.astype(np.float64)
+        smooth = soft_positions(wide, queries.indptr, self.leading, self.surrogate.steepness)[0]
+        true = positions_of(queries, wide, leading=self.leading)
+        # The farthest place of a tied block: whatever the order of ties, no position is off by more.
+        off = np.maximum(np.abs(smooth - true.above - 1.0), np.abs(smooth - true.above - true.tied))
+        read = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+        off[read >= np.repeat(self.leading, queries.sizes)] = 0.0
+        error = np.maximum.reduceat(off, queries.indptr[:-1])
+        values = measure.position_gradient(queries, smooth, self.surrogate.truncation)[0]
+        exact = measure.query_values(queries, true)
+        bound = measure.approximation_bound(queries, error, self.surrogate.truncation)
+        taught = self.leading > 0
+        return np.where(taught, np.abs(values - exact), 0.0), np.where(taught, bound, 0.0)
