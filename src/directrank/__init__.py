@@ -17,7 +17,16 @@ if TYPE_CHECKING:
         write_letor,
     )
     from directrank.errors import DataError, DataFormatError, MeasureNameError, MethodError, ModelFormatError
-    from directrank.estimators import AdaRank, ApproxRank, Ranker, Regression
+    from directrank.estimators import (
+        AdaRank,
+        ApproxRank,
+        ListMLE,
+        ListNet,
+        RankCosine,
+        Ranker,
+        Regression,
+        SoftRank,
+    )
     from directrank.experiments import compare
     from directrank.measures import evaluate, parse_measure
     from directrank.models import load, save
@@ -45,7 +54,16 @@ _ROOMS = {
         "write_letor",
     ),
     "directrank.measures": ("evaluate", "parse_measure"),
-    "directrank.estimators": ("AdaRank", "ApproxRank", "Ranker", "Regression"),
+    "directrank.estimators": (
+        "AdaRank",
+        "ApproxRank",
+        "ListMLE",
+        "ListNet",
+        "RankCosine",
+        "Ranker",
+        "Regression",
+        "SoftRank",
+    ),
     "directrank.models": ("load", "save"),
     "directrank.experiments": ("compare",),
     "directrank.report": ("write_report",),
@@ -57,12 +75,16 @@ __all__ = [
     "ApproxRank",
     "DataError",
     "DataFormatError",
+    "ListMLE",
+    "ListNet",
     "MeasureNameError",
     "MethodError",
     "ModelFormatError",
     "QueryGroups",
+    "RankCosine",
     "Ranker",
     "Regression",
+    "SoftRank",
     "__version__",
     "check_data",
     "compare",

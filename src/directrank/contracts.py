@@ -101,31 +101,6 @@ class PositionDifferentiable(Measure, Protocol):
 
 
 @runtime_checkable
-class Certified(Measure, Protocol):
-    """A measure that bounds its own error at fractional positions."""
-
-    def approximation_bound(self, queries: "Queries", error: np.ndarray, truncation: float) -> np.ndarray:
-        """Bound the error of each query's smooth value, float64 (n_queries,).
-
-        `error`, of shape (n_queries,), is the largest error of a position that the measure reads; the
-        measure is that of whole positions.
-        """
-        ...
-
-
-@runtime_checkable
-class PositionLinear(Measure, Protocol):
-    """A measure that adds up over documents, each by its own position."""
-
-    def linear_in_positions(self, queries: "Queries") -> tuple[np.ndarray, np.ndarray]:
-        """Return a, of shape (n_docs,), and b, of the length of the longest query: E = Σ_i a_i b[π_i − 1].
-
-        Both are float64 and not negative; a is zero beyond the `leading` documents.
-        """
-        ...
-
-
-@runtime_checkable
 class Surrogate(Protocol):
     """A measure made into a function of scores; smaller is better."""
 

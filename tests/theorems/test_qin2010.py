@@ -9,6 +9,11 @@ import math
 
 import numpy as np
 import pytest
+
+from directrank.data.queries import Queries
+from directrank.measures import AP, DCG, ERR, NDCG, NERR, RR, P
+from directrank.surrogates import SmoothedPositions
+from directrank.surrogates.smoothed_kernels import soft_positions
 from oracles import (
     average_precision,
     expected,
@@ -19,13 +24,9 @@ from oracles import (
     slope,
 )
 
-from directrank.data.queries import Queries
-from directrank.measures import AP, DCG, ERR, NDCG, NERR, RR, P
-from directrank.surrogates import SmoothedPositions
-from directrank.surrogates.smoothed_kernels import soft_positions
-
 DIFFERENTIABLE = (
-    NDCG(), NDCG(3), NDCG(gain="linear"), NDCG(5, discount="letor"), DCG(4), AP(), AP(3), AP(4, denominator="min"),
+    NDCG(), NDCG(3), NDCG(gain="linear"), NDCG(5, discount="letor"), DCG(4), AP(), AP(3),
+    AP(4, denominator="min"),
     P(3), RR(), RR(3), ERR(max_grade=4), ERR(3, max_grade=2), NERR(max_grade=2), NERR(4, max_grade=3),
 )  # fmt: skip
 NAMES = [each.name for each in DIFFERENTIABLE]

@@ -1,6 +1,23 @@
 """Estimators: scikit-learn's face of the library."""
 
-from directrank.estimators.presets import AdaRank, ApproxRank, Regression
+from directrank.estimators.presets import (
+    AdaRank,
+    ApproxRank,
+    ListMLE,
+    ListNet,
+    RankCosine,
+    Regression,
+    SoftRank,
+)
 from directrank.estimators.ranker import Ranker
 
-__all__ = ["AdaRank", "ApproxRank", "Ranker", "Regression"]
+__all__ = [
+    "AdaRank",
+    "ApproxRank",
+    "ListMLE",
+    "ListNet",
+    "RankCosine",
+    "Ranker",
+    "Regression",
+    "SoftRank",
+]

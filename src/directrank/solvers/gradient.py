@@ -32,6 +32,33 @@ def value_and_gradient(
     return objective.scale * total, objective.scale * gradient
 
 
+def approximation_row(objective: BoundObjective, scorer, parameters, features) -> dict[str, float]:
+    """Return what an iterate's approximation is off by, for the trace: nothing if the objective cannot tell.
+
+    Weighted means over queries of the error and of its proved bound, and the largest bound of a query.
+    """
+    if "approximation_errors" not in objective.offers:
+        return {}
+
+    def statistic(parts: Sequence[Part]) -> np.ndarray:
+        total = np.zeros(3)
+        for part in parts:
+            scores = scorer.forward(parameters, features[part.rows], np.float64)
+            errors, bounds = part.oracles.approximation_errors(scores)
+            weights = objective.weights[part.queries]
+            total[:2] += weights @ errors, weights @ bounds
+            total[2] = max(total[2], bounds.max(initial=0.0, where=weights > 0))
+        return total
+
+    results = np.array(objective.map_shards(statistic))
+    error, bound = results[:, :2].sum(axis=0)
+    return {
+        "approximation_error": float(error),
+        "certified_error": float(bound),
+        "largest_certified_error": float(results[:, 2].max()),
+    }
+
+
 class Incumbent:
     """The best parameters so far by the monitor; the first of equals stays."""
 
@@ -77,19 +104,26 @@ class LBFGS:
         Largest component of the gradient at convergence.
     keep : {"last", "best"}, default="last"
         Of each start, its end or its best iterate by the monitor. Among starts the monitor decides.
+    certify : {"ends", "all"}, default="ends"
+        Where the trace says how far an approximation of a measure is off, with its proved bound: at the end
+        of each start, or at every iterate, for as much time again.
 
     Notes
     -----
-    The certificate is the norm of the gradient where the kept start ended.
+    Every start passes through the easier objectives of an annealed surrogate, each from where the one before
+    ended; its rows of the trace then name the `stage`. The certificate is the norm of the gradient where the
+    kept start ended.
     """
 
     needs = frozenset({"value_and_gradient"})
 
     def __init__(
-        self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last"
-    ):
+        self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last",
+        certify="ends",
+    ):  # fmt: skip
         self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
         self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
+        self.certify = certify
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
@@ -111,6 +145,25 @@ class LBFGS:
         )
 
     def _descend(self, objective, scorer, features, point, start, incumbent, trace) -> dict:
+        labels: dict = {"start": start}
+        for stage, easier in enumerate(objective.stages):
+            labels = {"start": start, "stage": stage}
+            point = self._minimise(easier, scorer, features, point, labels, incumbent, trace).x
+        if objective.stages:
+            labels = {"start": start, "stage": len(objective.stages)}
+        result = self._minimise(objective, scorer, features, point, labels, incumbent, trace)
+        norm = float(np.abs(result.jac).max())
+        end = {"objective": float(result.fun), "gradient_norm": norm}
+        certified = approximation_row(objective, scorer, result.x, features)
+        trace.append(labels | end | {"monitor": incumbent.offer(result.x)} | certified)
+        return {
+            "start": start,
+            **end,
+            "status": _status(result, norm, self.tolerance),
+            "message": f"{result.nit} iterations, largest component of the gradient {norm:.1e}",
+        }
+
+    def _minimise(self, objective, scorer, features, point, labels, incumbent, trace):
         latest = {}
 
         def function(parameters):
@@ -123,27 +176,17 @@ class LBFGS:
         def callback(parameters):
             value, norm = latest[parameters.tobytes()]
             latest.clear()
-            row = {"start": start, "objective": value, "gradient_norm": norm}
+            row = labels | {"objective": value, "gradient_norm": norm}
             if self.keep == "best":
                 row["monitor"] = incumbent.offer(parameters)
+            if self.certify == "all":
+                row |= approximation_row(objective, scorer, parameters, features)
             trace.append(row)
 
-        result = minimize(
+        return minimize(
             function, point, jac=True, method="L-BFGS-B", callback=callback,
             options={"maxiter": self.max_iterations, "gtol": self.tolerance, "ftol": 1e-12, "maxcor": 20},
         )  # fmt: skip
-        final = incumbent.offer(result.x)
-        norm = float(np.abs(result.jac).max())
-        trace.append(
-            {"start": start, "objective": float(result.fun), "gradient_norm": norm, "monitor": final}
-        )
-        return {
-            "start": start,
-            "objective": float(result.fun),
-            "gradient_norm": norm,
-            "status": _status(result, norm, self.tolerance),
-            "message": f"{result.nit} iterations, largest component of the gradient {norm:.1e}",
-        }
 
 
 def _status(result, norm: float, tolerance: float) -> str:
@@ -168,6 +211,9 @@ class SGD:
     n_restarts : int, default=0
         Random starts beside the first.
     starts : sequence of ndarray of shape (n_parameters,), default=()
+    certify : {"ends", "all"}, default="ends"
+        Where the trace says how far an approximation of a measure is off, with its proved bound: at the last
+        epoch of each start, or at every epoch.
 
     References
     ----------
@@ -178,10 +224,12 @@ class SGD:
     needs = frozenset({"value_and_gradient"})
 
     def __init__(
-        self, *, penalty=1e-3, learning_rate=0.01, max_epochs=200, tolerance=1e-3, n_restarts=0, starts=()
-    ):
+        self, *, penalty=1e-3, learning_rate=0.01, max_epochs=200, tolerance=1e-3, n_restarts=0, starts=(),
+        certify="ends",
+    ):  # fmt: skip
         self.penalty, self.learning_rate, self.max_epochs = penalty, learning_rate, max_epochs
         self.tolerance, self.n_restarts, self.starts = tolerance, n_restarts, starts
+        self.certify = certify
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
@@ -189,9 +237,8 @@ class SGD:
         trace: list[dict] = []
         ends: tuple[str, float] | None = None
         queries = objective.single_queries()
-        for start, point in enumerate(
-            starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
-        ):
+        points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        for start, point in enumerate(points):
             theta, last, before = np.array(point), np.inf, incumbent.value
             status, change = "budget", np.inf
             for epoch in range(self.max_epochs):
@@ -199,9 +246,11 @@ class SGD:
                 value = value_and_gradient(objective, scorer, theta, features)[0]
                 value += 0.5 * self.penalty * float(theta @ theta)
                 change, last = abs(last - value), value
-                trace.append(
-                    {"start": start, "epoch": epoch, "objective": value, "monitor": incumbent.offer(theta)}
-                )
+                row = {"start": start, "epoch": epoch, "objective": value, "monitor": incumbent.offer(theta)}
+                ended = change < self.tolerance or epoch == self.max_epochs - 1
+                if ended or self.certify == "all":
+                    row |= approximation_row(objective, scorer, theta, features)
+                trace.append(row)
                 if change < self.tolerance:
                     status = "converged"
                     break

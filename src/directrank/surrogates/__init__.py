@@ -1,11 +1,31 @@
 """Surrogates: measures made into functions of scores."""
 
+from directrank.surrogates.gaussian import GaussianNoise
+from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.objective import Objective
 from directrank.surrogates.pointwise import SquaredError
 from directrank.surrogates.smoothed import SmoothedPositions
 from directrank.surrogates.type_one import TypeOneBound
 
 #: Every surrogate.
-SURROGATES = (SquaredError, TypeOneBound, SmoothedPositions)
+SURROGATES = (
+    SquaredError,
+    TypeOneBound,
+    SmoothedPositions,
+    SoftmaxCrossEntropy,
+    PlackettLuce,
+    CosineDistance,
+    GaussianNoise,
+)
 
-__all__ = ["SURROGATES", "Objective", "SmoothedPositions", "SquaredError", "TypeOneBound"]
+__all__ = [
+    "SURROGATES",
+    "CosineDistance",
+    "GaussianNoise",
+    "Objective",
+    "PlackettLuce",
+    "SmoothedPositions",
+    "SoftmaxCrossEntropy",
+    "SquaredError",
+    "TypeOneBound",
+]

@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.contracts import Certified, Measure, PositionDifferentiable
+from directrank.contracts import Measure, PositionDifferentiable
 from directrank.data.queries import Queries
+from directrank.measures.capabilities import Certified
 from directrank.measures.positions import positions_of
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 
@@ -122,6 +123,8 @@ class BoundSmoothed:
         E is the expected value under ties. The bound holds for every order of tied documents.
         """
         measure, queries = self.surrogate.measure, self.queries
+        if not isinstance(measure, Certified):
+            raise TypeError(f"{measure.name} has no approximation_bound")
         wide = scores.astype(np.float64)
         smooth = soft_positions(wide, queries.indptr, self.leading, self.surrogate.steepness)[0]
         true = positions_of(queries, wide, leading=self.leading)

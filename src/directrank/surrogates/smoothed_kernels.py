@@ -8,6 +8,7 @@ product: quotients in float32, quotients in float64, or the exponential of each 
 import numpy as np
 
 from directrank.jit import kernel
+from directrank.surrogates.exponential import exponential
 
 # With scores centred, |exponent| is half the range: float32 overflows at 88, and squares of sums must fit.
 FLOAT32_RANGE = 80.0
@@ -106,29 +107,10 @@ def _extremes(s):
 
 
 @kernel
-def _power(z):
-    # exp(z) for |z| ≤ 700 without a branch, so that it vectorises: a short series, then ten squarings.
-    x = z / 1024.0
-    y = 1.0 + x / 7.0 * (1.0 + x / 8.0 * (1.0 + x / 9.0 * (1.0 + x / 10.0 * (1.0 + x / 11.0))))
-    y = 1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * y))
-    y = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * y))
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    return y * y
-
-
-@kernel
 def _fill_powers(s, alpha, low, high, e):
     middle = 0.5 * (np.float64(low) + np.float64(high))
     for j in range(len(s)):
-        e[j] = _power(alpha * (np.float64(s[j]) - middle))
+        e[j] = exponential(alpha * (np.float64(s[j]) - middle))
 
 
 # Two documents at a time share a division, 1/(uv) · v = 1/u: the division is what these loops cost.
@@ -184,7 +166,7 @@ def _forward_differences(s, alpha, out):
         x, total = s[i], 0.5
         for j in range(len(s)):
             z = alpha * np.float64(s[j] - x)
-            t = _power(-min(abs(z), 700.0))
+            t = exponential(-min(abs(z), 700.0))
             total += (1.0 if z >= 0 else t) / (1.0 + t)
         out[i] = total
 
@@ -194,7 +176,7 @@ def _backward_differences(s, alpha, u, scale, g):
     for i in range(len(u)):
         x, h, total = s[i], scale * np.float64(u[i]), 0.0
         for j in range(len(s)):
-            t = _power(-min(alpha * abs(np.float64(s[j] - x)), 700.0))
+            t = exponential(-min(alpha * abs(np.float64(s[j] - x)), 700.0))
             # A document does not move itself, and its large term would round away the others.
             t = h * t / ((1.0 + t) * (1.0 + t)) if j != i else 0.0
             g[j] += t

@@ -15,11 +15,13 @@ class ApproxRank(Ranker):
     Parameters
     ----------
     measure : str or Measure, default="nDCG"
-        Any measure with a position gradient: AP, nDCG, P, with or without a cutoff.
+        Any measure with a position gradient: AP, nDCG, P, RR, ERR, with or without a cutoff.
     steepness : float, default=10.0
         α > 0, in 1/score.
     truncation : float, default=1.0
-        β > 0, in 1/position; read by AP and cutoffs.
+        β > 0, in 1/position; read by AP, RR, ERR and cutoffs.
+    anneal : sequence of float, default=()
+        Lower steepnesses to pass through first, rising; every start does (L-BFGS only).
     penalty : float, default=1e-3
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
     start : {"auto", "zero", "regression"}, array of shape (n_features,) or fitted ranker, default="auto"
@@ -33,6 +35,10 @@ class ApproxRank(Ranker):
         Iterations of each start; epochs for SGD.
     learning_rate : float, default=0.01
         SGD's step.
+    certify : {"ends", "all"}, default="ends"
+        Where `history_` says how far the approximation is off on the training queries
+        (``approximation_error``, the mean), with its proved bound (``certified_error``,
+        ``largest_certified_error``): at the end of each start, or at every iterate.
     select_by, random_state, n_jobs, strict_qid
         See `Ranker`.
 
@@ -43,27 +49,30 @@ class ApproxRank(Ranker):
     """
 
     def __init__(
-        self, measure="nDCG", *, steepness=10.0, truncation=1.0, penalty=1e-3, start="auto", n_restarts=0,
-        solver="lbfgs", max_iterations=200, learning_rate=0.01,
+        self, measure="nDCG", *, steepness=10.0, truncation=1.0, anneal=(), penalty=1e-3, start="auto",
+        n_restarts=0, solver="lbfgs", max_iterations=200, learning_rate=0.01, certify="ends",
         select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         self.measure, self.steepness, self.truncation = measure, steepness, truncation
-        self.penalty, self.start, self.n_restarts = penalty, start, n_restarts
+        self.anneal, self.penalty, self.start, self.n_restarts = anneal, penalty, start, n_restarts
         self.solver, self.max_iterations, self.learning_rate = solver, max_iterations, learning_rate
+        self.certify = certify
         self.select_by, self.random_state = select_by, random_state
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
     def _parts(self):
         surrogate = SmoothedPositions(
-            parse_measure(self.measure), steepness=self.steepness, truncation=self.truncation
-        )
+            parse_measure(self.measure),
+            steepness=self.steepness, truncation=self.truncation, anneal=self.anneal,
+        )  # fmt: skip
         solvers = {
             "lbfgs": lambda: LBFGS(
-                penalty=self.penalty, n_restarts=self.n_restarts, max_iterations=self.max_iterations
+                penalty=self.penalty, n_restarts=self.n_restarts, max_iterations=self.max_iterations,
+                certify=self.certify,
             ),
             "sgd": lambda: SGD(
                 penalty=self.penalty, n_restarts=self.n_restarts,
-                max_epochs=self.max_iterations, learning_rate=self.learning_rate,
+                max_epochs=self.max_iterations, learning_rate=self.learning_rate, certify=self.certify,
             ),
         }  # fmt: skip
         if self.solver not in solvers:

@@ -1,0 +1,162 @@
+"""Listwise surrogates that know relevance and scores but no measure: ListNet, ListMLE, RankCosine."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.measures.dcg import gains
+from directrank.surrogates.listwise_kernels import cosines, cross_entropies, likelihoods, softmax_of_segments
+
+SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
+
+
+class _Listwise:
+    """What the listwise surrogates share: supervision, and queries that cannot teach."""
+
+    offers: ClassVar = frozenset({"value_and_gradient"})
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents all have the same relevance."""
+        return queries.relevance[queries.indptr[:-1]] == queries.relevance[queries.indptr[1:] - 1]
+
+
+def _supervision(word: str) -> str:
+    if word not in SUPERVISIONS:
+        raise ValueError(f"supervision must be 'relevance' or 'gain', not {word!r}")
+    return word
+
+
+class SoftmaxCrossEntropy(_Listwise):
+    r"""ListNet's: the cross entropy of the probabilities of standing first.
+
+    .. math:: -\sum_i P_y(i) \log P_s(i), \qquad P_s(i) = \frac{e^{s_i}}{\sum_j e^{s_j}}
+
+    and :math:`P_y` the same of the supervision.
+
+    Parameters
+    ----------
+    supervision : {"relevance", "gain"}, default="relevance"
+        What :math:`P_y` is made of: relevance y, as in the paper, or :math:`2^y - 1`.
+
+    Traits
+    ------
+    bound: no. convex: yes. smooth: yes. shift-invariant in scores: yes.
+
+    Notes
+    -----
+    The gradient is :math:`P_s - P_y`. One evaluation costs O(n) per query.
+
+    References
+    ----------
+    .. [1] Z. Cao, T. Qin, T.-Y. Liu, M.-F. Tsai, H. Li, "Learning to rank: from pairwise approach to listwise
+       approach", ICML 2007.
+    """
+
+    is_bound, is_convex, is_smooth = False, True, True
+
+    def __init__(self, supervision: str = "relevance"):
+        self.supervision = _supervision(supervision)
+
+    @property
+    def name(self) -> str:
+        """The surrogate with what it is made of."""
+        return f"SoftmaxCrossEntropy({self.supervision})"
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
+        """Bind to some queries with a weight each."""
+        truth = gains(queries, SUPERVISIONS[self.supervision])
+        target = queries.once(
+            ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
+        )
+        return BoundListwise(cross_entropies, target, queries.indptr, weights)
+
+
+class PlackettLuce(_Listwise):
+    r"""ListMLE's: minus the log likelihood of the ranking by relevance under the Plackett-Luce model.
+
+    .. math:: \sum_k \Bigl[ \log \sum_{l \ge k} e^{s_{(l)}} - s_{(k)} \Bigr]
+
+    (k) being the document at place k of that ranking. Documents of one relevance come in no particular order:
+    of m of them, the one placed after j others competes with the expected sum of those not yet placed, that
+    is, with the share 1 − j/m of each of the m. So neither chance nor the order of rows decides anything. The
+    value is at least the mean of the paper's over all orders of equal documents, and equal to it without
+    equal documents, or if they have equal scores.
+
+    Traits
+    ------
+    bound: no. convex: yes. smooth: yes. shift-invariant in scores: yes.
+
+    Notes
+    -----
+    One evaluation costs O(n) per query.
+
+    References
+    ----------
+    .. [1] F. Xia, T.-Y. Liu, J. Wang, W. Zhang, H. Li, "Listwise approach to learning to rank: theory and
+       algorithm", ICML 2008.
+    .. [2] B. Efron, "The efficiency of Cox's likelihood function for censored data", JASA 72, 1977 (ties).
+    """
+
+    is_bound, is_convex, is_smooth = False, True, True
+    name = "PlackettLuce"
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
+        """Bind to some queries with a weight each."""
+        return BoundListwise(likelihoods, queries.relevance, queries.indptr, weights)
+
+
+class CosineDistance(_Listwise):
+    r"""RankCosine's: half of one minus the cosine of the angle between scores and supervision.
+
+    .. math:: \frac{1}{2} \left( 1 - \frac{g \cdot s}{|g| \, |s|} \right) \in [0, 1]
+
+    Scores that are all zero have no angle: their value is 1/2, and −g / 2|g|² stands for the gradient, so
+    that a search can begin there.
+
+    Parameters
+    ----------
+    supervision : {"relevance", "gain"}, default="relevance"
+        What g is: relevance y, or :math:`2^y - 1`.
+
+    Traits
+    ------
+    bound: no. convex: no. smooth: but at zero scores. shift-invariant in scores: no; scale-invariant: yes.
+
+    Notes
+    -----
+    The scale of the scores changes nothing, so a penalty on the coefficients only drives them to zero: train
+    without one. One evaluation costs O(n) per query.
+
+    References
+    ----------
+    .. [1] T. Qin, X.-D. Zhang, M.-F. Tsai, D.-S. Wang, T.-Y. Liu, H. Li, "Query-level loss functions for
+       information retrieval", Information Processing and Management 44, 2008.
+    """
+
+    is_bound, is_convex, is_smooth = False, False, True
+
+    def __init__(self, supervision: str = "relevance"):
+        self.supervision = _supervision(supervision)
+
+    @property
+    def name(self) -> str:
+        """The surrogate with what it is made of."""
+        return f"CosineDistance({self.supervision})"
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
+        """Bind to some queries with a weight each."""
+        truth = gains(queries, SUPERVISIONS[self.supervision])
+        return BoundListwise(cosines, truth, queries.indptr, weights)
+
+
+class BoundListwise:
+    """The oracles of a listwise surrogate on some queries: its kernel over what it compares scores with."""
+
+    def __init__(self, kernel, truth: np.ndarray, indptr: np.ndarray, weights: np.ndarray):
+        self.kernel, self.truth, self.indptr, self.weights = kernel, truth, indptr, weights
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over queries and its derivative with respect to each score."""
+        gradient = np.zeros_like(scores)
+        return float(self.kernel(scores, self.truth, self.indptr, self.weights, gradient)), gradient
