@@ -80,8 +80,8 @@ class GaussianNoise:
             query = int(np.argmax(too_long))
             raise DataError(
                 f"query {queries.qid[query]} has {queries.sizes[query]} documents, more than longest="
-                f"{self.longest}: the time for exact distributions of positions grows as their cube. Raise longest=, shorten "
-                "the query, or use SmoothedPositions (approxndcg), which grows as the square"
+                f"{self.longest}: the time for exact distributions of positions grows as their cube. Raise "
+                "longest=, shorten the query, or use SmoothedPositions, which grows as the square"
             )
         return BoundGaussian(self, queries, weights)
 

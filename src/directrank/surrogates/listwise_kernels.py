@@ -32,21 +32,21 @@ def cross_entropy_naive(s: np.ndarray, target: np.ndarray) -> tuple[float, np.nd
 
 def likelihood_naive(s: np.ndarray, relevance: np.ndarray) -> tuple[float, np.ndarray]:
     """Minus the log likelihood of one query and its gradient by definition, for tests."""
-    value, gradient, e = -s.sum(), -np.ones(len(s)), np.exp(s)
+    value, gradient, e = -float(s.sum()), -np.ones(len(s)), np.exp(s)
     for grade in np.unique(relevance):
         block, below = relevance == grade, relevance < grade
         for placed in np.arange(block.sum()) / block.sum():
             competing = e * (below + (1.0 - placed) * block)
-            value += np.log(competing.sum())
+            value += float(np.log(competing.sum()))
             gradient += competing / competing.sum()
-    return float(value), gradient
+    return value, gradient
 
 
 def cosine_naive(s: np.ndarray, truth: np.ndarray) -> tuple[float, np.ndarray]:
     """Half of one minus the cosine of one query by definition, for tests."""
     lengths = np.linalg.norm(s) * np.linalg.norm(truth)
     cosine = s @ truth / lengths
-    return 0.5 * (1.0 - cosine), -0.5 * (truth / lengths - cosine * s / (s @ s))
+    return float(0.5 * (1.0 - cosine)), -0.5 * (truth / lengths - cosine * s / (s @ s))
 
 
 @kernel
