@@ -28,7 +28,8 @@ from oracles import slope
 
 SURROGATES = (
     SoftmaxCrossEntropy(), SoftmaxCrossEntropy("gain"), PlackettLuce(), CosineDistance(),
-    CosineDistance("gain"), GaussianNoise(NDCG(), noise=0.5), GaussianNoise(NDCG(3)), GaussianNoise(P(2), noise=0.7),
+    CosineDistance("gain"), GaussianNoise(NDCG(), noise=0.5), GaussianNoise(NDCG(3)),
+    GaussianNoise(P(2), noise=0.7),
 )  # fmt: skip
 NAMES = [each.name for each in SURROGATES]
 
