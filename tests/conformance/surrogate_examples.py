@@ -38,6 +38,10 @@ EXAMPLES = {
     "SquaredError": lambda cls: [cls()],
     "TypeOneBound": lambda cls: accepted(cls),
     "SmoothedPositions": lambda cls: accepted(lambda measure: cls(measure, steepness=3.0, truncation=0.7)),
+    "SoftmaxCrossEntropy": lambda cls: [cls(), cls("gain")],
+    "PlackettLuce": lambda cls: [cls()],
+    "CosineDistance": lambda cls: [cls(), cls("gain")],
+    "GaussianNoise": lambda cls: accepted(lambda measure: cls(measure, noise=0.5)),
 }
 
 

@@ -21,7 +21,7 @@ from surrogate_examples import (
 )
 
 from directrank.contracts import ORACLES, Surrogate
-from directrank.surrogates import SURROGATES
+from directrank.surrogates import SURROGATES, CosineDistance
 from oracles import slope
 
 
@@ -137,6 +137,8 @@ def test_gradient_equals_differences(surrogate):
 def test_the_gradient_sees_distant_and_tied_scores(surrogate):
     queries = some_queries(5, sizes=(6, 6))
     for scores in (np.zeros(12), np.tile([0.0, 1.0, 1.0, 2.0, 2.0, 2.0], 2), 4.0 * random_scores(queries, 6)):
+        if isinstance(surrogate, CosineDistance) and not scores.any():
+            continue  # zero scores have no angle
         if not surrogate.is_smooth:
             scores = scores + 1e-2 * random_scores(queries, 7)
         oracles = bound(surrogate, queries)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.measures import AP, NDCG, RR, P
+from directrank.measures import AP, NDCG, WTA, P
 from directrank.surrogates import SmoothedPositions
+from directrank.surrogates.exponential import exponential
 from directrank.surrogates.smoothed_kernels import (
     FLOAT32_RANGE,
     FLOAT64_RANGE,
-    _power,
     backward,
     backward_naive,
     soft_positions,
@@ -47,8 +47,8 @@ def test_the_power_is_the_exponential():
     # Ten squarings multiply the rounding by 1,024; where the series ends early, the power is next to nothing.
     for largest, tolerance in ((40, 5e-13), (300, 2e-12), (700, 1e-7)):
         z = np.concatenate((np.linspace(-largest, largest, 2001), [0.0, 1e-300, -1e-17]))
-        np.testing.assert_allclose([_power(x) for x in z], np.exp(z), rtol=tolerance)
-    assert _power(0.0) == 1.0
+        np.testing.assert_allclose([exponential(x) for x in z], np.exp(z), rtol=tolerance)
+    assert exponential(0.0) == 1.0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -149,8 +149,8 @@ def test_precision_by_hand():
 
 
 def test_a_measure_without_a_position_gradient_is_refused_by_name():
-    with pytest.raises(TypeError, match="needs a measure with position_gradient; RR has none"):
-        SmoothedPositions(RR())
+    with pytest.raises(TypeError, match="needs a measure with position_gradient; WTA has none"):
+        SmoothedPositions(WTA())
 
 
 @pytest.mark.parametrize("wrong", [{"steepness": 0.0}, {"steepness": -1.0}, {"truncation": 0.0}])

@@ -121,7 +121,7 @@ class CosineDistance(_Listwise):
 
     Traits
     ------
-    bound: no. convex: no. smooth: but at zero scores. shift-invariant in scores: no; scale-invariant: yes.
+    bound: no. convex: no. smooth: yes (but at zero scores). shift-invariant in scores: no, scale-invariant.
 
     Notes
     -----

@@ -20,7 +20,7 @@ class ApproxRank(Ranker):
         α > 0, in 1/score.
     truncation : float, default=1.0
         β > 0, in 1/position; read by AP, RR, ERR and cutoffs.
-    anneal : sequence of float, default=()
+    anneal : sequence of float, optional
         Lower steepnesses to pass through first, rising; every start does (L-BFGS only).
     penalty : float, default=1e-3
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
@@ -49,7 +49,7 @@ class ApproxRank(Ranker):
     """
 
     def __init__(
-        self, measure="nDCG", *, steepness=10.0, truncation=1.0, anneal=(), penalty=1e-3, start="auto",
+        self, measure="nDCG", *, steepness=10.0, truncation=1.0, anneal=None, penalty=1e-3, start="auto",
         n_restarts=0, solver="lbfgs", max_iterations=200, learning_rate=0.01, certify="ends",
         select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
@@ -63,7 +63,7 @@ class ApproxRank(Ranker):
     def _parts(self):
         surrogate = SmoothedPositions(
             parse_measure(self.measure),
-            steepness=self.steepness, truncation=self.truncation, anneal=self.anneal,
+            steepness=self.steepness, truncation=self.truncation, anneal=self.anneal or (),
         )  # fmt: skip
         solvers = {
             "lbfgs": lambda: LBFGS(
