@@ -3,8 +3,8 @@
 For each surrogate, at 25, 120 and 1,000 documents a query and at list lengths like MSLR-WEB30K's: value and
 gradient with respect to scores alone, and the whole gradient of a linear model (scores, surrogate, product
 with the features), both divided by one pass that reads the features. At 120 documents ApproxNDCG is also
-compared with the plain double loop over pairs, compiled, with `math.exp`. One thread, float32, least processor
-time of some repeats, all in this process.
+compared with the plain double loop over pairs, compiled, with `math.exp`. One thread, float32, least
+processor time of some repeats, all in this process.
 
     python benchmarks/listwise.py [--documents 60000] [--relevant 0.15 0.48] [--rounds 5]
 """
@@ -50,8 +50,7 @@ SHARE = {"SoftRank": 0.05}
 def list_lengths(length, n_docs, rng):
     if length != "web30k":
         return np.full(max(1, n_docs // length), length)
-    sizes = np.clip(rng.lognormal(4.6, 0.6, max(1, n_docs // 119)), 1, 1251).astype(int)
-    return sizes
+    return np.clip(rng.lognormal(4.6, 0.6, max(1, n_docs // 119)), 1, 1251).astype(int)
 
 
 def collection(length, n_docs, relevant, seed=0):
@@ -103,7 +102,9 @@ def least(function, rounds):
 def table(length, relevant, n_docs, rounds):
     queries, features = collection(length, n_docs, relevant)
     yardstick = least(lambda: read_pass(features), rounds) / queries.n_docs
-    print(f"\n{length} documents a query, {relevant:.0%} relevant; a pass: {yardstick * 1e9:.1f} ns a document")
+    print(
+        f"\n{length} documents a query, {relevant:.0%} relevant; a pass: {yardstick * 1e9:.1f} ns a document"
+    )
     print(f"{'':16}{'ns a document':>15}{'surrogate':>12}{'gradient':>12}")
     for name, surrogate in SURROGATES.items():
         part = queries.part(0, max(1, int(SHARE.get(name, 1.0) * queries.n_queries)))
@@ -130,7 +131,9 @@ def against_plain(relevant, n_docs, rounds):
     plain = least(
         lambda: plain_approx_ndcg(scores, gain, ideal, queries.indptr, 10.0, np.zeros(queries.n_docs)), 2
     )
-    print(f"\nApproxNDCG at 120 documents, {relevant:.0%} relevant: the plain loops take {plain / ours:.0f} x ours")
+    print(
+        f"\nApproxNDCG at 120 documents, {relevant:.0%} relevant: plain loops take {plain / ours:.0f} x ours"
+    )
 
 
 def main():

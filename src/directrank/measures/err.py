@@ -95,8 +95,9 @@ class ERR(Named):
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
         """See `PositionDifferentiable`; [2]_ (14) for who is before whom, and (16) for a cutoff."""
         values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
+        stopping = self._stopping(queries)
         soft_stops(
-            positions, queries.indptr, queries.n_positive, self._stopping(queries), self._norm(queries),
+            positions, queries.indptr, queries.n_positive, stopping, 1.0 - stopping, self._norm(queries),
             float(self.cutoff or math.inf), float(truncation), values, gradient,
         )  # fmt: skip
         return values, gradient

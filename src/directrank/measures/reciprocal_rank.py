@@ -68,8 +68,9 @@ class RR(Named):
         """See `PositionDifferentiable`; [2]_ (14) for who is first, and (16) for a cutoff."""
         values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
         soft_stops(
-            positions, queries.indptr, self.leading(queries), np.ones(queries.n_docs),
-            np.ones(queries.n_queries), float(self.cutoff or math.inf), float(truncation), values, gradient,
+            positions, queries.indptr, self.leading(queries),
+            np.ones(queries.n_docs), np.zeros(queries.n_docs), np.ones(queries.n_queries),
+            float(self.cutoff or math.inf), float(truncation), values, gradient,
         )  # fmt: skip
         return values, gradient
 

@@ -117,8 +117,9 @@ def _ap_by_quotients(p, e, beta, cutoff, weight, g):
 
 
 @kernel
-def _vanishing(x):
-    # exp(-x) for x from 0 to 700 without a branch, so that it vectorises: a short series, then ten squarings.
+def vanishing(x):
+    """exp(−x) for x from 0 to 700 without a branch, so that it vectorises."""
+    # A short series of x / 1024, then ten squarings.
     z = -x / 1024.0
     y = 1.0 + z / 5.0 * (
         1.0 + z / 6.0 * (1.0 + z / 7.0 * (1.0 + z / 8.0 * (1.0 + z / 9.0 * (1.0 + z / 10.0))))
@@ -141,7 +142,7 @@ def _compare_by_differences(p, position, beta, h, g):
     count, slope = 0.0, 0.0
     for j in range(len(p)):
         z = beta * (position - np.float64(p[j]))
-        decay = _vanishing(min(abs(z), LARGEST_EXPONENT))
+        decay = vanishing(min(abs(z), LARGEST_EXPONENT))
         t = (1.0 if z >= 0.0 else decay) / (1.0 + decay)
         w = h * decay / ((1.0 + decay) * (1.0 + decay))
         g[j] -= w

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.measures.smooth_precision import LARGEST_EXPONENT, within
+from directrank.measures.smooth_precision import LARGEST_EXPONENT, vanishing, within
 
 # Users who never arrive move nobody: below this share of them gradients are not worth a pass.
 NOBODY = 1e-40
@@ -22,60 +22,66 @@ NOBODY = 1e-40
 def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray]:
     """Smooth value of one query and its slopes at the positions of its stopping documents, for tests."""
     before = 1.0 / (1.0 + np.exp(np.clip(beta * (p[:, None] - p[None, :]), -700, 700)))  # row before column
+    np.fill_diagonal(before, 0.0)
     passes = 1.0 - stopping[:, None] * before
-    np.fill_diagonal(passes, 1.0)
     inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    term = stopping * inside * passes.prod(axis=0) / p
-    pull = beta * stopping[:, None] * before * (1.0 - before) / passes * term[None, :]
-    np.fill_diagonal(pull, 0.0)
+    worth = stopping * inside / p
+    term = worth * passes.prod(axis=0)
+    without = np.array([np.delete(passes, x, axis=0).prod(axis=0) for x in range(len(p))])  # x stops nobody
+    pull = beta * stopping[:, None] * before * (1.0 - before) * without * worth
     own = -term / p - beta * (1.0 - inside) * term
     return term.sum() / norm, (own - pull.sum(axis=0) + pull.sum(axis=1)) / norm
 
 
 @kernel
-def soft_stops(positions, indptr, leading, stopping, norm, cutoff, beta, values, gradient):
-    """Fill `values` with the smooth value of each query, and `gradient` (zero before) with the slopes."""
+def soft_stops(positions, indptr, leading, stopping, passing, norm, cutoff, beta, values, gradient):
+    """Fill `values` with the smooth value of each query, and `gradient` (zero before) with the slopes.
+
+    `passing` is 1 − `stopping`. Made inside, it would be merged with another 1 and lose its small values.
+    """
     for q in range(len(leading)):
         start, stop = indptr[q], indptr[q] + leading[q]
-        p, r, g = positions[start:stop], stopping[start:stop], gradient[start:stop]
+        p, g = positions[start:stop], gradient[start:stop]
+        r, u = stopping[start:stop], passing[start:stop]
         total = 0.0
         for y in range(len(p)):
             position = np.float64(p[y])
-            arrive = _arrive(p, r, y, beta)
+            arrive = _arrive(p, u, y, beta)
             inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
             term = r[y] * inside * arrive / position
             total += term
             if arrive > NOBODY:
-                pull = _pull(p, r, y, beta, beta * term / norm[q], g)
+                pull = _pull(p, r, u, y, beta, beta * term / norm[q], g)  # before g[y] is read
                 g[y] -= pull + term / norm[q] * (1.0 / position + beta * (1.0 - inside))
         values[q] = total / norm[q]
 
 
 @kernel
-def _arrive(p, r, y, beta):
-    # The share of users whom no other document stops before y.
-    share = 1.0
-    for x in range(len(p)):
-        if x != y:
-            z = beta * (np.float64(p[y]) - np.float64(p[x]))
-            decay = math.exp(-min(abs(z), LARGEST_EXPONENT))
-            passing = (decay + 1.0 - r[x]) if z >= 0.0 else (1.0 + decay * (1.0 - r[x]))
-            share *= passing / (1.0 + decay)
-            if share <= NOBODY:
-                break
-    return share
+def _passing(z, decay, u):
+    # 1 − r σ(z), times 1 + decay, from decay = exp(−|z|) and u = 1 − r: exact where little of it is left.
+    return decay + u if z >= 0.0 else 1.0 + decay * u
 
 
 @kernel
-def _pull(p, r, y, beta, h, g):
-    # The slopes of the logarithm of that share, times h: taken from y, given to each other document.
-    total = 0.0
+def _arrive(p, u, y, beta):
+    # The share of users whom no other document stops before y. The loop counts y itself, at z = 0, so that it
+    # has no branch; (1 + u) / 2 of the users pass it and are divided out.
+    position, share = np.float64(p[y]), 1.0
     for x in range(len(p)):
-        if x != y:
-            z = beta * (np.float64(p[y]) - np.float64(p[x]))
-            decay = math.exp(-min(abs(z), LARGEST_EXPONENT))
-            passing = (decay + 1.0 - r[x]) if z >= 0.0 else (1.0 + decay * (1.0 - r[x]))
-            t = h * r[x] * decay / ((1.0 + decay) * passing)
-            g[x] += t
-            total += t
+        z = beta * (position - np.float64(p[x]))
+        decay = vanishing(min(abs(z), LARGEST_EXPONENT))
+        share *= _passing(z, decay, u[x]) / (1.0 + decay)
+    return share / (0.5 + 0.5 * u[y])
+
+
+@kernel
+def _pull(p, r, u, y, beta, h, g):
+    # The slopes of the logarithm of that share, times h: given to the others, and returned to take from y.
+    position, total = np.float64(p[y]), 0.0
+    for x in range(len(p)):
+        z = beta * (position - np.float64(p[x]))
+        decay = vanishing(min(abs(z), LARGEST_EXPONENT))
+        t = h * r[x] * decay / ((1.0 + decay) * _passing(z, decay, u[x])) if x != y else 0.0
+        g[x] += t
+        total += t
     return total

@@ -233,6 +233,8 @@ class SGD:
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
+        if objective.stages:
+            raise ValueError("SGD does not anneal: use LBFGS, or a surrogate without easier ones before it")
         incumbent = Incumbent(scorer, monitor)
         trace: list[dict] = []
         ends: tuple[str, float] | None = None
