@@ -13,6 +13,7 @@ import pytest
 
 from directrank.data.queries import Queries
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, RR, P
+from directrank.measures.smooth_error import comparison_error, cutoff_error
 from directrank.measures.smooth_stops import soft_stops, soft_stops_naive
 from directrank.surrogates import SmoothedPositions
 from directrank.surrogates.smoothed_kernels import soft_positions
@@ -171,6 +172,53 @@ def test_the_certificate_bounds_the_error(measure, strict, tied):
         error = abs(1.0 - bound.value_and_gradient(s)[0] - expected(strict, y, s))
         assert errors[0] == pytest.approx(error, abs=1e-12)
         assert error <= certified[0] + 1e-12
+
+
+def test_the_errors_of_comparisons_are_attained():
+    """Positions 1 and 2, each ε nearer to the other; and position k, ε nearer to k + 1/2."""
+    for beta, epsilon in ((1.0, 0.3), (20.0, 0.45), (5.0, 0.8)):
+        error = np.array([epsilon])
+        nearer = (2 - epsilon) - (1 + epsilon)
+        assert comparison_error(error, beta)[0] == pytest.approx(1 - logistic(beta * nearer), rel=1e-9)
+        assert cutoff_error(error, beta, 3)[0] == pytest.approx(
+            1 - logistic(beta * (3.5 - 3 - epsilon)), rel=1e-9
+        )
+    assert cutoff_error(np.array([0.3]), 1.0, None)[0] == 0.0
+
+
+def test_the_bound_of_ap_is_that_of_theorem_2():
+    """[ε + (R − 1) τ] (1/R) Σ_i 1/max(1, i − ε), for R = 3, ε = 0.4, β = 10."""
+    tau = 1 / (1 + math.exp(2.0))
+    by_hand = (0.4 + 2 * tau) * (1 + 1 / 1.6 + 1 / 2.6) / 3
+    queries = queries_of([1, 1, 1, 0, 0])
+    assert AP().approximation_bound(queries, np.array([0.4]), 10.0)[0] == pytest.approx(by_hand, rel=1e-12)
+    bound = NDCG().approximation_bound(queries, np.array([0.4]), 10.0)[0]
+    assert bound == pytest.approx(0.4 / (2 * math.log(2)), rel=1e-12)
+
+
+def test_the_bounds_of_reciprocal_ranks_and_precision():
+    """R = 2, ε = 0.4, β = 10: a product is off by one comparison, 1/π̂ by ε, (16) by 1/(1 + e)."""
+    tau, cut = 1 / (1 + math.exp(2.0)), 1 / (1 + math.exp(1.0))
+    queries, error = queries_of([1, 1, 0, 0, 0]), np.array([0.4])
+    sums = 1 + 1 / 1.6
+    assert RR().approximation_bound(queries, error, 10.0)[0] == pytest.approx(tau * sums + 0.4)
+    assert RR(2).approximation_bound(queries, error, 10.0)[0] == pytest.approx(tau * sums + 0.4 + cut)
+    assert P(3).approximation_bound(queries, error, 10.0)[0] == pytest.approx(2 * cut / 3)
+    half = ERR(max_grade=1).approximation_bound(queries, error, 10.0)[0]
+    assert half == pytest.approx(0.5 * 0.5 * tau * sums + 0.4)
+
+
+def test_the_certificate_counts_the_farthest_place_of_tied_documents():
+    """Two documents tied at places 2 and 3, below one that is 0.1 higher: ε is the way to place 3."""
+    bound = SmoothedPositions(NDCG(), steepness=10.0).bind(queries_of([1, 1, 0]), np.ones(1))
+    farthest = 3 - (1.5 + logistic(1.0))
+    certified = bound.approximation_errors(np.array([0.0, 0.0, 0.1]))[1][0]
+    assert certified == pytest.approx(farthest / (2 * math.log(2)), rel=1e-9)
+
+
+def test_the_certificate_is_at_most_the_range_of_the_measure():
+    bound = SmoothedPositions(RR(), steepness=0.1).bind(queries_of([1] * 9 + [0] * 30), np.ones(1))
+    assert 0.5 < bound.approximation_errors(np.arange(39.0))[1][0] <= 1.0
 
 
 def test_the_certificate_tightens_with_the_steepness():

@@ -8,7 +8,7 @@ import numpy as np
 from directrank.contracts import Measure, PositionDifferentiable
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import Certified
-from directrank.measures.positions import positions_of
+from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 
 
@@ -135,6 +135,9 @@ class BoundSmoothed:
         error = np.maximum.reduceat(off, queries.indptr[:-1])
         values = measure.position_gradient(queries, smooth, self.surrogate.truncation)[0]
         exact = measure.query_values(queries, true)
+        # No measure is above that of the best ranking or below 0, which bounds the error too.
+        best = measure.query_values(queries, perfect_positions(queries))
         bound = measure.approximation_bound(queries, error, self.surrogate.truncation)
+        bound = np.minimum(bound, np.maximum(values, best - values))
         taught = self.leading > 0
         return np.where(taught, np.abs(values - exact), 0.0), np.where(taught, bound, 0.0)

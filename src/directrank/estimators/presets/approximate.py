@@ -3,7 +3,7 @@
 from directrank.estimators.method import Method
 from directrank.estimators.presets.start import start_coefficients
 from directrank.estimators.ranker import Ranker
-from directrank.measures import parse_measure
+from directrank.measures import AP, NDCG, parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD
 from directrank.surrogates import SmoothedPositions
@@ -25,8 +25,9 @@ class ApproxRank(Ranker):
     penalty : float, default=1e-3
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
     start : {"auto", "zero", "regression"}, array of shape (n_features,) or fitted ranker, default="auto"
-        Where the search starts. A measure with a cutoff is flat where its relevant documents lie far beyond
-        it, so "auto" starts it from least squares, and others from zero.
+        Where the search starts. Measures that read the first places only, by a cutoff or as RR and ERR do,
+        are flat where relevant documents lie far below: "auto" starts them from least squares, and AP and
+        nDCG of the whole list from zero.
     n_restarts : int, default=0
         Random starts beside it; the selection measure decides among all.
     solver : {"lbfgs", "sgd"}, default="lbfgs"
@@ -82,7 +83,9 @@ class ApproxRank(Ranker):
     def _started(self, scorer, groups, weights):
         start = self.start
         if isinstance(start, str) and start == "auto":
-            start = "regression" if getattr(parse_measure(self.measure), "cutoff", None) else "zero"
+            measure = parse_measure(self.measure)
+            whole = isinstance(measure, AP | NDCG) and measure.cutoff is None
+            start = "zero" if whole else "regression"
         return Linear(start_coefficients(start, groups, weights))
 
 
@@ -104,6 +107,15 @@ METHODS = (
         "smooth approximation of nDCG over the whole list, or of the measure given",
         PAPER,
         measure="nDCG",
+        takes_measure=True,
+        grid=GRID,
+    ),
+    Method(
+        "approxp",
+        ApproxRank,
+        "smooth approximation of precision at 10, or of the measure given",
+        PAPER,
+        measure="P@10",
         takes_measure=True,
         grid=GRID,
     ),
