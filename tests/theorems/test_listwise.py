@@ -132,6 +132,7 @@ def test_softrank_of_two_documents():
         lost * (1 - 1 / math.log2(3))
     )
     assert value(GaussianNoise(P(1), noise=noise), [1, 0], s) == pytest.approx(lost)
+    assert value(GaussianNoise(NDCG(1), noise=noise), [1, 0], s) == pytest.approx(lost)
 
 
 def test_softrank_of_three_documents_by_enumeration_of_the_duels():
