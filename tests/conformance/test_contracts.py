@@ -15,7 +15,7 @@ from directrank.contracts import (
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.estimators.methods import METHODS, configured
-from directrank.measures import AP, NDCG, RR
+from directrank.measures import AP, NDCG, RR, WTA
 from directrank.scorers import SCORERS, Linear
 from directrank.solvers import LBFGS, SOLVERS, ClosedForm, QueryBoosting
 from directrank.surrogates import SURROGATES, SmoothedPositions, SquaredError, TypeOneBound
@@ -61,8 +61,8 @@ def test_every_surrogate_has_a_solver(surrogate):
         (
             SmoothedPositions(NDCG(5)),
             ClosedForm(),
-            r"ClosedForm needs targets; SmoothedPositions\(nDCG@5\) offers value_and_gradient\. "
-            r"Use LBFGS or SGD",
+            r"ClosedForm needs targets; SmoothedPositions\(nDCG@5\) offers approximation_errors, "
+            r"value_and_gradient\. Use LBFGS or SGD",
         ),
         (
             SquaredError(),
@@ -73,7 +73,8 @@ def test_every_surrogate_has_a_solver(surrogate):
         (
             SmoothedPositions(AP()),
             Cuts(),
-            r"Cuts needs most_violated; SmoothedPositions\(AP\) offers value_and_gradient\. Use LBFGS",
+            r"Cuts needs most_violated; SmoothedPositions\(AP\) offers approximation_errors, "
+            r"value_and_gradient\. Use LBFGS",
         ),
     ],
     ids=lambda each: type(each).__name__,
@@ -98,8 +99,8 @@ def test_no_advice_where_no_solver_fits():
 
 
 def test_a_measure_without_the_view_is_refused_at_construction():
-    with pytest.raises(TypeError, match="RR has none"):
-        SmoothedPositions(RR())
+    with pytest.raises(TypeError, match="WTA has none"):
+        SmoothedPositions(WTA())
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda each: each.name)
@@ -117,7 +118,8 @@ def test_every_method_is_a_fitting_triple(method):
 def test_protocols_tell_the_nouns_apart():
     assert isinstance(AP(), Measure)
     assert isinstance(AP(), PositionDifferentiable)
-    assert not isinstance(RR(), PositionDifferentiable)
+    assert isinstance(RR(), PositionDifferentiable)
+    assert not isinstance(WTA(), PositionDifferentiable)
     assert isinstance(SquaredError(), Surrogate)
     assert not isinstance(AP(), Surrogate)
     assert isinstance(Linear(), DifferentiableScorer)

@@ -113,9 +113,9 @@ METHODS = (
     Method(
         "approxp",
         ApproxRank,
-        "smooth approximation of precision at 10, or of the measure given",
+        "smooth approximation of precision at 5, or of the measure given",
         PAPER,
-        measure="P@10",
+        measure="P@5",
         takes_measure=True,
         grid=GRID,
     ),

@@ -1,11 +1,14 @@
 """The listwise classics: ListNet, ListMLE, RankCosine."""
 
 from directrank.estimators.method import Method
-from directrank.estimators.presets.start import start_coefficients
+from directrank.estimators.presets.start import of_length, start_coefficients
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS
 from directrank.surrogates import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
+
+# The first step of L-BFGS has length 1: a turn by six degrees of coefficients whose scale is free.
+START_LENGTH = 10.0
 
 
 class ListNet(Ranker):
@@ -110,7 +113,7 @@ class RankCosine(Ranker):
         return CosineDistance(self.supervision), solver, Linear()
 
     def _started(self, scorer, groups, weights):
-        return Linear(start_coefficients(self.start, groups, weights))
+        return Linear(of_length(start_coefficients(self.start, groups, weights), START_LENGTH))
 
 
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
