@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         write_letor,
     )
     from directrank.errors import DataError, DataFormatError, MeasureNameError, MethodError, ModelFormatError
-    from directrank.estimators import AdaRank, ApproxRank, Ranker, Regression
+    from directrank.estimators import AdaRank, ApproxRank, FRank, NDCGBoost, RankBoost, Ranker, Regression
     from directrank.experiments import compare
     from directrank.measures import evaluate, parse_measure
     from directrank.models import load, save
@@ -45,7 +45,15 @@ _ROOMS = {
         "write_letor",
     ),
     "directrank.measures": ("evaluate", "parse_measure"),
-    "directrank.estimators": ("AdaRank", "ApproxRank", "Ranker", "Regression"),
+    "directrank.estimators": (
+        "AdaRank",
+        "ApproxRank",
+        "FRank",
+        "NDCGBoost",
+        "RankBoost",
+        "Ranker",
+        "Regression",
+    ),
     "directrank.models": ("load", "save"),
     "directrank.experiments": ("compare",),
     "directrank.report": ("write_report",),
@@ -57,10 +65,13 @@ __all__ = [
     "ApproxRank",
     "DataError",
     "DataFormatError",
+    "FRank",
     "MeasureNameError",
     "MethodError",
     "ModelFormatError",
+    "NDCGBoost",
     "QueryGroups",
+    "RankBoost",
     "Ranker",
     "Regression",
     "__version__",

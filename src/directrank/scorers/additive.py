@@ -41,7 +41,7 @@ class Tree:
     def predict(self, features: np.ndarray) -> np.ndarray:
         """Return the value of each row, float64 (n_docs,)."""
         out = np.zeros(len(features))
-        _add_trees(features, np.zeros(1, np.int64), np.ones(1), *_arrays(self), out)
+        _add(features, np.zeros(1, np.int64), np.ones(1), self, out)
         return out
 
 
@@ -58,9 +58,7 @@ def tree_of(feature, threshold, left, right, offset, slope=None) -> Tree:
 def stump(feature: int, threshold: float, *, above: bool = True) -> Tree:
     """Return the weak ranker [[x[feature] > threshold]], or [[x[feature] ≤ threshold]]."""
     values = (0.0, 1.0) if above else (1.0, 0.0)
-    return tree_of(
-        [feature, 0, 0], [threshold, 0.0, 0.0], [1, LEAF, LEAF], [2, LEAF, LEAF], [0.0, *values]
-    )
+    return tree_of([feature, 0, 0], [threshold, 0.0, 0.0], [1, LEAF, LEAF], [2, LEAF, LEAF], [0.0, *values])
 
 
 def single_feature(feature: int, *, slope: float = 1.0, offset: float = 0.0) -> Tree:
@@ -87,8 +85,9 @@ class Additive:
     kind = "additive"
 
     def __init__(
-        self, coefficients=None, root=None, feature=None, threshold=None, left=None, right=None,
-        offset=None, slope=None, others=None,
+        self, coefficients: Any = None, root: Any = None, feature: Any = None, threshold: Any = None,
+        left: Any = None, right: Any = None, offset: Any = None, slope: Any = None,
+        others: dict[int, Any] | None = None,
     ):  # fmt: skip
         self.coefficients, self.root = coefficients, root
         self.feature, self.threshold, self.left, self.right = feature, threshold, left, right
@@ -118,10 +117,10 @@ class Additive:
         """Return the scores of documents, float64 (n_docs,); a row's terms are added in round order."""
         out = np.zeros(len(features))
         if not self.others:
-            _add_trees(features, self.root, self.coefficients, *_arrays(self), out)
+            _add(features, self.root, self.coefficients, self, out)
             return out
-        for out in self.staged_scores(features):
-            pass
+        for stage in self.staged_scores(features):
+            out = stage
         return out
 
     def staged_scores(self, features: np.ndarray) -> Iterator[np.ndarray]:
@@ -132,7 +131,7 @@ class Additive:
                 out += self.coefficients[t] * self.others[t].predict(features)
             else:
                 one = slice(t, t + 1)
-                _add_trees(features, self.root[one], self.coefficients[one], *_arrays(self), out)
+                _add(features, self.root[one], self.coefficients[one], self, out)
             yield out.copy()
 
     def weak_ranker(self, number: int) -> Any:
@@ -159,7 +158,14 @@ class Additive:
 
 
 def _arrays(nodes: Any) -> tuple[np.ndarray, ...]:
-    return nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.offset, nodes.slope
+    return tuple(getattr(nodes, each.name) for each in fields(Tree))
+
+
+def _add(features, root, coefficients, nodes: Any, out) -> None:
+    _add_trees(
+        features, root, coefficients, nodes.feature, nodes.threshold, nodes.left, nodes.right,
+        nodes.offset, nodes.slope, out,
+    )  # fmt: skip
 
 
 def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
