@@ -51,7 +51,7 @@ def _only_trees(scorer: Additive) -> None:
     for weak in scorer.others.values():
         name = type(getattr(weak, "classifier", weak)).__name__
         raise TypeError(
-            f"a ranker over {name} weak rankers cannot be saved: a model file holds trees and single features. "
+            f"a ranker over {name} weak rankers cannot be saved: a model holds trees and single features. "
             "Use stumps or a DecisionTreeClassifier."
         )
 

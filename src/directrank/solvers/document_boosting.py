@@ -122,12 +122,15 @@ class _Run:
 
     def _record(self, weak: Any, coefficient: float, step: Step) -> None:
         judged = self.monitor(self.monitored)
-        stump = isinstance(weak, Tree)
+        root = (
+            {"feature": int(weak.feature[0]), "threshold": float(weak.threshold[0])}
+            if isinstance(weak, Tree)
+            else {}
+        )
         self.trace.append(
             {
                 "round": len(self.trace) + 1,
-                "feature": int(weak.feature[0]) if stump else None,
-                "threshold": float(weak.threshold[0]) if stump else None,
+                **root,
                 "coefficient": float(coefficient),
                 "objective": self.value,
                 # The bound is convex in the step, so a part of the step keeps that part of its promise.
