@@ -10,6 +10,10 @@ from directrank.solvers.stumps import CRITERIA, STUMP_SEARCHES
 from directrank.solvers.weak_rankers import FeatureSearch, Learned, sampled_weights
 
 
+# Below this share of the objective at zero scores, what is left is rounding.
+PERFECT = 1e-9
+
+
 class DocumentBoosting:
     r"""Boosting with stumps, single features or any classifier as weak rankers.
 
@@ -89,12 +93,15 @@ class _Run:
         self.trace: list[dict[str, Any]] = []
         self.scores, self.monitored = np.zeros(len(features)), np.zeros(len(monitor.features))
         self.value, self.weights = self._weigh()
+        self.start = self.value
         self.best_round, self.best_value = 0, -np.inf
 
     def advance(self, rng: np.random.Generator) -> tuple[str, str]:
         """Add rounds until nothing improves or they run out; return the status and a message."""
         patience = self.solver.patience or self.solver.rounds
         while len(self.trace) < self.solver.rounds:
+            if self.value <= PERFECT * self.start:
+                return "converged", f"nothing is left to gain after {len(self.trace)} rounds"
             if not self._add(rng):
                 return "converged", f"no weak ranker improves after {len(self.trace)} rounds"
             if len(self.trace) - self.best_round >= patience:

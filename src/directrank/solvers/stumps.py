@@ -18,6 +18,8 @@ CRITERIA = ("gini", "eta")
 N_BINS = 256
 # A side that holds less than this share of the weights is rounding.
 LEAST_SHARE = 1e-12
+# Merits this close are equal but for rounding, which the order of rows decides: the first of them wins.
+BETTER = 1.0 + 1e-9
 
 
 def threshold_between(low: np.float32, high: np.float32) -> np.float32:
@@ -100,9 +102,10 @@ class HistogramStumps:
                 merit = left**2 / left_size + right**2 / right_size
             merit[(left_size <= few) | (right_size <= few)] = -np.inf
         merit[np.arange(N_BINS - 1) >= self.counts[:, None]] = -np.inf
-        feature, place = np.unravel_index(np.argmax(merit), merit.shape)
-        if not merit[feature, place] > 0:
+        best = merit.max()
+        if not best > 0:
             return None
+        feature, place = np.unravel_index(np.argmax(merit >= best / BETTER), merit.shape)
         at = feature, place
         above = right[at] > left[at]
         if self.by_gini:
@@ -177,7 +180,7 @@ def _best_split(order, weights, total, size, by_gini):
                 if left_size <= few or right_size <= few:
                     continue
                 merit = left * left / left_size + right * right / right_size
-            if merit > best:
+            if merit > best * BETTER:
                 best, feature, place = merit, k, p
                 above = right * left_size > left * right_size if by_gini else right > left
     return feature, place, above

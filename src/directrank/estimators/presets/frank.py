@@ -11,7 +11,7 @@ class FRank(BoostedRanker):
 
     Parameters
     ----------
-    rounds : int, default=200
+    rounds : int, default=100
     pairs : {"per_query", "uniform"}, default="per_query"
         Equal weight to all pairs of a query (the paper), or to all pairs of the collection.
     line_search : bool, default=True
@@ -41,7 +41,7 @@ class FRank(BoostedRanker):
     """
 
     def __init__(
-        self, *, rounds=200, pairs="per_query", line_search=True, weak_ranker="stump", search="exact",
+        self, *, rounds=100, pairs="per_query", line_search=True, weak_ranker="stump", search="exact",
         criterion="gini", sampling=False, shrinkage=0.3, keep="best", patience=None,
         select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
