@@ -240,7 +240,7 @@ def test_gained_minus_lost_is_eta():
         f = rng.integers(0, 2, len(F)).astype(float)
         N, D = gained_and_lost(relevance, F, f)
         eta = float(weights_of(relevance, F) @ f)
-        assert N - D == pytest.approx(eta, abs=1e-11)
+        assert pytest.approx(eta, abs=1e-11) == N - D
         step = bound_for([relevance]).step_along(F, f)
         assert step.gained - step.lost == pytest.approx(library_scale(relevance) * eta, abs=1e-12)
         if abs(eta) > 1e-9:

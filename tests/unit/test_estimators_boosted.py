@@ -9,10 +9,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from directrank import FRank, NDCGBoost, QueryGroups, RankBoost, Ranker, load, save
 from directrank.estimators.boosted import tree_of_classifier
+from directrank.measures import NDCG
 from directrank.scorers import Additive
 from directrank.solvers import LBFGS, DocumentBoosting
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
-from directrank.measures import NDCG
 
 PRESETS = (NDCGBoost, RankBoost, FRank)
 every = pytest.mark.parametrize("preset", PRESETS)

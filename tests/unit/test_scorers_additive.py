@@ -20,7 +20,7 @@ def forest(rng, n_features=4, n_trees=9):
                 [1, -1, 3, -1, -1],
                 [2, -1, 4, -1, -1],
                 [0, 1, 0, 0.5, -1.0],
-            )  # fmt: skip
+            )
         )
     return rng.normal(size=len(weak)), weak
 
