@@ -12,7 +12,6 @@ from directrank.surrogates.smoothed_kernels import (
     FLOAT64_RANGE,
     _extremes,
     _fill_powers,
-    _power,
 )
 
 
@@ -84,12 +83,10 @@ def _sum_of_thetas(e, x):
 @kernel
 def _by_quotients(e, f, u, sides, sums):
     front = _lay_out(e, f, sides)
-    zeros, ones = sides[:front], sides[front:]
     for i in range(len(u)):
-        if f[i] == 0.0:
-            sums[1] += u[i] * _sum_of_thetas(ones, e[i])
-        else:
-            sums[0] += u[i] * _sum_of_thetas(zeros, e[i])
+        # A document at f = 1 gains on those at 0; one at f = 0 loses to those at 1.
+        others = sides[front:] if f[i] == 0.0 else sides[:front]
+        sums[1 if f[i] == 0.0 else 0] += u[i] * _sum_of_thetas(others, e[i])
 
 
 @kernel
@@ -97,6 +94,6 @@ def _by_differences(s, f, u, sums):
     for i in range(len(u)):
         total = 0.0
         for j in range(len(s)):
-            t = _power(-min(abs(np.float64(s[j] - s[i])), 700.0))
+            t = np.exp(-abs(np.float64(s[j] - s[i])))
             total += t / ((1.0 + t) * (1.0 + t)) if f[j] != f[i] else 0.0
         sums[0 if f[i] != 0.0 else 1] += u[i] * total
