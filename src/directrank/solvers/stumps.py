@@ -188,13 +188,14 @@ def _best_split(order, weights, total, size, by_gini):
 
 @kernel
 def _assign_bins(features, edges, bins):
-    for i in range(features.shape[0]):
-        for k in range(features.shape[1]):
-            x, place, step = features[i, k], 0, 128
-            while step > 0:
-                if x > edges[k, place + step - 1]:
-                    place += step
-                step //= 2
+    # Eight halvings without a branch; unsigned places spare the check for negative indices.
+    for k in range(features.shape[1]):
+        thresholds = edges[k]
+        for i in range(features.shape[0]):
+            x, place = features[i, k], np.uintp(0)
+            for halving in range(8):
+                step = np.uintp(128) >> np.uintp(halving)
+                place += step if x > thresholds[place + step - np.uintp(1)] else np.uintp(0)
             bins[i, k] = place
 
 
