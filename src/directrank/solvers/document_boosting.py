@@ -9,7 +9,6 @@ from directrank.scorers import Additive, Tree
 from directrank.solvers.stumps import CRITERIA, STUMP_SEARCHES
 from directrank.solvers.weak_rankers import FeatureSearch, Learned, sampled_weights
 
-
 # Below this share of the objective at zero scores, what is left is rounding.
 PERFECT = 1e-9
 
