@@ -38,6 +38,9 @@ EXAMPLES = {
     "SquaredError": lambda cls: [cls()],
     "TypeOneBound": lambda cls: accepted(cls),
     "SmoothedPositions": lambda cls: accepted(lambda measure: cls(measure, steepness=3.0, truncation=0.7)),
+    "ExpectedMeasure": lambda cls: accepted(cls),
+    "ExponentialPairs": lambda cls: [cls(), cls(pairs="per_query")],
+    "Fidelity": lambda cls: [cls(), cls(pairs="uniform")],
 }
 
 
