@@ -38,9 +38,9 @@ ORACLES = {
     "targets": "(n_docs,), the scores that a closed form fits",
     "query_values": "(n_queries,), the measure of each query",
     "query_weights": "(n_queries,), the weight of each query for boosting over queries",
-    "document_weights": "(n_docs,), the weight of each document for boosting over stumps",
-    "step_along": "the best step along a direction of scores, with its certificate",
     "approximation_errors": "two (n_queries,): how far the approximation is off, and a proved bound on that",
+    "document_weights": "float and (n_docs,), the weight of each document for boosting over documents",
+    "step_along": "the best step along a direction of scores, with its certificate: a `Step`",
     "most_violated": "one cut per query: gap and direction in scores",
 }
 
@@ -98,6 +98,39 @@ class PositionDifferentiable(Measure, Protocol):
         gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
         """
         ...
+
+
+@runtime_checkable
+class PositionBounded(Measure, Protocol):
+    """A measure that falls at most linearly with the position of each document."""
+
+    def position_slopes(self, queries: "Queries") -> np.ndarray:
+        """Slopes u ≥ 0 of the documents, float64 (n_docs,); 0 beyond the leading documents.
+
+        For every ranking of a query, E(π) ≥ E₁ − Σ u (π − 1), E₁ being what the sum over documents would be
+        if all of them stood at position 1.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step along a direction of scores.
+
+    Attributes
+    ----------
+    size : float
+        0 where no step helps; negative where the way back does.
+    decrease : float
+        How much the objective falls: at least, in closed form; measured, after a search.
+    gained, lost : float
+        Weight of the pairs that the direction puts right, and of those it inverts; NaN after a search.
+    """
+
+    size: float
+    decrease: float
+    gained: float = float("nan")
+    lost: float = float("nan")
 
 
 @runtime_checkable
@@ -219,6 +252,14 @@ class BoundObjective(Protocol):
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """The weight of each query for boosting over queries, float64 (n_queries,)."""
+        ...
+
+    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective, and the weight of each document for boosting over documents."""
+        ...
+
+    def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """The best step along a direction of scores, float64 (n_docs,)."""
         ...
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:

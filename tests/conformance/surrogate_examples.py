@@ -42,6 +42,9 @@ EXAMPLES = {
     "PlackettLuce": lambda cls: [cls()],
     "CosineDistance": lambda cls: [cls(), cls("gain")],
     "GaussianNoise": lambda cls: accepted(lambda measure: cls(measure, noise=0.5)),
+    "ExpectedMeasure": lambda cls: accepted(cls),
+    "ExponentialPairs": lambda cls: [cls(), cls(pairs="per_query")],
+    "Fidelity": lambda cls: [cls(), cls(pairs="uniform")],
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.contracts import DifferentiableScorer, Scorer
-from directrank.scorers import SCORERS, Linear
+from directrank.scorers import SCORERS, Additive, Linear, single_feature, stump, tree_of
 from oracles import slope
 
 
@@ -12,8 +12,19 @@ def trained_linear(n_features, rng):
     return Linear(rng.normal(size=n_features))
 
 
+def grown(n_features, rng):
+    """Stumps both ways, single features, and a tree of two levels."""
+    k = rng.integers(0, n_features, 8)
+    t = rng.normal(size=8)
+    weak = [stump(int(k[0]), t[0]), stump(int(k[1]), t[1], above=False)]
+    weak += [single_feature(int(k[2]), slope=-0.7, offset=0.3), single_feature(int(k[3]))]
+    weak.append(tree_of([k[4], k[5], 0, 0, 0], [t[4], t[5], 0, 0, 0], [1, 3, -1, -1, -1], [2, 4, -1, -1, -1],
+                        [0, 0, 1.0, 0.25, -2.0]))  # fmt: skip
+    return Additive.of(rng.normal(size=len(weak)), weak)
+
+
 #: How to construct each scorer for some features: class name → function (n_features, rng) → scorer.
-EXAMPLES = {"Linear": trained_linear}
+EXAMPLES = {"Linear": trained_linear, "Additive": grown}
 
 SHAPES = [(1, 1), (3, 2), (4, 5), (5, 7), (17, 33), (300, 64)]
 

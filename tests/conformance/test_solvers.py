@@ -10,9 +10,9 @@ from directrank.contracts import ORACLES, Solver
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
-from directrank.solvers import LBFGS, SGD, SOLVERS, ClosedForm, QueryBoosting
+from directrank.solvers import LBFGS, SGD, SOLVERS, ClosedForm, DocumentBoosting, QueryBoosting
 from directrank.solvers.gradient import value_and_gradient
-from directrank.surrogates import Objective, SmoothedPositions, SquaredError, TypeOneBound
+from directrank.surrogates import ExpectedMeasure, Objective, SmoothedPositions, SquaredError, TypeOneBound
 
 
 @dataclass
@@ -36,6 +36,13 @@ EXAMPLES = {
     ),
     "ClosedForm": lambda: Example(ClosedForm(), SquaredError(), certificates={"gradient_norm"}),
     "QueryBoosting": lambda: Example(QueryBoosting(rounds=12), TypeOneBound(AP()), certificates={"bound"}),
+    "DocumentBoosting": lambda: Example(
+        DocumentBoosting(rounds=25, keep="last"),
+        ExpectedMeasure(NDCG()),
+        True,
+        False,
+        {"objective", "promised"},
+    ),
 }
 
 

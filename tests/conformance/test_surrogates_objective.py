@@ -186,6 +186,8 @@ def test_weights_of_documents_are_finite_and_absent_where_queries_are(oracle):
         weights = np.full(queries.n_queries, 0.2)
         weights[2] = 0.0
         result = getattr(surrogate.bind(queries, weights), oracle)(random_scores(queries, 32))
+        if oracle == "document_weights":
+            result = result[1]  # beside the value
         assert result.shape == (queries.n_docs,), surrogate.name
         assert np.isfinite(result).all(), surrogate.name
         assert (result[queries.indptr[2] : queries.indptr[3]] == 0).all(), surrogate.name

@@ -3,8 +3,11 @@
 from directrank.estimators.presets import (
     AdaRank,
     ApproxRank,
+    FRank,
     ListMLE,
     ListNet,
+    NDCGBoost,
+    RankBoost,
     RankCosine,
     Regression,
     SoftRank,
@@ -14,8 +17,11 @@ from directrank.estimators.ranker import Ranker
 __all__ = [
     "AdaRank",
     "ApproxRank",
+    "FRank",
     "ListMLE",
     "ListNet",
+    "NDCGBoost",
+    "RankBoost",
     "RankCosine",
     "Ranker",
     "Regression",

@@ -147,6 +147,18 @@ class DCG(Named):
         worth[self.cutoff or places :] = 0.0
         return gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes), worth
 
+    def position_slopes(self, queries: Queries) -> np.ndarray:
+        """See `PositionBounded`: gain over ideal, times the steepest chord of the discount from place 1."""
+        return queries.once(("position slopes", self.name), lambda: self._position_slopes(queries))
+
+    def _position_slopes(self, queries: Queries) -> np.ndarray:
+        discount = discounts(max(longest(queries), 1), self.discount)
+        discount[self.cutoff or len(discount) :] = 0.0
+        chords = (discount[0] - discount[1:]) / np.arange(1.0, len(discount))
+        # The chord to the last place of a query: those beyond it do not exist for it.
+        steepest = np.concatenate(([0.0], np.maximum.accumulate(chords)))[np.maximum(queries.sizes, 1) - 1]
+        return gains(queries, self.gain) * np.repeat(steepest / self._norm(queries), queries.sizes)
+
     def _norm(self, queries: Queries) -> np.ndarray:
         """What the sum of each query is divided by; 1 where the query is undefined."""
         return np.ones(queries.n_queries)

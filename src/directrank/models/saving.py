@@ -132,6 +132,9 @@ def _parameters(ranker) -> dict[str, Any]:
     parameters = ranker.get_params(deep=False)
     if all(name in parameters for name in COMPOSED):
         parameters.update(dict.fromkeys(COMPOSED), select_by=ranker.selected_by_)
+    if not isinstance(parameters.get("weak_ranker", ""), str):
+        # The scorer has the trees of the classifier; to be fitted again the ranker needs it anew.
+        parameters["weak_ranker"] = None
     return {name: _plain(value, name) for name, value in parameters.items()}
 
 

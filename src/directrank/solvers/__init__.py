@@ -2,9 +2,23 @@
 
 from directrank.solvers.boosting import QueryBoosting
 from directrank.solvers.closed_form import ClosedForm
+from directrank.solvers.document_boosting import DocumentBoosting
 from directrank.solvers.gradient import LBFGS, SGD
 
 #: Every solver, in the order in which messages propose them.
-SOLVERS = (LBFGS, SGD, ClosedForm, QueryBoosting)
+SOLVERS = (
+    LBFGS,
+    SGD,
+    ClosedForm,
+    QueryBoosting,
+    DocumentBoosting,
+)
 
-__all__ = ["LBFGS", "SGD", "SOLVERS", "ClosedForm", "QueryBoosting"]
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "SOLVERS",
+    "ClosedForm",
+    "DocumentBoosting",
+    "QueryBoosting",
+]

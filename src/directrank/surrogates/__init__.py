@@ -1,5 +1,8 @@
 """Surrogates: measures made into functions of scores."""
 
+from directrank.surrogates.expected import ExpectedMeasure
+from directrank.surrogates.exponential_pairs import ExponentialPairs
+from directrank.surrogates.fidelity import Fidelity
 from directrank.surrogates.gaussian import GaussianNoise
 from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.objective import Objective
@@ -16,11 +19,17 @@ SURROGATES = (
     PlackettLuce,
     CosineDistance,
     GaussianNoise,
+    ExpectedMeasure,
+    ExponentialPairs,
+    Fidelity,
 )
 
 __all__ = [
     "SURROGATES",
     "CosineDistance",
+    "ExpectedMeasure",
+    "ExponentialPairs",
+    "Fidelity",
     "GaussianNoise",
     "Objective",
     "PlackettLuce",

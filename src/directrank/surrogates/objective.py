@@ -6,15 +6,16 @@ holds an objective sees them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import Annealed, Surrogate
+from directrank.contracts import Annealed, Step, Surrogate
 from directrank.data.queries import Queries
 from directrank.data.shards import Block, Shard, map_in_order
 from directrank.errors import DataError
+from directrank.surrogates.steps import best_step
 
 Result = TypeVar("Result")
 
@@ -130,6 +131,43 @@ class Objective:
         total = sum(self.map_shards(statistic))
         gradient *= self.scale
         return total * self.scale, gradient
+
+    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and the weight of each document, shape (n_docs,), type of the scores."""
+        weights = np.empty_like(scores)
+
+        def statistic(parts: Sequence[Part]) -> float:
+            total = 0.0
+            for part in parts:
+                value, weights[part.rows] = part.oracles.document_weights(scores[part.rows])
+                total += value
+            return total
+
+        total = sum(self.map_shards(statistic))
+        weights *= self.scale
+        return total * self.scale, weights
+
+    def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """Return the best step along a direction of scores, float64 (n_docs,); see `best_step`."""
+
+        def sums() -> np.ndarray:
+            return np.sum(
+                self.map_shards(
+                    lambda parts: sum(
+                        each.oracles.along(scores[each.rows], direction[each.rows]) for each in parts
+                    )
+                ),
+                axis=0,
+            )
+
+        def value(moved: np.ndarray) -> float:
+            return sum(
+                self.map_shards(lambda parts: sum(each.oracles.value(moved[each.rows]) for each in parts))
+            )
+
+        step = best_step(self.surrogate, scores, direction, sums, value)
+        amounts = {name: self.scale * getattr(step, name) for name in ("decrease", "gained", "lost")}
+        return replace(step, **amounts)
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""

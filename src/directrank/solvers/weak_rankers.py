@@ -1,0 +1,70 @@
+"""Weak rankers that are not stumps: single features, and whatever can be fitted to weighted documents."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import BoundObjective, Part
+from directrank.scorers import Tree, single_feature
+
+
+class FeatureSearch:
+    """Single signed features, each scaled to [0, 1] by its range.
+
+    Parameters
+    ----------
+    objective : BoundObjective
+    features : ndarray of shape (n_docs, n_features), float32
+    """
+
+    def __init__(self, objective: BoundObjective, features: np.ndarray):
+        self.objective, self.features = objective, features
+        self.low = features.min(axis=0).astype(np.float64)
+        self.width = features.max(axis=0) - self.low
+
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+        """Return the feature, or the feature turned round, that agrees most with the weights."""
+
+        def statistic(parts: Sequence[Part]) -> np.ndarray:
+            return np.sum([self.features[each.rows].T @ weights[each.rows] for each in parts], axis=0)
+
+        agreement = sum(self.objective.map_shards(statistic), np.zeros(len(self.width)))
+        agreement -= self.low * weights.sum(dtype=np.float64)
+        merit = np.divide(agreement, self.width, out=np.zeros(len(self.width)), where=self.width > 0)
+        k = int(np.argmax(np.abs(merit)))
+        if merit[k] == 0:
+            return None
+        if merit[k] > 0:
+            return single_feature(k, slope=1.0 / self.width[k], offset=-self.low[k] / self.width[k])
+        return single_feature(k, slope=-1.0 / self.width[k], offset=1.0 + self.low[k] / self.width[k])
+
+
+class Learned:
+    """Weak rankers that an object learns from the documents and their weights.
+
+    Parameters
+    ----------
+    learner : object
+        With ``fit(features, weights, seed) -> Tree or object with predict``.
+    features : ndarray of shape (n_docs, n_features), float32
+    """
+
+    def __init__(self, learner: Any, features: np.ndarray):
+        self.learner, self.features = learner, features
+
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Any:
+        """Return what the learner makes of the weights, or None if they are all zero."""
+        if not weights.any():
+            return None
+        return self.learner.fit(self.features, weights, seed=int(rng.integers(2**31)))
+
+
+def sampled_weights(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw as many documents as there are in proportion to |weight|; return the signed number of each."""
+    size = np.abs(weights).astype(np.float64)
+    total = size.sum()
+    if not total > 0:
+        return np.zeros(len(weights))
+    drawn = rng.choice(len(weights), len(weights), p=size / total)
+    return np.bincount(drawn, minlength=len(weights)) * np.sign(weights)

@@ -1,0 +1,91 @@
+"""Steps along a direction of scores: in closed form from two sums, or by a search on a line."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from directrank.contracts import Step
+
+#: No step moves a score by more: a weak ranker that inverts no pair would ask for an infinite one.
+MAX_STEP = 3.0
+PROBE = 1e-4
+
+
+def ratio_step(gained: float, lost: float, share: float) -> Step:
+    r"""Return the step that minimises :math:`N e^{-\alpha} + D e^{\alpha}`, with what it certifies.
+
+    .. math:: \alpha = \tfrac12 \ln \frac{N}{D}, \qquad
+        \text{decrease} = N (1 - e^{-\alpha}) + D (1 - e^{\alpha}) = (\sqrt N - \sqrt D)^2
+
+    Parameters
+    ----------
+    gained, lost : float
+        N and D, not negative: the weight of pairs that the direction puts right, and of those it inverts.
+    share : float
+        Where N or D is 0, both are raised by this share of their sum. The step is at most `MAX_STEP`.
+    """
+    total = gained + lost
+    if not (total > 0 and math.isfinite(total)) or gained == lost:
+        return Step(0.0, 0.0, gained, lost)
+    smooth = share * total if min(gained, lost) <= 0 else 0.0
+    size = 0.5 * math.log((gained + smooth) / (lost + smooth))
+    size = min(max(size, -MAX_STEP), MAX_STEP)
+    decrease = -gained * math.expm1(-size) - lost * math.expm1(size)
+    return Step(size, decrease, gained, lost)
+
+
+class StepsAlong:
+    """What a bound surrogate with `along` and `value` needs to offer ``step_along`` on its own queries."""
+
+    surrogate: Any
+
+    def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """Return the best step along a direction of scores."""
+        oracles: Any = self
+        return best_step(
+            self.surrogate, scores, direction,
+            lambda: oracles.along(scores, direction), lambda moved: oracles.value(moved),
+        )  # fmt: skip
+
+
+def best_step(
+    surrogate: Any,
+    scores: np.ndarray,
+    direction: np.ndarray,
+    sums: Callable[[], np.ndarray],
+    value: Callable[[np.ndarray], float],
+) -> Step:
+    """Return the best step along a direction of scores.
+
+    In closed form along a direction in {0, 1}; by a search on the line along any other, or if the surrogate
+    asks for one.
+    """
+    if surrogate.line_search or not ((direction == 0) | (direction == 1)).all():
+        return searched_step(lambda size: value((scores + size * direction).astype(scores.dtype)), direction)
+    return surrogate.closed_form_step(sums())
+
+
+def searched_step(value_at: Callable[[float], float], direction: np.ndarray) -> Step:
+    """Return the best step on the line, on the side to which the value falls; its decrease is measured.
+
+    Parameters
+    ----------
+    value_at : callable
+        The value of the objective after a step of some size.
+    direction : ndarray of shape (n_docs,)
+    """
+    width = float(np.ptp(direction))
+    if width == 0:
+        return Step(0.0, 0.0)
+    limit = MAX_STEP / width
+    start, forward, backward = (value_at(size) for size in (0.0, PROBE * limit, -PROBE * limit))
+    sign = 1.0 if forward <= backward else -1.0
+    found: Any = minimize_scalar(
+        lambda size: value_at(sign * size), bounds=(0.0, limit), method="bounded",
+        options={"xatol": 1e-3 * limit},
+    )  # fmt: skip
+    decrease = start - float(found.fun)
+    return Step(sign * float(found.x), decrease) if decrease > 0 else Step(0.0, 0.0)

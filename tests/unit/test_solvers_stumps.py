@@ -1,0 +1,136 @@
+"""The best stump: against every threshold in turn, on ties, in bins, and in float32."""
+
+import numpy as np
+import pytest
+
+from directrank.data.groups import QueryGroups
+from directrank.measures import NDCG
+from directrank.solvers.stumps import (
+    CRITERIA,
+    ExactStumps,
+    HistogramStumps,
+    best_split_naive,
+    bin_edges,
+    threshold_between,
+)
+from directrank.surrogates import ExpectedMeasure, Objective
+
+
+def merit_of(tree, features, weights, criterion):
+    """The merit that a stump really has."""
+    set_to_one = tree.predict(features) == 1
+    sides = weights[set_to_one], weights[~set_to_one]
+    if criterion == "eta":
+        return sides[0].sum()
+    return sum(each.sum() ** 2 / np.abs(each).sum() for each in sides)
+
+
+def case(seed, n=60, d=3, levels=8):
+    rng = np.random.default_rng(seed)
+    features = (rng.integers(0, levels, (n, d)) / 4).astype(np.float32)
+    weights = rng.normal(size=n) * rng.choice([0.01, 1.0], n)
+    weights -= weights.mean()
+    return features, weights
+
+
+def objective_of(features, n_threads=1):
+    n = len(features)
+    groups = QueryGroups(features, np.arange(n) % 2, np.arange(n) // 4)
+    return Objective(ExpectedMeasure(NDCG()), groups.queries, groups.shards, n_threads=n_threads)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
+def test_is_the_best_of_all(search, criterion):
+    for seed in range(40):
+        features, weights = case(seed, levels=2 + seed)
+        tree = search(objective_of(features), features, criterion).best(weights, None)
+        by_feature = [best_split_naive(column, weights, criterion) for column in features.T]
+        assert merit_of(tree, features, weights, criterion) == pytest.approx(max(by_feature), rel=1e-9)
+
+
+@pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
+def test_the_side_set_to_one_is_the_better_one(search):
+    for seed in range(20):
+        features, weights = case(seed)
+        for criterion in CRITERIA:
+            tree = search(objective_of(features), features, criterion).best(weights, None)
+            assert weights @ tree.predict(features) > 0
+
+
+@pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
+def test_nothing_to_split(search):
+    features = np.ones((8, 2), np.float32)
+    weights = np.array([1.0, -1.0] * 4)
+    assert search(objective_of(features), features, "gini").best(weights, None) is None
+    features, _ = case(0)
+    for criterion in CRITERIA:
+        assert search(objective_of(features), features, criterion).best(np.zeros(60), None) is None
+
+
+def test_documents_without_weight_do_not_count():
+    """A side that holds nothing but zero weights would divide by zero."""
+    features = np.arange(8, dtype=np.float32)[:, None]
+    weights = np.array([0, 0, 0, -1.0, 1.0, 0, 0, 0])
+    for search in (ExactStumps, HistogramStumps):
+        tree = search(objective_of(features), features, "gini").best(weights, None)
+        assert tree.threshold[0] == 3.5
+
+
+def test_thresholds_lie_between_neighbours_in_float32():
+    one = np.float32(1.0)
+    assert threshold_between(one, np.float32(2.0)) == 1.5
+    assert threshold_between(one, np.nextafter(one, np.float32(2))) == one
+    assert threshold_between(np.float32(-3e38), np.float32(3.4e38)) < 3.4e38
+    tiny = np.float32(1e-45)
+    assert threshold_between(np.float32(0.0), tiny) == 0.0
+    features = np.array([[one], [np.nextafter(one, np.float32(2))]] * 2, np.float32)
+    tree = ExactStumps(None, features, "eta").best(np.array([-1.0, 1.0, -1.0, 1.0]), None)
+    assert tree.predict(features).tolist() == [0.0, 1.0, 0.0, 1.0]
+
+
+def test_bins_of_few_values_are_all_thresholds():
+    column = np.repeat(np.arange(256, dtype=np.float32), 3)
+    np.testing.assert_array_equal(bin_edges(column), np.arange(255) + 0.5)
+    assert len(bin_edges(np.zeros(5, np.float32))) == 0
+
+
+def test_bins_of_many_values_are_quantiles():
+    rng = np.random.default_rng(5)
+    for column in (rng.random(10_000), np.repeat([0.0, *rng.random(700)], [9300, *[1] * 700])):
+        edges = bin_edges(column.astype(np.float32))
+        assert len(edges) <= 255
+        assert (np.diff(edges) > 0).all()
+    counts = np.histogram(rng.random(10_000), np.concatenate(([0], bin_edges(rng.random(10_000)), [1])))[0]
+    assert counts.max() < 2 * 10_000 / 256
+
+
+def test_a_bin_counts_the_edges_below_its_values():
+    rng = np.random.default_rng(6)
+    features = rng.normal(size=(2000, 3)).astype(np.float32)
+    features[::7, 1] = 0.25
+    search = HistogramStumps(objective_of(features), features, "eta")
+    for k in range(3):
+        edges = bin_edges(features[:, k])
+        np.testing.assert_array_equal(search.bins[:, k], (features[:, k, None] > edges).sum(axis=1))
+
+
+def test_histograms_by_definition_and_on_threads():
+    rng = np.random.default_rng(7)
+    features = rng.random((4000, 150)).astype(np.float32)
+    weights = rng.normal(size=4000)
+    results = []
+    for n_threads in (1, 3):
+        objective = objective_of(features, n_threads)
+        assert len(objective.shards) == 2
+        search = HistogramStumps(objective, features, "gini")
+        results.append(search.histograms(weights))
+    for one, three in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, three)
+    for k in (0, 77, 149):
+        by_bin = (
+            np.bincount(search.bins[:, k], weights, 256),
+            np.bincount(search.bins[:, k], abs(weights), 256),
+        )
+        np.testing.assert_allclose(results[0][0][k], by_bin[0], atol=1e-12)
+        np.testing.assert_allclose(results[0][1][k], by_bin[1], atol=1e-12)
