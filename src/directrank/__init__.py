@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.data import (
+        ObservedRankings,
+        PreferenceGraph,
         QueryGroups,
         check_data,
         find_folds,
@@ -17,7 +19,17 @@ if TYPE_CHECKING:
         write_letor,
     )
     from directrank.errors import DataError, DataFormatError, MeasureNameError, MethodError, ModelFormatError
-    from directrank.estimators import AdaRank, ApproxRank, Ranker, Regression
+    from directrank.estimators import (
+        AdaRank,
+        ApproxRank,
+        LambdaRank,
+        OrderPreserving,
+        Preorder,
+        Ranker,
+        RankNet,
+        RankSVM,
+        Regression,
+    )
     from directrank.experiments import compare
     from directrank.measures import evaluate, parse_measure
     from directrank.models import load, save
@@ -35,6 +47,8 @@ _ROOMS = {
         "ModelFormatError",
     ),
     "directrank.data": (
+        "ObservedRankings",
+        "PreferenceGraph",
         "QueryGroups",
         "check_data",
         "find_folds",
@@ -45,7 +59,17 @@ _ROOMS = {
         "write_letor",
     ),
     "directrank.measures": ("evaluate", "parse_measure"),
-    "directrank.estimators": ("AdaRank", "ApproxRank", "Ranker", "Regression"),
+    "directrank.estimators": (
+        "AdaRank",
+        "ApproxRank",
+        "LambdaRank",
+        "OrderPreserving",
+        "Preorder",
+        "RankNet",
+        "RankSVM",
+        "Ranker",
+        "Regression",
+    ),
     "directrank.models": ("load", "save"),
     "directrank.experiments": ("compare",),
     "directrank.report": ("write_report",),
@@ -57,10 +81,17 @@ __all__ = [
     "ApproxRank",
     "DataError",
     "DataFormatError",
+    "LambdaRank",
     "MeasureNameError",
     "MethodError",
     "ModelFormatError",
+    "ObservedRankings",
+    "OrderPreserving",
+    "PreferenceGraph",
+    "Preorder",
     "QueryGroups",
+    "RankNet",
+    "RankSVM",
     "Ranker",
     "Regression",
     "__version__",

@@ -34,7 +34,8 @@ Result = TypeVar("Result")
 ORACLES = {
     "value_and_gradient": "float and (n_docs,), the derivative with respect to scores",
     "diagonal_curvature": "(n_docs,), positive",
-    "hessian_vector": "(n_docs,)",
+    "hessian_vector": "(n_docs,), the second derivative times a direction of scores",
+    "reweigh": "nothing; weights that depend on the ranking are those at these scores from now on",
     "targets": "(n_docs,), the scores that a closed form fits",
     "query_values": "(n_queries,), the measure of each query",
     "query_weights": "(n_queries,), the weight of each query for boosting over queries",
@@ -96,6 +97,31 @@ class PositionDifferentiable(Measure, Protocol):
         values : ndarray of shape (n_queries,), float64
         gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
         """
+        ...
+
+
+@runtime_checkable
+class Standardised(Measure, Protocol):
+    """A measure with a standard form of its supervision (Buffoni et al. 2011, Definition 4).
+
+    Whatever the distribution of relevance, to rank by the expected standard form is best in expectation.
+    """
+
+    def supervision(self, queries: "Queries") -> np.ndarray:
+        """The standard form r(y) ≥ 0 of each document, float64 (n_docs,)."""
+        ...
+
+
+@runtime_checkable
+class SwapDifferences(Measure, Protocol):
+    """A measure Σ g_i D(π_i): exchanging two documents changes it by (g_i − g_j)(D(π_i) − D(π_j))."""
+
+    def swap_gains(self, queries: "Queries") -> np.ndarray:
+        """The gain of each document, float64 (n_docs,), descending within each query."""
+        ...
+
+    def swap_discounts(self, length: int) -> np.ndarray:
+        """The discount of each position from 1 to `length`, float64, descending."""
         ...
 
 
@@ -207,6 +233,10 @@ class BoundObjective(Protocol):
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """The weight of each query for boosting over queries, float64 (n_queries,)."""
+        ...
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix weights that depend on the ranking at that of these scores."""
         ...
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:

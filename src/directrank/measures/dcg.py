@@ -132,6 +132,19 @@ class DCG(Named):
         )  # fmt: skip
         return values, gradient
 
+    def supervision(self, queries: Queries) -> np.ndarray:
+        """See `Standardised`: the gain, divided by the ideal if normalised; for every cutoff."""
+        return gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes)
+
+    def swap_gains(self, queries: Queries) -> np.ndarray:
+        """See `SwapDifferences`: the gain, divided by the ideal if normalised."""
+        return self.supervision(queries)
+
+    def swap_discounts(self, length: int) -> np.ndarray:
+        """See `SwapDifferences`: the discount, 0 beyond the cutoff."""
+        places = np.arange(1, length + 1)
+        return np.where(places <= (self.cutoff or length), discounts(length, self.discount), 0.0)
+
     def _norm(self, queries: Queries) -> np.ndarray:
         """What the sum of each query is divided by; 1 where the query is undefined."""
         return np.ones(queries.n_queries)

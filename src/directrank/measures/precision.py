@@ -84,6 +84,14 @@ class P(Named):
         )  # fmt: skip
         return values, gradient
 
+    def swap_gains(self, queries: Queries) -> np.ndarray:
+        """See `SwapDifferences`: 1 / k for relevant documents."""
+        return (queries.relevance >= self.rel) / np.repeat(self._divisor(queries), queries.sizes)
+
+    def swap_discounts(self, length: int) -> np.ndarray:
+        """See `SwapDifferences`: 1 up to the cutoff."""
+        return (np.arange(1, length + 1) <= self.cutoff).astype(np.float64)
+
     def _divisor(self, queries: Queries) -> np.ndarray:
         longest_list = queries.sizes if self.denominator == "list" else self.cutoff
         return np.broadcast_to(np.minimum(longest_list, float(self.cutoff)), queries.n_queries)

@@ -3,8 +3,10 @@
 from directrank.solvers.boosting import QueryBoosting
 from directrank.solvers.closed_form import ClosedForm
 from directrank.solvers.gradient import LBFGS, SGD
+from directrank.solvers.newton import TruncatedNewton
+from directrank.solvers.reweighting import Reweighted
 
 #: Every solver, in the order in which messages propose them.
-SOLVERS = (LBFGS, SGD, ClosedForm, QueryBoosting)
+SOLVERS = (LBFGS, SGD, TruncatedNewton, Reweighted, ClosedForm, QueryBoosting)
 
-__all__ = ["LBFGS", "SGD", "SOLVERS", "ClosedForm", "QueryBoosting"]
+__all__ = ["LBFGS", "SGD", "SOLVERS", "ClosedForm", "QueryBoosting", "Reweighted", "TruncatedNewton"]
