@@ -72,10 +72,10 @@ class PreferenceGraph:
             raise DataError(f"an edge joins row {row} to itself; expected two documents")
         apart = codes[self.better] != codes[self.worse]
         if apart.any():
-            edge = int(np.argmax(apart))
+            better, worse = self.better[np.argmax(apart)], self.worse[np.argmax(apart)]
             raise DataError(
-                f"edge {edge} joins row {self.better[edge]} of query {names[codes[self.better[edge]]]} and row "
-                f"{self.worse[edge]} of query {names[codes[self.worse[edge]]]}; expected one query"
+                f"an edge joins row {better} of query {names[codes[better]]} and row {worse} of query "
+                f"{names[codes[worse]]}; expected one query"
             )
 
 

@@ -76,8 +76,8 @@ class WPD(Named):
     def supervision(self, queries: Queries) -> np.ndarray:
         """See `Standardised`; [1]_ section 5.3: documents below less documents above, over the pairs.
 
-        It is exact under low noise. The least constant that leaves it positive is added, as the order does not
-        depend on it.
+        It is exact under low noise. The least constant that keeps it from being negative is added, as the
+        order does not depend on it.
         """
         if queries.standardised:
             return queries.relevance

@@ -15,7 +15,7 @@ SHORTEST_STEP = 2.0**-30
 def hessian_vector(
     objective: BoundObjective, scorer, direction: np.ndarray, scores: np.ndarray, features: np.ndarray
 ) -> np.ndarray:
-    """Return the second derivative at `scores` times a direction of parameters, in one pass over the features.
+    """Return the second derivative at `scores` times a direction of parameters, in one pass over features.
 
     The scorer must be linear in its parameters. Shards are added in index order.
     """
@@ -62,8 +62,8 @@ class TruncatedNewton:
 
     Notes
     -----
-    The certificate is the largest component of the gradient, and a bound on the distance to the minimum of the
-    objective: half the squared norm of the gradient over λ.
+    The certificate is the largest component of the gradient, and a bound on how far the objective lies above
+    its minimum: half the squared norm of the gradient over λ.
 
     References
     ----------

@@ -10,16 +10,17 @@ from directrank.solvers.newton import all_scores
 class Reweighted:
     """Fix the weights at the current ranking, take a few steps of L-BFGS, and again.
 
-    An objective of this kind has no value of its own, as each round changes it; the round that the monitor
-    judges best is kept.
+    An objective of this kind has no value of its own, as each round changes it.
 
     Parameters
     ----------
     penalty : float, default=0.01
         λ ≥ 0 on half the squared norm, relative to the objective at zero scores.
-    rounds : int, default=20
-    max_iterations : int, default=10
+    rounds : int, default=5
+    max_iterations : int, default=50
         Of L-BFGS in each round.
+    keep : {"last", "best"}, default="last"
+        The last round, or the one that the monitor judges best: of few queries, a noisy judge.
 
     Notes
     -----
@@ -29,8 +30,8 @@ class Reweighted:
 
     needs = frozenset({"value_and_gradient", "reweigh"})
 
-    def __init__(self, *, penalty=0.01, rounds=20, max_iterations=10):
-        self.penalty, self.rounds, self.max_iterations = penalty, rounds, max_iterations
+    def __init__(self, *, penalty=0.01, rounds=5, max_iterations=50, keep="last"):
+        self.penalty, self.rounds, self.max_iterations, self.keep = penalty, rounds, max_iterations, keep
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
@@ -46,7 +47,7 @@ class Reweighted:
             value = solution.trace[-1]["monitor"]
             certificate = {"gradient_norm": solution.certificate["gradient_norm"], "change": change}
             trace.append({"round": number, **solution.certificate, "change": change, "monitor": value})
-            if value > best_value:
+            if self.keep == "last" or value > best_value:
                 best, best_value, best_round = solution.scorer, value, number
             if change < 1e-4:
                 status = "converged"

@@ -119,4 +119,7 @@ def _refusal(measure: Measure) -> str:
             "function (Buffoni et al. 2011, Theorem 3). Use nDCG, DCG, WPD or ZeroOne here, or "
             f"approximate {measure.name} itself by SmoothedPositions"
         )
-    return f"OrderPreserving needs a measure with supervision; {measure.name} has none. DCG, nDCG, WPD and ZeroOne have."
+    return (
+        f"OrderPreserving needs a measure with supervision; {measure.name} has none. "
+        "DCG, nDCG, WPD and ZeroOne have."
+    )

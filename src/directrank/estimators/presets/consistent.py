@@ -12,13 +12,13 @@ from directrank.surrogates import OrderPreserving as OrderPreservingSurrogate
 class OrderPreserving(Ranker):
     """The order-preserving loss, consistent with a measure by its standardised supervision.
 
-    `fit` also takes a `PreferenceGraph` (with the measure WPD) or `ObservedRankings` (with ZeroOne) in place of
-    relevance.
+    `fit` also takes a `PreferenceGraph` (with the measure WPD) or `ObservedRankings` (with ZeroOne) in place
+    of relevance.
 
     Parameters
     ----------
     measure : str or Measure, default="nDCG"
-        DCG, nDCG, WPD or ZeroOne, with a cutoff where there is one. AP and ERR provably have no standard form.
+        DCG or nDCG, with or without a cutoff, WPD or ZeroOne. AP and ERR provably have no standard form.
     margin : {"huber", "squared_hinge"}, default="huber"
     width : float, default=0.5
         Of the Huber margin, in score units.

@@ -43,7 +43,7 @@ class RankNet(Ranker):
 class LambdaRank(Ranker):
     """Pairs weighted by the measure at the current ranking: LambdaRank and LambdaLoss, for a linear scorer.
 
-    Weights stay fixed during short runs of L-BFGS; the round that the selection measure judges best is kept.
+    Weights stay fixed during short runs of L-BFGS.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class LambdaRank(Ranker):
         LambdaLoss's bound on nDCG, or LambdaRank's difference that an exchange makes.
     penalty : float, default=0.01
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
-    rounds : int, default=20
-    max_iterations : int, default=10
+    rounds : int, default=5
+    max_iterations : int, default=50
         Of L-BFGS in each round.
     select_by, random_state, n_jobs, strict_qid
         See `Ranker`.
@@ -67,7 +67,7 @@ class LambdaRank(Ranker):
     """
 
     def __init__(
-        self, measure="nDCG", *, weights="ndcg2", penalty=0.01, rounds=20, max_iterations=10,
+        self, measure="nDCG", *, weights="ndcg2", penalty=0.01, rounds=5, max_iterations=50,
         select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         self.measure, self.weights, self.penalty = measure, weights, penalty
