@@ -1,5 +1,7 @@
 """Truncated Newton and reweighting: they solve what they say they solve."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -60,7 +62,7 @@ def test_agrees_with_lbfgs(groups, margin):
 def test_the_objective_descends_and_the_gap_holds(groups):
     ranker = RankSVM(penalty=0.01).fit(groups)
     values = [row["objective"] for row in ranker.history_]
-    assert all(a > b for a, b in zip(values[:-1], values[1:], strict=True))
+    assert all(a > b for a, b in pairwise(values))
     assert ranker.certificate_["gap"] >= 0
     early = RankSVM(penalty=0.01, max_iterations=1).fit(groups)
     assert early.status_ == "budget"

@@ -149,7 +149,7 @@ class TestBySorting:
         direction = rng.normal(size=queries.n_docs)
         for scores in (
             rng.normal(size=queries.n_docs),
-            np.round(rng.normal(size=queries.n_docs), 1) + 1000.0,  # ties, corners and an offset
+            0.11 * np.round(10 * rng.normal(size=queries.n_docs)) + 1000.0,  # ties, and an offset
             np.zeros(queries.n_docs),
             rng.normal(size=queries.n_docs) * 100,
         ):

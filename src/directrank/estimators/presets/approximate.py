@@ -23,8 +23,8 @@ class ApproxRank(Ranker):
     penalty : float, default=1e-3
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
     start : {"auto", "zero", "regression", "ranksvm"}, array of shape (n_features,) or fitted ranker
-        Where the search starts, "auto" by default. A measure with a cutoff is flat where its relevant documents lie far beyond
-        it, so "auto" starts it from least squares, and others from zero.
+        Where the search starts, "auto" by default. A measure with a cutoff is flat where its relevant
+        documents lie far beyond it, so "auto" starts it from least squares, and others from zero.
     n_restarts : int, default=0
         Random starts beside it; the selection measure decides among all.
     solver : {"lbfgs", "sgd"}, default="lbfgs"
