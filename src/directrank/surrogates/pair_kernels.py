@@ -76,19 +76,19 @@ def pair_curvature(scores, direction, runs, weights, strength, margin, width, ou
 
 @kernel
 def _huber(x, losers, slopes, w, width):
+    # With c the unclipped share of the slope, φ = h · clip(c) (2c − clip(c)).
     real = losers.dtype.type
-    none, one, h, steep, weight = real(0), real(1), real(width), real(0.5 / width), real(w)
-    top = real(1.0 + width) - x
+    none, one, two, steep, weight = real(0), real(1), real(2), real(0.5 / width), real(w)
+    top = (real(1.0 + width) - x) * steep
     total, pull = none, none
     for j in range(len(losers)):
-        u = top + losers[j]
-        c = u * steep
-        c = c if c > none else none
+        free = top + losers[j] * steep
+        c = free if free > none else none
         c = c if c < one else one
-        total += c * (u - h * c)
+        total += c * (two * free - c)
         slopes[j] += weight * c
         pull += c
-    return total, weight * pull
+    return real(width) * total, weight * pull
 
 
 @kernel
