@@ -1,9 +1,9 @@
 """Losses on pairs as multiples of one read pass over the features they are computed from.
 
-First the kernels alone, on lists of 25, 120 and 1,000 documents, in both forms: the vectorised loop over pairs,
-and sorting with prefix sums; then the length of list at which the second becomes the faster one. Then whole
-gradients, from parameters to parameters, on a collection shaped like MSLR-WEB30K. The yardstick is the sum of
-all features (136 a document) in the same process; times are minima of processor time on one thread.
+First the kernels alone, on lists of 25, 120 and 1,000 documents, in both forms: the vectorised loop over
+pairs, and sorting with prefix sums; then the length of list at which the second becomes the faster one. Then
+whole gradients, from parameters to parameters, on a collection shaped like MSLR-WEB30K. The yardstick is the
+sum of all features (136 a document) in the same process; times are minima of processor time on one thread.
 
     python benchmarks/pairwise.py [--multiple 0.1] [--documents 200000] [--rounds 7]
 """
@@ -100,16 +100,19 @@ def switch_point(n_docs, rounds):
     print("\nTime of the loop over pairs / time of sorting, by documents a query")
     lengths = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000)
     print(f"{'':<28}" + "".join(f"{n:>8}" for n in lengths))
-    for name in ("consistent, squared hinge", "consistent, Huber", "RankSVM, squared hinge", "preorder, Huber"):
+    for name in (
+        "consistent, squared hinge",
+        "consistent, Huber",
+        "RankSVM, squared hinge",
+        "preorder, Huber",
+    ):
         ratios = []
         for n in lengths:
             queries, scores = lists(max(n_docs // 4, 2 * n), n)
-            spent = [
-                least_time(
-                    lambda b=in_form(SURROGATES[name], queries, form), s=scores: b.value_and_gradient(s), rounds
-                )
-                for form in (1e18, 0.0)
-            ]
+            spent = []
+            for form in (1e18, 0.0):
+                bound = in_form(surrogate, queries, form)
+                spent.append(least_time(lambda b=bound, s=scores: b.value_and_gradient(s), rounds))
             ratios.append(spent[0] / spent[1])
         print(f"{name:<28}" + "".join(f"{ratio:>8.2f}" for ratio in ratios))
 
