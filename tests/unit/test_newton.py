@@ -106,6 +106,24 @@ def test_products_with_the_hessian(groups):
         )
 
 
+def test_directions_solve_the_newton_equation(groups):
+    objective = Objective(Pairwise(margin="logistic"), groups.queries, groups.shards)
+    solver, scorer, features = TruncatedNewton(penalty=0.01), Linear(), groups.features
+    theta = np.random.default_rng(3).normal(size=6)
+    scores = (features @ theta).astype(objective.dtype)
+    gradient = np.linspace(-1.0, 2.0, 6)
+    direction, products = solver._newton_direction(objective, scorer, scores, gradient, features)
+    curved = hessian_vector(objective, scorer, direction, scores, features) + 0.01 * direction
+    assert np.linalg.norm(curved + gradient) <= 0.1 * np.linalg.norm(gradient) * (1 + 1e-9)
+    assert products <= 6
+
+
+def test_rounds_see_the_ranking_of_the_last(groups):
+    solver = Reweighted(penalty=1e-3, rounds=2, max_iterations=300)
+    ranker = Ranker(LambdaRank()._parts()[0], solver).fit(groups)
+    assert ranker.history_[1]["change"] > 1e-2  # at the same weights a second round would stand still
+
+
 def test_needs_a_penalty_and_curvature():
     with pytest.raises(ValueError, match="above 0"):
         TruncatedNewton(penalty=0.0)
