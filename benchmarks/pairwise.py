@@ -100,12 +100,7 @@ def switch_point(n_docs, rounds):
     print("\nTime of the loop over pairs / time of sorting, by documents a query")
     lengths = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000)
     print(f"{'':<28}" + "".join(f"{n:>8}" for n in lengths))
-    for name in (
-        "consistent, squared hinge",
-        "consistent, Huber",
-        "RankSVM, squared hinge",
-        "preorder, Huber",
-    ):
+    for name, surrogate in list(SURROGATES.items())[:4]:
         ratios = []
         for n in lengths:
             queries, scores = lists(max(n_docs // 4, 2 * n), n)

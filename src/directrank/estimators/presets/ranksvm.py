@@ -66,4 +66,12 @@ METHODS = (
         "Joachims, KDD 2002; Chapelle, Keerthi, Information Retrieval 2010",
         grid={"penalty": PENALTIES},
     ),
+    Method(
+        "irsvm",
+        RankSVM,
+        "squared hinge on pairs, each query's weights adding to one, truncated Newton",
+        "Cao et al., SIGIR 2006",
+        fixed={"per_query": True},
+        grid={"penalty": PENALTIES},
+    ),
 )
