@@ -34,7 +34,8 @@ Result = TypeVar("Result")
 ORACLES = {
     "value_and_gradient": "float and (n_docs,), the derivative with respect to scores",
     "diagonal_curvature": "(n_docs,), positive",
-    "hessian_vector": "(n_docs,)",
+    "hessian_vector": "(n_docs,), the second derivative times a direction of scores",
+    "reweigh": "nothing; weights that depend on the ranking are those at these scores from now on",
     "targets": "(n_docs,), the scores that a closed form fits",
     "query_values": "(n_queries,), the measure of each query",
     "query_weights": "(n_queries,), the weight of each query for boosting over queries",
@@ -131,6 +132,18 @@ class Step:
     decrease: float
     gained: float = float("nan")
     lost: float = float("nan")
+
+
+@runtime_checkable
+class Standardised(Measure, Protocol):
+    """A measure with a standard form of its supervision (Buffoni et al. 2011, Definition 4).
+
+    Whatever the distribution of relevance, to rank by the expected standard form is best in expectation.
+    """
+
+    def supervision(self, queries: "Queries") -> np.ndarray:
+        """The standard form r(y) ≥ 0 of each document, float64 (n_docs,)."""
+        ...
 
 
 @runtime_checkable
@@ -260,6 +273,10 @@ class BoundObjective(Protocol):
 
     def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
         """The best step along a direction of scores, float64 (n_docs,)."""
+        ...
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix weights that depend on the ranking at that of these scores."""
         ...
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:

@@ -7,7 +7,7 @@ from directrank.data.grouping import group_rows
 from directrank.data.shards import make_shards
 from directrank.measures import MEASURES, parse_measure
 from directrank.measures.positions import positions_of
-from directrank.surrogates import SURROGATES, Objective
+from directrank.surrogates import SURROGATES, Objective, gain_difference
 
 
 def measures():
@@ -45,6 +45,17 @@ EXAMPLES = {
     "ExpectedMeasure": lambda cls: accepted(cls),
     "ExponentialPairs": lambda cls: [cls(), cls(pairs="per_query")],
     "Fidelity": lambda cls: [cls(), cls(pairs="uniform")],
+    "OrderPreserving": lambda cls: [*accepted(cls), cls(parse_measure("nDCG"), per_pair=True)],
+    "Pairwise": lambda cls: [
+        cls(),
+        cls(margin="logistic"),
+        cls(per_query=True, weight=gain_difference),
+    ],
+    "SwapWeighted": lambda cls: [
+        cls(parse_measure("nDCG@3"), weights="swap"),
+        cls(parse_measure("nDCG"), weights="swap"),
+        cls(parse_measure("nDCG")),
+    ],
 }
 
 

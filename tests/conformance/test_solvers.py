@@ -10,9 +10,26 @@ from directrank.contracts import ORACLES, Solver
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
-from directrank.solvers import LBFGS, SGD, SOLVERS, ClosedForm, DocumentBoosting, QueryBoosting
+from directrank.solvers import (
+    LBFGS,
+    SGD,
+    SOLVERS,
+    ClosedForm,
+    DocumentBoosting,
+    QueryBoosting,
+    Reweighted,
+    TruncatedNewton,
+)
 from directrank.solvers.gradient import value_and_gradient
-from directrank.surrogates import ExpectedMeasure, Objective, SmoothedPositions, SquaredError, TypeOneBound
+from directrank.surrogates import (
+    ExpectedMeasure,
+    Objective,
+    Pairwise,
+    SmoothedPositions,
+    SquaredError,
+    SwapWeighted,
+    TypeOneBound,
+)
 
 
 @dataclass
@@ -33,6 +50,16 @@ EXAMPLES = {
     ),
     "SGD": lambda: Example(
         SGD(max_epochs=4, tolerance=1e-9), SmoothedPositions(AP()), False, True, {"last_change"}
+    ),
+    "TruncatedNewton": lambda: Example(
+        TruncatedNewton(penalty=1e-2),
+        Pairwise(margin="squared_hinge"),
+        True,
+        False,
+        {"gradient_norm", "gap", "objective"},
+    ),
+    "Reweighted": lambda: Example(
+        Reweighted(rounds=3, max_iterations=10), SwapWeighted(NDCG()), certificates={"gradient_norm"}
     ),
     "ClosedForm": lambda: Example(ClosedForm(), SquaredError(), certificates={"gradient_norm"}),
     "QueryBoosting": lambda: Example(QueryBoosting(rounds=12), TypeOneBound(AP()), certificates={"bound"}),

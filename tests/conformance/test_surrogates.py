@@ -60,7 +60,7 @@ def test_bound(surrogate):
         return
     slacks = []
     for seed in range(60):
-        queries = some_queries(seed, sizes=(3, 5, 8))
+        queries = some_queries(seed, sizes=(2, 3, 5, 8))
         spread = 10.0 ** np.random.default_rng(seed).uniform(-2, 2)
         scores = np.round(random_scores(queries, seed, spread), 1)  # some ties
         loss = loss_of(surrogate, queries, scores)

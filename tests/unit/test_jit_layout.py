@@ -13,7 +13,7 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import dcg, smooth_precision
 from directrank.scorers import linear
-from directrank.surrogates import smoothed_kernels
+from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels
 
 SMALL, LARGE = (8, 8), (1, 3, 5, 9, 17, 33)  # less than a vector's room, and several vectors
 
@@ -52,6 +52,8 @@ def calls(sizes, dtype):
     indptr, lead, scores, docs = k["queries"].indptr, k["lead"], k["scores"], k["docs"]
     features = np.random.default_rng(2).normal(size=(len(scores), 5)).astype(np.float32)
     tables = (indptr, lead)
+    ends = np.column_stack((indptr[:-1], indptr[1:]))
+    pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
     steep = 40.0  # float32 goes on in float64
     return {
         "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
@@ -92,6 +94,17 @@ def calls(sizes, dtype):
         "soft_ap@3 differences": (
             *(smooth_precision.soft_ap, k["positions"], *tables, k["divisor"]),
             *(3.0, 1e4, k["per_query"], docs),
+        ),
+        "pair_sums huber": (pair_kernels.pair_sums, scores, *pairs, pair_margins.HUBER, 0.5, docs),
+        "pair_sums squared": (pair_kernels.pair_sums, scores, *pairs, pair_margins.SQUARED_HINGE, 0.0, docs),
+        "pair_sums logistic": (pair_kernels.pair_sums, scores, *pairs, pair_margins.LOGISTIC, 0.0, docs),
+        "pair_curvature": (
+            *(pair_kernels.pair_curvature, scores, k["slopes"], *pairs),
+            *(pair_margins.HUBER, 0.5, docs),
+        ),
+        "swap_sums": (
+            *(swap_kernels.swap_sums, scores, pairs[0], pairs[1], k["gain"], pairs[2], pairs[2]),
+            *(np.arange(len(scores)), np.zeros(0), docs),
         ),
         "soft_precision": (
             *(smooth_precision.soft_precision, k["positions"], *tables, k["divisor"]),

@@ -8,7 +8,7 @@ from numba.core.codegen import get_host_cpu_features
 
 from directrank.measures import positions, smooth_precision
 from directrank.scorers import linear
-from directrank.surrogates import smoothed_kernels
+from directrank.surrogates import pair_kernels, smoothed_kernels
 
 # Without AVX the widest registers are xmm, which scalars use too: there a packed operation must show.
 WIDE = "[yz]mm" if "+avx" in get_host_cpu_features() else r"(add|mul|div|cmp\w*)p[sd]"
@@ -20,6 +20,13 @@ HOT = {
     "_compare_by_quotients": (
         *(smooth_precision._compare_by_quotients, DOCS, np.float32(1)),
         *(np.float32(1), DOCS.copy()),
+    ),
+    "_huber": (pair_kernels._huber, np.float32(1), DOCS, DOCS.copy(), 0.5, 0.5),
+    "_squared_hinge": (pair_kernels._squared_hinge, np.float32(1), DOCS, DOCS.copy(), 0.5),
+    "_logistic_chunk": (pair_kernels._logistic_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
+    "_squared_hinge_curvature": (
+        *(pair_kernels._squared_hinge_curvature, np.float32(1), np.float32(1), DOCS, DOCS),
+        *(DOCS.copy(), 0.5),
     ),
     "_row_products": (linear._row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
     "_transposed_product": (linear._transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),

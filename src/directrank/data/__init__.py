@@ -5,6 +5,7 @@ from directrank.data.folds import Fold, find_folds, load_letor
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
 from directrank.data.letor import read_letor, write_letor
+from directrank.data.supervision import ObservedRankings, PreferenceGraph
 from directrank.data.synthetic import make_ranking
 from directrank.data.web30k import make_web30k, write_web30k
 
@@ -12,6 +13,8 @@ __all__ = [
     "DataCheck",
     "Finding",
     "Fold",
+    "ObservedRankings",
+    "PreferenceGraph",
     "QueryGroups",
     "check_data",
     "find_folds",

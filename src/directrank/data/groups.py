@@ -1,5 +1,6 @@
 """Documents of queries in memory: features, relevance, qid."""
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.queries import Queries
 from directrank.data.shards import Shard, make_shards
+from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
 
 
@@ -20,8 +22,9 @@ class QueryGroups:
     ----------
     X : array of shape (n_docs, n_features)
         Finite features; kept as float32.
-    relevance : array of shape (n_docs,), optional
-        Grades, finite and not negative. None for documents that are only to be ranked.
+    relevance : array of shape (n_docs,), PreferenceGraph or ObservedRankings, optional
+        Grades, finite and not negative. None for documents that are only to be ranked. Other supervision is
+        brought into its standard form.
     qid : array of shape (n_docs,)
         The query of each document, of any hashable type and in any order.
     docid : array of shape (n_docs,), optional
@@ -48,11 +51,14 @@ class QueryGroups:
         if qid is None:
             raise DataError("qid is missing: give the query of each row")
         names = checked_qid(qid, n_docs, name)
+        standardised = isinstance(relevance, SUPERVISION)
+        relevance = relevance.standard_form(names) if standardised else relevance
         grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs, name)
         docid = None if docid is None else np.asarray(docid)
         if docid is not None and docid.shape != (n_docs,):
             raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name a row")
         queries, order = group_rows(grades, names, docid, name=name)
+        queries = replace(queries, standardised=standardised)
         in_order = np.array_equal(order, np.arange(n_docs))
         self._adopt(
             features if in_order else np.ascontiguousarray(features[order]),
@@ -106,6 +112,7 @@ class QueryGroups:
             order,
             inner.qid[kept],
             None if inner.docid is None else inner.docid[docs],
+            inner.standardised,
         )
         return QueryGroups.from_inner(
             self.features[docs],

@@ -31,6 +31,8 @@ class Queries:
         The caller's name of each query.
     docid : ndarray of shape (n_docs,) or None
         The caller's names of documents, in the inner order.
+    standardised : bool, default=False
+        Whether relevance is the standard form of other supervision (`directrank.data.supervision`).
     """
 
     relevance: np.ndarray
@@ -38,6 +40,7 @@ class Queries:
     row: np.ndarray
     qid: np.ndarray
     docid: np.ndarray | None = None
+    standardised: bool = False
     _memo: dict = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Value]) -> Value:
@@ -89,4 +92,5 @@ class Queries:
             self.row[first:last],
             self.qid[start:stop],
             None if self.docid is None else self.docid[first:last],
+            self.standardised,
         )

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from directrank.contracts import Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
+from directrank.data.supervision import SUPERVISION
 from directrank.estimators.intake import checked_target, copies, qid_of_rows, query_weights
 from directrank.estimators.selection import MeanMonitor, mean_measure
 from directrank.measures import parse_measure
@@ -109,8 +110,8 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
-        y : array of shape (n_docs,)
-            Relevance; not with QueryGroups.
+        y : array of shape (n_docs,), PreferenceGraph or ObservedRankings
+            Relevance, or supervision of another kind (`OrderPreserving`); not with QueryGroups.
         qid : array of shape (n_docs,), optional
             The query of each row, of any hashable type and in any order.
         sample_weight : array of shape (n_docs,) or (n_queries,), optional
@@ -216,8 +217,8 @@ class Ranker(BaseEstimator):
         if y is None:
             raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
         features = validate_data(self, X, reset=reset, dtype=np.float32, order="C")
-        target = checked_target(y)
-        if len(target) != len(features):
+        target = y if isinstance(y, SUPERVISION) else checked_target(y)
+        if not isinstance(target, SUPERVISION) and len(target) != len(features):
             raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
         return QueryGroups(features, target, qid_of_rows(qid, group, len(features), self.strict_qid))
 

@@ -25,9 +25,12 @@ class Certified(PositionDifferentiable, Protocol):
 class PositionLinear(Measure, Protocol):
     """A measure that adds up over documents, each by its own position."""
 
-    def linear_in_positions(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
-        """Return a, of shape (n_docs,), and b, of the length of the longest query: E = Σ_i a_i b[π_i − 1].
+    def linear_in_positions(
+        self, queries: Queries, places: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a, of shape (n_docs,), and b, of `places` (the longest query's): E = Σ_i a_i b[π_i − 1].
 
-        Both are float64 and not negative; a is zero beyond the `leading` documents.
+        Exchanging two documents changes E by (a_i − a_j)(b[π_j − 1] − b[π_i − 1]). Both are float64 and
+        not negative; a is zero beyond the `leading` documents.
         """
         ...

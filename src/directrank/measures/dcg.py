@@ -140,9 +140,11 @@ class DCG(Named):
         off = error / (2.0 * math.log(2.0)) + cutoff_error(error, truncation, self.cutoff)
         return off * ideal / self._norm(queries)
 
-    def linear_in_positions(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+    def linear_in_positions(
+        self, queries: Queries, places: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `PositionLinear`."""
-        places = longest(queries)
+        places = places or longest(queries)
         worth = discounts(places, self.discount)
         worth[self.cutoff or places :] = 0.0
         return gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes), worth
@@ -158,6 +160,10 @@ class DCG(Named):
         # The chord to the last place of a query: those beyond it do not exist for it.
         steepest = np.concatenate(([0.0], np.maximum.accumulate(chords)))[np.maximum(queries.sizes, 1) - 1]
         return gains(queries, self.gain) * np.repeat(steepest / self._norm(queries), queries.sizes)
+
+    def supervision(self, queries: Queries) -> np.ndarray:
+        """See `Standardised`: the gain, divided by the ideal if normalised; for every cutoff."""
+        return gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes)
 
     def _norm(self, queries: Queries) -> np.ndarray:
         """What the sum of each query is divided by; 1 where the query is undefined."""

@@ -73,6 +73,20 @@ class WPD(Named):
         """Queries without two documents of different grades."""
         return self.leading(queries) == 0
 
+    def supervision(self, queries: Queries) -> np.ndarray:
+        """See `Standardised`; [1]_ section 5.3: documents below less documents above, over the pairs.
+
+        It is exact under low noise. The least constant that keeps it from being negative is added, as the
+        order does not depend on it.
+        """
+        if queries.standardised:
+            return queries.relevance
+        above, below = _above_and_below(queries)
+        lowest = np.repeat(queries.indptr[1:] - 1, queries.sizes)
+        net = below - above
+        pairs = np.add.reduceat(below, queries.indptr[:-1]) if queries.n_queries else below
+        return (net - net[lowest]) / np.repeat(np.maximum(pairs, 1.0), queries.sizes)
+
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The agreement of each query, float64 (n_queries,), larger is better; 0 where undefined."""
         values = np.empty(queries.n_queries)
@@ -103,6 +117,16 @@ class ZeroOne(WPD):
     bare_name = "ZeroOne"
     aliases = ("0/1", "zero_one", "01")
 
+    def supervision(self, queries: Queries) -> np.ndarray:
+        """See `Standardised`; [1]_ section 5.4: Borda's points, their mean over the rankings allowed.
+
+        It is exact for order-preserving distributions of permutations.
+        """
+        if queries.standardised:
+            return queries.relevance
+        above, below = _above_and_below(queries)
+        return 0.5 * (np.repeat(queries.sizes, queries.sizes) + 1.0 + below - above)
+
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The probability of a right ranking of each query, float64 (n_queries,); 0 where undefined."""
         values = np.empty(queries.n_queries)
@@ -117,6 +141,17 @@ def _above_lowest(queries: Queries) -> np.ndarray:
     lowest = np.repeat(queries.relevance[queries.indptr[1:] - 1], queries.sizes)
     reached = np.concatenate(([0], np.cumsum(queries.relevance > lowest)))
     return reached[queries.indptr[1:]] - reached[queries.indptr[:-1]]
+
+
+def _above_and_below(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+    """Count the documents of a higher and of a lower grade in its query, for each document, float64."""
+    first, last = (np.repeat(ends, queries.sizes) for ends in (queries.indptr[:-1], queries.indptr[1:]))
+    row = np.arange(queries.n_docs)
+    changes = queries.relevance[1:] != queries.relevance[:-1]
+    begins, ends = np.append(True, changes), np.append(changes, True)
+    start = np.maximum(np.maximum.accumulate(np.where(begins, row, 0)), first)
+    stop = np.minimum.accumulate(np.where(ends, row + 1, queries.n_docs)[::-1])[::-1]
+    return (start - first).astype(np.float64), (last - np.minimum(stop, last)).astype(np.float64)
 
 
 def agreement_naive(relevance, above) -> float:

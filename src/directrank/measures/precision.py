@@ -89,9 +89,11 @@ class P(Named):
         """See `Certified`; the error of [1]_ (16) on each relevant document."""
         return self.leading(queries) * cutoff_error(error, truncation, self.cutoff) / self._divisor(queries)
 
-    def linear_in_positions(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+    def linear_in_positions(
+        self, queries: Queries, places: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `PositionLinear`."""
-        within = np.zeros(longest(queries))
+        within = np.zeros(places or longest(queries))
         within[: self.cutoff] = 1.0
         return (queries.relevance >= self.rel) / np.repeat(self._divisor(queries), queries.sizes), within
 

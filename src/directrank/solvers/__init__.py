@@ -4,6 +4,8 @@ from directrank.solvers.boosting import QueryBoosting
 from directrank.solvers.closed_form import ClosedForm
 from directrank.solvers.document_boosting import DocumentBoosting
 from directrank.solvers.gradient import LBFGS, SGD
+from directrank.solvers.newton import TruncatedNewton
+from directrank.solvers.reweighting import Reweighted
 
 #: Every solver, in the order in which messages propose them.
 SOLVERS = (
@@ -12,6 +14,8 @@ SOLVERS = (
     ClosedForm,
     QueryBoosting,
     DocumentBoosting,
+    TruncatedNewton,
+    Reweighted,
 )
 
 __all__ = [
@@ -21,4 +25,6 @@ __all__ = [
     "ClosedForm",
     "DocumentBoosting",
     "QueryBoosting",
+    "Reweighted",
+    "TruncatedNewton",
 ]

@@ -6,8 +6,11 @@ from directrank.surrogates.fidelity import Fidelity
 from directrank.surrogates.gaussian import GaussianNoise
 from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.objective import Objective
+from directrank.surrogates.order_preserving import OrderPreserving
+from directrank.surrogates.pairwise import Pairwise, gain_difference
 from directrank.surrogates.pointwise import SquaredError
 from directrank.surrogates.smoothed import SmoothedPositions
+from directrank.surrogates.swaps import SwapWeighted
 from directrank.surrogates.type_one import TypeOneBound
 
 #: Every surrogate.
@@ -22,6 +25,9 @@ SURROGATES = (
     ExpectedMeasure,
     ExponentialPairs,
     Fidelity,
+    OrderPreserving,
+    Pairwise,
+    SwapWeighted,
 )
 
 __all__ = [
@@ -32,9 +38,13 @@ __all__ = [
     "Fidelity",
     "GaussianNoise",
     "Objective",
+    "OrderPreserving",
+    "Pairwise",
     "PlackettLuce",
     "SmoothedPositions",
     "SoftmaxCrossEntropy",
     "SquaredError",
+    "SwapWeighted",
     "TypeOneBound",
+    "gain_difference",
 ]

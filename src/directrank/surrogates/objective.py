@@ -169,6 +169,27 @@ class Objective:
         amounts = {name: self.scale * getattr(step, name) for name in ("decrease", "gained", "lost")}
         return replace(step, **amounts)
 
+    def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
+        out = np.empty_like(scores)
+
+        def statistic(parts: Sequence[Part]) -> None:
+            for part in parts:
+                out[part.rows] = part.oracles.hessian_vector(scores[part.rows], direction[part.rows])
+
+        self.map_shards(statistic)
+        out *= self.scale
+        return out
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix weights that depend on the ranking at that of these scores."""
+
+        def statistic(parts: Sequence[Part]) -> None:
+            for part in parts:
+                part.oracles.reweigh(scores[part.rows])
+
+        self.map_shards(statistic)
+
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
         return self._per_query("query_values", scores)

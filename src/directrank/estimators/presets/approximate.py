@@ -24,10 +24,10 @@ class ApproxRank(Ranker):
         Lower steepnesses to pass through first, rising; every start does (L-BFGS only).
     penalty : float, default=1e-3
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
-    start : {"auto", "zero", "regression"}, array of shape (n_features,) or fitted ranker, default="auto"
-        Where the search starts. Measures that read the first places only, by a cutoff or as RR and ERR do,
-        are flat where relevant documents lie far below: "auto" starts them from least squares, and AP and
-        nDCG of the whole list from zero.
+    start : {"auto", "zero", "regression", "ranksvm"}, array of shape (n_features,) or fitted ranker
+        Where the search starts, "auto" by default. Measures that read the first places only, by a cutoff or
+        as RR and ERR do, are flat where relevant documents lie far below: "auto" starts them from least
+        squares, and AP and nDCG of the whole list from zero.
     n_restarts : int, default=0
         Random starts beside it; the selection measure decides among all.
     solver : {"lbfgs", "sgd"}, default="lbfgs"

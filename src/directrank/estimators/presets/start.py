@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from directrank.estimators.presets.ranksvm import RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.scorers import Linear
 
@@ -16,11 +17,13 @@ def start_coefficients(start, groups, weights) -> np.ndarray | None:
     """
     if isinstance(start, str) and start == "zero":
         return None
-    if isinstance(start, str) and start == "regression":
-        coefficients = Regression().fit(groups, sample_weight=weights).scorer_.coefficients
+    rankers = {"regression": Regression, "ranksvm": RankSVM}
+    if isinstance(start, str) and start in rankers:
+        coefficients = rankers[start]().fit(groups, sample_weight=weights).scorer_.coefficients
     elif isinstance(start, str):
         raise ValueError(
-            f"start must be 'auto', 'zero', 'regression', coefficients or a fitted ranker, not {start!r}"
+            "start must be 'auto', 'zero', 'regression', 'ranksvm', coefficients or a fitted ranker, "
+            f"not {start!r}"
         )
     elif isinstance(getattr(start, "scorer_", None), Linear):
         coefficients = start.scorer_.coefficients

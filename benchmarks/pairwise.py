@@ -1,0 +1,144 @@
+"""Losses on pairs as multiples of one read pass over the features they are computed from.
+
+First the kernels alone, on lists of 25, 120 and 1,000 documents, in both forms: the vectorised loop over
+pairs, and sorting with prefix sums; then the length of list at which the second becomes the faster one. Then
+whole gradients, from parameters to parameters, on a collection shaped like MSLR-WEB30K. The yardstick is the
+sum of all features (136 a document) in the same process; times are minima of processor time on one thread.
+
+    python benchmarks/pairwise.py [--multiple 0.1] [--documents 200000] [--rounds 7]
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from directrank.data import make_web30k
+from directrank.data.grouping import group_rows
+from directrank.jit import kernel
+from directrank.measures import DCG, NDCG
+from directrank.scorers import Linear
+from directrank.solvers.gradient import value_and_gradient
+from directrank.solvers.newton import hessian_vector
+from directrank.surrogates import Objective, OrderPreserving, Pairwise, SwapWeighted, pair_sorting
+
+N_FEATURES = 136
+SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]
+SURROGATES = {
+    "consistent, squared hinge": OrderPreserving(DCG(), margin="squared_hinge"),
+    "consistent, Huber": OrderPreserving(DCG()),
+    "RankSVM, squared hinge": Pairwise(margin="squared_hinge"),
+    "preorder, Huber": Pairwise(),
+    "RankNet, logistic": Pairwise(margin="logistic"),
+    "LambdaLoss": SwapWeighted(NDCG()),
+}
+
+
+@kernel
+def read_pass(X):
+    """Sum all features: what it costs to look at them once."""
+    total = np.float32(0)
+    for k in range(len(X)):
+        total += X[k]
+    return total
+
+
+def least_time(run, rounds):
+    """The least processor time of some runs, after one that compiles, in seconds."""
+    run()
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def lists(n_docs, length, seed=0):
+    """Queries of one length, and scores that know something of relevance."""
+    rng = np.random.default_rng(seed)
+    n_queries = max(1, n_docs // length)
+    relevance = rng.choice(len(SHARES), n_queries * length, p=SHARES).astype(float)
+    queries, order = group_rows(relevance, np.repeat(np.arange(n_queries), length))
+    scores = rng.normal(size=len(relevance)) + 0.5 * relevance
+    return queries, scores[order].astype(np.float32)
+
+
+def in_form(surrogate, queries, pairs_per_document):
+    """Bind with the switch between the two forms set by hand."""
+    kept, pair_sorting.PAIRS_PER_DOCUMENT = pair_sorting.PAIRS_PER_DOCUMENT, pairs_per_document
+    try:
+        return surrogate.bind(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
+    finally:
+        pair_sorting.PAIRS_PER_DOCUMENT = kept
+
+
+def kernels(n_docs, rounds):
+    print("Value and gradient on scores: passes (ns a document) of the loop over pairs | of sorting")
+    lengths = (25, 120, 1000)
+    print(f"{'documents a query':<28}" + "".join(f"{n:>32}" for n in lengths))
+    data = {n: lists(n_docs, n) for n in lengths}
+    features = np.random.default_rng(1).random((n_docs, N_FEATURES), dtype=np.float32).ravel()
+    one_pass = least_time(lambda: read_pass(features), rounds) / n_docs
+    print(f"{'(one read pass)':<28}" + f"{f'1.00 ({one_pass * 1e9:.1f})':>32}" * len(lengths))
+    for name, surrogate in SURROGATES.items():
+        cells = []
+        for n in lengths:
+            queries, scores = data[n]
+            texts = []
+            for form in (1e18, 0.0):
+                if form == 0.0 and ("logistic" in name or "Lambda" in name):
+                    continue
+                bound = in_form(surrogate, queries, form)
+                spent = least_time(lambda b=bound, s=scores: b.value_and_gradient(s), rounds) / len(scores)
+                texts.append(f"{spent / one_pass:.2f} ({spent * 1e9:.1f})")
+            cells.append(" | ".join(texts))
+        print(f"{name:<28}" + "".join(f"{cell:>32}" for cell in cells))
+
+
+def switch_point(n_docs, rounds):
+    print("\nTime of the loop over pairs / time of sorting, by documents a query")
+    lengths = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000)
+    print(f"{'':<28}" + "".join(f"{n:>8}" for n in lengths))
+    for name, surrogate in list(SURROGATES.items())[:4]:
+        ratios = []
+        for n in lengths:
+            queries, scores = lists(max(n_docs // 4, 2 * n), n)
+            spent = []
+            for form in (1e18, 0.0):
+                bound = in_form(surrogate, queries, form)
+                spent.append(least_time(lambda b=bound, s=scores: b.value_and_gradient(s), rounds))
+            ratios.append(spent[0] / spent[1])
+        print(f"{name:<28}" + "".join(f"{ratio:>8.2f}" for ratio in ratios))
+
+
+def whole_gradients(multiple, rounds):
+    groups = make_web30k(multiple)
+    X, flat = groups.features, groups.features.ravel()
+    one_pass = least_time(lambda: read_pass(flat), rounds)
+    print(f"\n{groups}: full-batch gradients in read passes of {one_pass * 1e3:.1f} ms")
+    theta = np.random.default_rng(2).normal(size=N_FEATURES) / 30
+    for name, surrogate in SURROGATES.items():
+        objective = Objective(surrogate, groups.queries, groups.shards)
+        spent = least_time(lambda o=objective: value_and_gradient(o, Linear(), theta, X), rounds)
+        text = f"{name:<28}{spent / one_pass:8.2f}"
+        if "hessian_vector" in surrogate.offers:
+            scores = Linear().forward(theta, X, objective.dtype)
+            spent = least_time(lambda o=objective, s=scores: hessian_vector(o, Linear(), theta, s, X), rounds)
+            text += f"   with the Hessian {spent / one_pass:.2f}"
+        print(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--multiple", type=float, default=0.1, help="of the queries of MSLR-WEB30K")
+    parser.add_argument("--documents", type=int, default=200_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    kernels(options.documents, options.rounds)
+    switch_point(options.documents, options.rounds)
+    whole_gradients(options.multiple, options.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Is the minimiser of a surrogate best for a measure? On a finite distribution of supervision.
+
+A surrogate is consistent with a measure if, whatever the distribution of relevance given a query, scores that
+minimise the expected surrogate also rank best in expectation (Buffoni et al. 2011, Definition 2). One
+distribution can refute it; `check` looks at one.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from directrank.contracts import Measure, Standardised, Surrogate
+from directrank.data.grouping import group_rows
+from directrank.data.queries import Queries
+from directrank.data.shards import make_shards
+from directrank.measures.positions import positions_of
+from directrank.surrogates.objective import Objective
+
+MAX_DOCS = 8
+#: Scores nearer than this share of their range are one.
+TIED = 1e-6
+#: Less regret than this is rounding.
+NO_REGRET = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `check` found.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_docs,)
+        The minimiser of the expected surrogate, with mean 0.
+    value : float
+        The expected measure of the order of `scores`, in expectation over ties.
+    best_value : float
+        The expected measure of the best ranking.
+    best_ranking : tuple of int
+        That ranking, documents in order.
+    regret : float
+        ``best_value - value``, ≥ 0.
+    consistent : bool
+        Whether the regret is nothing but rounding. True does not prove consistency; False refutes it.
+    supervision : ndarray of shape (n_docs,) or None
+        The expected standard form of the measure, by which to rank is best; None if it has none.
+    """
+
+    scores: np.ndarray
+    value: float
+    best_value: float
+    best_ranking: tuple[int, ...]
+    regret: float
+    consistent: bool
+    supervision: np.ndarray | None
+
+    @property
+    def ranking(self) -> tuple[int, ...]:
+        """Documents by descending score."""
+        return tuple(int(i) for i in np.argsort(-self.scores, kind="stable"))
+
+
+class Distribution:
+    """A finite distribution of relevance for the documents of one query.
+
+    Parameters
+    ----------
+    outcomes : sequence of (float, sequence of float)
+        Probability and relevance of each document; the same documents in the same order each time.
+
+    Raises
+    ------
+    ValueError
+        If probabilities do not add up to one, or outcomes have different lengths.
+    """
+
+    def __init__(self, outcomes: Sequence[tuple[float, Sequence[float]]]):
+        self.probability = np.array([p for p, _ in outcomes], np.float64)
+        lengths = {len(relevance) for _, relevance in outcomes}
+        if len(lengths) != 1 or not 2 <= max(lengths) <= MAX_DOCS:
+            raise ValueError(f"every outcome needs the relevance of the same 2 to {MAX_DOCS} documents")
+        if (self.probability < 0).any() or not math.isclose(self.probability.sum(), 1.0, abs_tol=1e-9):
+            raise ValueError(f"probabilities add up to {self.probability.sum():g}; expected 1, none negative")
+        self.n_docs = lengths.pop()
+        relevance = np.concatenate([np.asarray(y, np.float64) for _, y in outcomes])
+        self.queries: Queries = group_rows(relevance, np.repeat(np.arange(len(outcomes)), self.n_docs))[0]
+        # Which document stands at each row of the outcomes, sorted by relevance.
+        self.document = self.queries.row % self.n_docs
+
+    def expected_values(self, measure: Measure, scores: np.ndarray) -> np.ndarray:
+        """Return the expected measure of the order of some scores, over outcomes and ties.
+
+        Parameters
+        ----------
+        measure : Measure
+        scores : ndarray of shape (n_orders, n_docs)
+
+        Returns
+        -------
+        ndarray of shape (n_orders,)
+        """
+        times, outcomes = len(scores), len(self.probability)
+        n_docs = self.n_docs * outcomes * times
+        queries = Queries(
+            np.tile(self.queries.relevance, times),
+            np.arange(0, n_docs + 1, self.n_docs),
+            np.arange(n_docs),
+            np.arange(outcomes * times),
+        )
+        positions = positions_of(queries, scores[:, self.document].ravel())
+        return measure.query_values(queries, positions).reshape(times, outcomes) @ self.probability
+
+    def expected_supervision(self, measure: Standardised) -> np.ndarray:
+        """Return E[r(Y)], float64 (n_docs,)."""
+        weights = np.repeat(self.probability, self.n_docs) * measure.supervision(self.queries)
+        return np.bincount(self.document, weights, self.n_docs)
+
+
+def check(
+    surrogate: Surrogate, measure: Measure, distribution: Sequence[tuple[float, Sequence[float]]]
+) -> Verdict:
+    """Minimise the expected surrogate over a distribution, and compare its order with the best one.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        One that offers ``value_and_gradient``.
+    measure : Measure
+    distribution : sequence of (float, sequence of float)
+        Probability and relevance of each document, for 2 to 8 documents; see `Distribution`.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    TypeError
+        If the surrogate has no value.
+    ValueError
+        If the distribution is none.
+    DataError
+        If no outcome can teach.
+
+    References
+    ----------
+    .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
+       order-preserving losses and standardized supervision", ICML 2011.
+
+    Examples
+    --------
+    >>> from directrank.measures import DCG
+    >>> from directrank.surrogates import OrderPreserving, Pairwise
+    >>> graded = [(0.2, (4, 0, 0)), (0.8, (0, 1, 0))]
+    >>> check(OrderPreserving(DCG()), DCG(), graded).ranking, check(Pairwise(), DCG(), graded).ranking
+    ((0, 1, 2), (1, 0, 2))
+    """
+    if "value_and_gradient" not in surrogate.offers:
+        raise TypeError(f"{surrogate.name} offers no value_and_gradient, so that it cannot be minimised here")
+    outcomes = Distribution(distribution)
+    scores = minimiser(surrogate, outcomes)
+    value = float(outcomes.expected_values(measure, merged(scores)[None])[0])
+    best_value, best_ranking = best_order(measure, outcomes)
+    regret = max(0.0, best_value - value)
+    return Verdict(
+        scores,
+        value,
+        best_value,
+        best_ranking,
+        regret,
+        regret <= NO_REGRET * max(1.0, abs(best_value)),
+        outcomes.expected_supervision(measure) if isinstance(measure, Standardised) else None,
+    )
+
+
+def minimiser(surrogate: Surrogate, outcomes: Distribution) -> np.ndarray:
+    """Return scores of mean 0 that minimise the expected surrogate, found from zero scores."""
+    queries, document = outcomes.queries, outcomes.document
+    objective = Objective(surrogate, queries, make_shards(queries.indptr, 1), weights=outcomes.probability)
+
+    def function(s: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = objective.value_and_gradient(s[document])
+        return value, np.bincount(document, gradient, outcomes.n_docs)
+
+    start = np.zeros(outcomes.n_docs)
+    found = minimize(function, start, jac=True, method="BFGS", options={"gtol": 1e-10, "maxiter": 2000})
+    return found.x - found.x.mean()
+
+
+def merged(scores: np.ndarray) -> np.ndarray:
+    """Return ranks of scores, those nearer than rounding sharing one, as ties."""
+    order = np.argsort(scores)
+    apart = np.diff(scores[order]) > TIED * max(np.ptp(scores), np.finfo(float).tiny)
+    ranks = np.empty(len(scores))
+    ranks[order] = np.concatenate(([0], np.cumsum(apart)))
+    return ranks
+
+
+def best_order(measure: Measure, outcomes: Distribution) -> tuple[float, tuple[int, ...]]:
+    """Return the largest expected measure of all rankings, and the first ranking that has it."""
+    rankings = np.array(list(itertools.permutations(range(outcomes.n_docs))))
+    values = outcomes.expected_values(measure, -np.argsort(rankings, axis=1).astype(np.float64))
+    first = int(np.argmax(values >= values.max() - NO_REGRET))
+    return float(values.max()), tuple(rankings[first].tolist())

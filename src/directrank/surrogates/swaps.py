@@ -1,0 +1,125 @@
+"""Pairs weighted by what their exchange does to the measure: LambdaRank and LambdaLoss."""
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.measures.capabilities import PositionLinear
+from directrank.measures.positions import positions_of
+from directrank.surrogates.pairwise import runs_of_pairs
+from directrank.surrogates.swap_kernels import distance_losses, swap_sums
+
+WEIGHTS = ("swap", "ndcg2")
+
+
+class SwapWeighted:
+    r"""Logistic losses on pairs, weighted by the measure at a ranking that is held fixed.
+
+    .. math:: \sum_{i, j : y_i > y_j} w_{ij}(\bar\pi) \ln(1 + e^{-(s_i - s_j)})
+
+    The oracle ``reweigh`` moves the fixed ranking :math:`\bar\pi`; until it is called all documents are
+    tied. Between two calls the surrogate is an ordinary convex function. Weights are expected values over
+    the orders of tied documents: a stable sort of documents sorted by relevance would tell the answer.
+
+    Parameters
+    ----------
+    measure : PositionLinear
+        Whose gains and discounts make the weights: nDCG, DCG or P, with or without a cutoff.
+    weights : {"swap", "ndcg2"}, default="ndcg2"
+        The difference that an exchange of i and j makes, :math:`|g_i - g_j|\,|D(\bar\pi_i) - D(\bar\pi_j)|`
+        [1]_; or that of moving one document past the distance between them, :math:`|g_i - g_j|\,
+        |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i - \bar\pi_j| + 1)|`, a bound on nDCG [2]_.
+
+    Traits
+    ------
+    bound: no (of nDCG with the weights of [2]_ and base-2 logarithms only). convex: yes. smooth: yes.
+    shift-invariant: yes.
+
+    References
+    ----------
+    .. [1] C. Burges, R. Ragno, Q. V. Le, "Learning to rank with nonsmooth cost functions", NIPS 2006.
+    .. [2] X. Wang, C. Li, N. Golbandi, M. Bendersky, M. Najork, "The LambdaLoss framework for ranking metric
+       optimization", CIKM 2018, section 5.2 (NDCG-Loss2).
+    """
+
+    offers = frozenset({"value_and_gradient", "reweigh"})
+    is_bound, is_convex, is_smooth = False, True, True
+
+    def __init__(self, measure: Measure, *, weights: str = "ndcg2"):
+        if not isinstance(measure, PositionLinear):
+            raise TypeError(
+                f"SwapWeighted needs a measure with linear_in_positions; {measure.name} has none. "
+                "nDCG, DCG and P have it."
+            )
+        if weights not in WEIGHTS:
+            raise ValueError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}, not {weights!r}")
+        self.measure, self.weights = measure, weights
+
+    @property
+    def name(self) -> str:
+        """The surrogate with its measure."""
+        return f"SwapWeighted({self.measure.name}, {self.weights})"
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries on which the measure cannot change."""
+        return self.measure.constant(queries)
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps":
+        """Bind to some queries with a weight each."""
+        return BoundSwaps(self, queries, weights)
+
+
+class BoundSwaps:
+    """The oracles of `SwapWeighted` on some queries."""
+
+    def __init__(self, surrogate: SwapWeighted, queries: Queries, weights: np.ndarray):
+        self.surrogate, self.queries = surrogate, queries
+        runs, query = runs_of_pairs(queries, by_grades=False)
+        self.runs, self.weights = runs[weights[query] > 0], weights[query][weights[query] > 0]
+        longest = int(queries.sizes.max(initial=1))
+        self.gains, discounts = surrogate.measure.linear_in_positions(queries, longest + 1)
+        self.discounts = discounts[:longest]
+        # Distances come in halves: a tied block stands at its middle.
+        self.by_distance = distance_losses(np.append(discounts, 0.0))
+        self.reweigh(np.zeros(queries.n_docs))
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix the weights at the ranking of these scores."""
+        positions = positions_of(self.queries, scores)
+        self.place = (2 * positions.above + positions.tied + 1).astype(np.int64)  # twice the mean position
+        if self.surrogate.weights == "swap":
+            self.level, self.inside = _over_blocks(self.discounts, positions)
+        else:
+            self.level, self.inside = np.zeros(len(scores)), _within_blocks(self.by_distance, positions)
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over pairs and its derivative with respect to each score."""
+        gradient = np.zeros_like(scores)
+        by_distance = self.by_distance if self.surrogate.weights == "ndcg2" else np.zeros(0)
+        total = swap_sums(
+            scores, self.runs, self.weights, self.gains, self.level, self.inside, self.place, by_distance,
+            gradient,
+        )  # fmt: skip
+        return total, gradient
+
+
+def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
+    """Mean discount of each document's block, and the mean |difference| of two places of that block."""
+    sums = np.append(0.0, np.cumsum(discounts))
+    weighted = np.append(0.0, np.cumsum(discounts * np.arange(len(discounts))))
+    a, m = positions.above.astype(np.int64), positions.tied.astype(np.int64)
+    total = sums[a + m] - sums[a]
+    # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the place in the block.
+    spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
+    return total / m, np.where(m > 1, spread / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
+
+
+def _within_blocks(by_distance: np.ndarray, positions) -> np.ndarray:
+    """Mean of a function of the distance of two places of each document's block."""
+    m = positions.tied.astype(np.int64)
+    at = by_distance[::2]  # whole distances
+    sums = np.append(0.0, np.cumsum(at))
+    weighted = np.append(0.0, np.cumsum(at * np.arange(len(at))))
+    first = sums[m] - sums[np.minimum(m, 1)]
+    second = weighted[m] - weighted[np.minimum(m, 1)]
+    return np.where(m > 1, (m * first - second) / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)

@@ -1,0 +1,139 @@
+"""Preference graphs and observed rankings in place of relevance."""
+
+import numpy as np
+import pytest
+
+from directrank import ObservedRankings, OrderPreserving, PreferenceGraph, QueryGroups, RankSVM
+from directrank.errors import DataError
+from directrank.measures import WPD, ZeroOne
+from directrank.surrogates import OrderPreserving as Surrogate
+
+QID = np.array(["b", "b", "b", "a", "a"])
+
+
+class TestPreferenceGraph:
+    def test_by_hand(self):
+        """Net weights 2 − 1, 1 − 2, 0 in b, and −3, 3 in a; the least of each query becomes 0."""
+        graph = PreferenceGraph([0, 1, 4], [1, 0, 3], [2.0, 1.0, 3.0])
+        np.testing.assert_array_equal(graph.standard_form(QID), [2.0, 0.0, 1.0, 0.0, 6.0])
+
+    def test_edges_of_several_observers_add_up(self):
+        once = PreferenceGraph([0, 3], [2, 4], [3.0, 1.0]).standard_form(QID)
+        thrice = PreferenceGraph([0, 0, 0, 3], [2, 2, 2, 4]).standard_form(QID)
+        np.testing.assert_array_equal(once, thrice)
+
+    def test_queries_may_be_apart(self):
+        apart = PreferenceGraph([0], [2]).standard_form(np.array([1, 2, 1]))
+        np.testing.assert_array_equal(apart, [2.0, 0.0, 0.0])
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (([0, 1], [1]), "one entry an edge"),
+            (([], []), "one entry an edge"),
+            (([[0]], [[1]]), "one entry an edge"),
+            (([0], [5]), "rows 0 to 4"),
+            (([-1], [0]), "rows 0 to 4"),
+            (([0.5], [1.0]), "whole numbers"),
+            (([0], [1], [0.0]), "positive and finite"),
+            (([0], [1], [np.inf]), "positive and finite"),
+            (([0, 1], [2, 1]), "row 1 to itself"),
+            (([0, 0], [1, 3]), "row 0 of query b and row 3 of query a"),
+        ],
+    )
+    def test_refusals(self, arguments, words):
+        with pytest.raises(DataError, match=words):
+            PreferenceGraph(*arguments).standard_form(QID)
+
+
+class TestObservedRankings:
+    def test_by_hand(self):
+        form = ObservedRankings([3, 1, 2, 2, 1]).standard_form(QID)
+        np.testing.assert_array_equal(form, [1.0, 3.0, 2.0, 1.0, 2.0])
+
+    @pytest.mark.parametrize(
+        ("positions", "words"),
+        [
+            ([1, 2, 2, 1, 2], "query b are not 1 to n"),
+            ([1, 2, 3, 0, 1], "query a are not 1 to n"),
+            ([[1, 1], [2, 2], [3, 3], [1, 1], [2, 1]], "query a are not 1 to n"),
+            ([1, 2, 3], "one position a row"),
+            (np.zeros((5, 0)), "one position a row"),
+            (np.zeros((5, 1, 1)), "one position a row"),
+        ],
+    )
+    def test_refusals(self, positions, words):
+        with pytest.raises(DataError, match=words):
+            ObservedRankings(positions).standard_form(QID)
+
+
+class TestInGroups:
+    def groups(self, supervision):
+        return QueryGroups(np.arange(10.0).reshape(5, 2), supervision, QID)
+
+    def test_the_standard_form_is_the_supervision(self):
+        graph = PreferenceGraph([0, 1, 4], [1, 0, 3], [2.0, 1.0, 3.0])
+        groups = self.groups(graph)
+        assert groups.queries.standardised
+        np.testing.assert_array_equal(groups.to_caller(WPD().supervision(groups.queries)), [2, 0, 1, 0, 6])
+        rankings = self.groups(ObservedRankings([3, 1, 2, 2, 1]))
+        np.testing.assert_array_equal(
+            rankings.to_caller(ZeroOne().supervision(rankings.queries)), [1, 3, 2, 1, 2]
+        )
+        assert not self.groups([0, 1, 2, 0, 1]).queries.standardised
+
+    def test_parts_and_selections_know(self):
+        groups = self.groups(ObservedRankings([3, 1, 2, 2, 1]))
+        assert groups.queries.part(0, 1).standardised
+        assert groups.select([1]).queries.standardised
+
+    def test_grades(self):
+        """Below less above: pairs 3 − 0, 1 − 1, 1 − 1, 0 − 3, shifted by 3 and over 5 pairs."""
+        groups = QueryGroups(np.zeros((4, 1)), [2, 1, 1, 0], [7, 7, 7, 7])
+        np.testing.assert_allclose(WPD().supervision(groups.queries), np.array([6, 3, 3, 0]) / 5)
+        np.testing.assert_allclose(ZeroOne().supervision(groups.queries), [4, 2.5, 2.5, 1])
+
+    def test_the_last_grade_of_a_query_may_be_the_first_of_the_next(self):
+        groups = QueryGroups(np.zeros((5, 1)), [2, 1, 1, 1, 0], [1, 1, 2, 2, 2])
+        np.testing.assert_allclose(ZeroOne().supervision(groups.queries), [2, 1, 2.5, 2.5, 1])
+
+
+class TestFit:
+    @pytest.fixture
+    def data(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 4))
+        return X, X @ [1.0, -1.0, 0.5, 0.0] + 0.3 * rng.normal(size=300), np.repeat(np.arange(30), 10)
+
+    def test_rankings(self, data):
+        X, worth, qid = data
+        positions = np.concatenate([np.argsort(np.argsort(-w)) + 1 for w in worth.reshape(30, 10)])
+        ranker = OrderPreserving("ZeroOne").fit(X, ObservedRankings(positions), qid)
+        assert np.corrcoef(ranker.predict(X), worth)[0, 1] > 0.9
+        by_grades = OrderPreserving("ZeroOne").fit(X, 10 - positions, qid)
+        np.testing.assert_allclose(ranker.scorer_.coefficients, by_grades.scorer_.coefficients, rtol=1e-6)
+
+    def test_preferences(self, data):
+        X, worth, qid = data
+        rng = np.random.default_rng(1)
+        first, second = rng.integers(0, 300, (2, 20_000))
+        kept = (qid[first] == qid[second]) & (worth[first] > worth[second])
+        graph = PreferenceGraph(first[kept], second[kept])
+        ranker = OrderPreserving("WPD").fit(X, graph, qid, eval_set=(X, graph, qid))
+        assert np.corrcoef(ranker.predict(X), worth)[0, 1] > 0.9
+        # Edges are few and drawn at random: their net weights are a noisy order of their own.
+        assert ranker.score(X, graph, qid) > 0.75
+        assert RankSVM(select_by="WPD").fit(X, graph, qid).score(X, graph, qid) > 0.75
+
+    def test_weights_of_queries(self, data):
+        X, worth, qid = data
+        positions = np.concatenate([np.argsort(np.argsort(-w)) + 1 for w in worth.reshape(30, 10)])
+        weights = np.where(qid < 15, 2.0, 1.0)
+        OrderPreserving("ZeroOne").fit(X, ObservedRankings(positions), qid, sample_weight=weights)
+
+    def test_surrogate_takes_the_form_as_it_is(self, data):
+        X, _, qid = data
+        graph = PreferenceGraph([0, 1], [1, 2], [5.0, 1.0])
+        groups = QueryGroups(X[:10], graph, qid[:10])
+        bound = Surrogate(WPD()).bind(groups.queries, np.ones(1))
+        np.testing.assert_array_equal(groups.to_caller(bound.strength), graph.standard_form(qid[:10]))

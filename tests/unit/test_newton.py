@@ -1,0 +1,194 @@
+"""Truncated Newton and reweighting: they solve what they say they solve."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from directrank import LambdaRank, OrderPreserving, Preorder, RankNet, RankSVM, make_ranking
+from directrank.data import QueryGroups
+from directrank.errors import UnfitPairError
+from directrank.estimators import Ranker
+from directrank.scorers import Linear
+from directrank.solvers import LBFGS, Reweighted, TruncatedNewton
+from directrank.solvers.newton import hessian_vector
+from directrank.surrogates import Objective, Pairwise, SquaredError
+
+
+@pytest.fixture(scope="module")
+def groups():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(4, 30, 40)
+    X = rng.normal(size=(sizes.sum(), 6))
+    noise = rng.normal(size=sizes.sum())
+    y = np.clip(np.round(X @ [1.0, -0.5, 0.2, 0, 0, 0.1] + noise), 0, 3)
+    return QueryGroups(X, y, np.repeat(np.arange(40), sizes))
+
+
+def definition(groups, theta, penalty, loss):
+    """The objective of RankSVM by double loops over float64 features."""
+    q, total, at_zero = groups.queries, 0.0, 0.0
+    scores = groups.features.astype(float) @ theta
+    for k in range(q.n_queries):
+        rows = slice(q.indptr[k], q.indptr[k + 1])
+        s, y = scores[rows], q.relevance[rows]
+        better = y[:, None] > y[None, :]
+        total += loss(s[:, None] - s[None, :])[better].sum()
+        at_zero += better.sum()
+    return total / at_zero + penalty / 2 * theta @ theta
+
+
+def test_the_minimum_is_that_of_the_definition(groups):
+    def function(theta):
+        return definition(groups, theta, 0.1, lambda t: np.maximum(0, 1 - t) ** 2)
+
+    ranker = RankSVM(penalty=0.1).fit(groups)
+    found = minimize(function, np.zeros(6), method="BFGS", options={"gtol": 1e-9})
+    assert ranker.status_ == "converged"
+    assert ranker.certificate_["objective"] == pytest.approx(function(ranker.scorer_.coefficients), rel=1e-9)
+    np.testing.assert_allclose(ranker.scorer_.coefficients, found.x, atol=1e-5)
+
+
+@pytest.mark.parametrize("margin", ["squared_hinge", "huber", "logistic"])
+def test_agrees_with_lbfgs(groups, margin):
+    surrogate = Pairwise(margin=margin, per_query=True)
+    newton = Ranker(surrogate, TruncatedNewton(penalty=0.02)).fit(groups)
+    lbfgs = Ranker(surrogate, LBFGS(penalty=0.02, tolerance=1e-8, max_iterations=500)).fit(groups)
+    assert newton.certificate_["objective"] == pytest.approx(lbfgs.certificate_["objective"], rel=1e-8)
+    np.testing.assert_allclose(newton.scorer_.coefficients, lbfgs.scorer_.coefficients, atol=2e-4)
+
+
+def test_the_objective_descends_and_the_gap_holds(groups):
+    ranker = RankSVM(penalty=0.01).fit(groups)
+    values = [row["objective"] for row in ranker.history_]
+    assert all(a > b for a, b in pairwise(values))
+    assert ranker.certificate_["gap"] >= 0
+    early = RankSVM(penalty=0.01, max_iterations=1).fit(groups)
+    assert early.status_ == "budget"
+    assert early.certificate_["objective"] - values[-1] <= early.certificate_["gap"] + 1e-12
+
+
+def test_hinge_is_close_to_the_hinge(groups):
+    def function(theta):
+        return definition(groups, theta, 0.1, lambda t: np.maximum(0, 1 - t))
+
+    ranker = RankSVM(loss="hinge", penalty=0.1).fit(groups)
+    best = min(
+        function(minimize(function, start, method="Nelder-Mead", options={"maxiter": 4000}).x)
+        for start in (ranker.scorer_.coefficients,)
+    )
+    assert function(ranker.scorer_.coefficients) <= best + 1e-3
+
+
+def test_products_with_the_hessian(groups):
+    for n_features in (6, 2**15):  # one shard, and many in single precision
+        from directrank.data.shards import make_shards
+
+        shards = make_shards(groups.queries.indptr, n_features)
+        objective = Objective(Pairwise(margin="logistic"), groups.queries, shards, n_threads=2)
+        rng = np.random.default_rng(1)
+        theta, direction = rng.normal(size=(2, 6))
+        features = groups.features
+        scores = (features @ theta).astype(objective.dtype)
+        product = hessian_vector(objective, Linear(), direction, scores, features)
+        flat = objective.hessian_vector(scores, (features @ direction).astype(objective.dtype))
+        np.testing.assert_allclose(product, features.T.astype(float) @ flat, rtol=1e-3, atol=1e-5)
+        step = 1e-4
+        slopes = [
+            features.T.astype(float)
+            @ objective.value_and_gradient(features.astype(float) @ (theta + t * direction))[1]
+            for t in (step, -step)
+        ]
+        expected = (slopes[0] - slopes[1]) / (2 * step)
+        np.testing.assert_allclose(
+            product, expected, atol=1e-5 * np.abs(expected).max() * (1 + 99 * (n_features > 6))
+        )
+
+
+def test_directions_solve_the_newton_equation(groups):
+    objective = Objective(Pairwise(margin="logistic"), groups.queries, groups.shards)
+    solver, scorer, features = TruncatedNewton(penalty=0.01), Linear(), groups.features
+    theta = np.random.default_rng(3).normal(size=6)
+    scores = (features @ theta).astype(objective.dtype)
+    gradient = np.linspace(-1.0, 2.0, 6)
+    direction, products = solver._newton_direction(objective, scorer, scores, gradient, features)
+    curved = hessian_vector(objective, scorer, direction, scores, features) + 0.01 * direction
+    assert np.linalg.norm(curved + gradient) <= 0.1 * np.linalg.norm(gradient) * (1 + 1e-9)
+    assert products <= 6
+
+
+def test_rounds_see_the_ranking_of_the_last(groups):
+    solver = Reweighted(penalty=1e-3, rounds=2, max_iterations=300)
+    ranker = Ranker(LambdaRank()._parts()[0], solver).fit(groups)
+    assert ranker.history_[1]["change"] > 1e-2  # at the same weights a second round would stand still
+
+
+def test_needs_a_penalty_and_curvature():
+    with pytest.raises(ValueError, match="above 0"):
+        TruncatedNewton(penalty=0.0)
+    with pytest.raises(UnfitPairError, match="needs hessian_vector"):
+        Ranker(SquaredError(), TruncatedNewton())
+    with pytest.raises(UnfitPairError, match="needs reweigh"):
+        Ranker(Pairwise(), Reweighted())
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        RankSVM(),
+        RankSVM(loss="hinge"),
+        RankNet(),
+        LambdaRank(),
+        LambdaRank("P@3", weights="swap"),
+        LambdaRank("nDCG@5", weights="swap"),
+        Preorder(),
+        Preorder(weights="plain", margin="huber"),
+        Preorder(weights=lambda a, b: a - b),
+        OrderPreserving(),
+        OrderPreserving("DCG", per_pair=True),
+        OrderPreserving("WPD"),
+        OrderPreserving(solver="sgd", max_iterations=20),
+    ],
+    ids=lambda ranker: f"{type(ranker).__name__}{len(repr(ranker))}",
+)
+def test_learns(groups, ranker):
+    """Any of them finds the direction that made the data, for all row orders."""
+    coefficients = ranker.fit(groups).scorer_.coefficients
+    truth = np.array([1.0, -0.5, 0.2, 0, 0, 0.1])
+    assert coefficients @ truth > 0.9 * np.linalg.norm(coefficients) * np.linalg.norm(truth)
+    order = np.random.default_rng(2).permutation(groups.n_docs)
+    if getattr(ranker, "solver", "") != "sgd":
+        with pytest.warns(UserWarning, match="gathered"):
+            shuffled = QueryGroups(groups.X[order], groups.relevance[order], groups.qid[order])
+        again = type(ranker)(**ranker.get_params()).fit(shuffled).scorer_.coefficients
+        np.testing.assert_allclose(again, coefficients, atol=1e-3 * np.abs(coefficients).max())
+
+
+def test_refusals(groups):
+    for ranker, words in (
+        (RankSVM(loss="logistic"), "'squared_hinge' or 'hinge'"),
+        (Preorder(weights="all"), "weights must be"),
+        (OrderPreserving(solver="newton"), "'lbfgs' or 'sgd'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ranker.fit(groups)
+    with pytest.raises(TypeError, match="Theorem 3"):
+        OrderPreserving("AP").fit(groups)
+
+
+def test_reweighting_keeps_what_it_is_told(groups):
+    ranker = LambdaRank().fit(groups)
+    assert [row["round"] for row in ranker.history_] == list(range(1, len(ranker.history_) + 1))
+    last = Reweighted(keep="last", rounds=4)
+    best = Reweighted(keep="best", rounds=4)
+    surrogate = LambdaRank()._parts()[0]
+    by_last, by_best = Ranker(surrogate, last).fit(groups), Ranker(surrogate, best).fit(groups)
+    values = [row["monitor"] for row in by_best.history_]
+    assert by_best.score(groups) == pytest.approx(max(values))
+    assert by_last.score(groups) == pytest.approx(values[-1])
+
+
+def test_make_ranking_is_learned():
+    data = make_ranking(random_state=0)
+    assert RankSVM().fit(data).score(data) > 0

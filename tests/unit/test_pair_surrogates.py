@@ -1,0 +1,286 @@
+"""Losses on pairs: compiled loops, prefix sums and definitions agree; values by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.errors import DataError
+from directrank.measures import DCG, NDCG, P, parse_measure
+from directrank.measures.positions import positions_of
+from directrank.surrogates import OrderPreserving, Pairwise, SwapWeighted, gain_difference, pair_sorting
+from directrank.surrogates.pair_kernels import curvature_naive, pairs_naive
+from directrank.surrogates.pair_margins import Huber, Logistic, SquaredHinge, pair_margin
+from directrank.surrogates.swap_kernels import _log1p, distance_losses, swaps_naive
+
+MARGINS = [Huber(0.5), Huber(0.05), SquaredHinge(), Logistic()]
+HINGES = MARGINS[:3]
+
+
+def some_queries(seed, sizes, grades=4):
+    rng = np.random.default_rng(seed)
+    relevance = np.concatenate([np.append(rng.integers(0, grades, n - 2), [0, 2]) for n in sizes])
+    return group_rows(relevance.astype(float), np.repeat(np.arange(len(sizes)), sizes))[0]
+
+
+def table_of_pairs(queries, q, weight):
+    """The n × n weights of one query's pairs of different relevance."""
+    y = queries.relevance[queries.indptr[q] : queries.indptr[q + 1]]
+    better = y[:, None] > y[None, :]
+    return np.where(better, weight(y[:, None], y[None, :], better.sum()), 0.0)
+
+
+def by_definition(queries, weights, tables, margin, scores, direction):
+    value, gradient, curved = 0.0, np.zeros(len(scores)), np.zeros(len(scores))
+    for q, w in enumerate(weights):
+        rows = slice(queries.indptr[q], queries.indptr[q + 1])
+        one, gradient[rows] = pairs_naive(scores[rows], w * tables[q], margin)
+        curved[rows] = curvature_naive(scores[rows], direction[rows], w * tables[q], margin)
+        value += one
+    return value, gradient, curved
+
+
+def assert_agrees(bound, reference, scores, direction, tolerance=1e-12):
+    value, gradient = bound.value_and_gradient(scores)
+    assert value == pytest.approx(reference[0], rel=tolerance)
+    for ours, theirs in ((gradient, reference[1]), (bound.hessian_vector(scores, direction), reference[2])):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * (1e-3 + np.abs(theirs).max()))
+
+
+class TestMargins:
+    def test_huber_by_hand(self):
+        t = np.array([2.0, 1.5, 1.25, 1.0, 0.5, 0.0, -1.0])
+        np.testing.assert_allclose(Huber(0.5).value(t), [0, 0, 0.0625 / 2, 0.25 / 2, 0.5, 1, 2], rtol=1e-15)
+        np.testing.assert_allclose(Huber(0.5).slope(t), [0, 0, -0.25, -0.5, -1, -1, -1], rtol=1e-15)
+
+    def test_logistic_by_hand(self):
+        t = np.array([0.0, math.log(3.0), -math.log(3.0)])
+        np.testing.assert_allclose(Logistic().value(t), np.log([2, 4 / 3, 4]), rtol=1e-15)
+        np.testing.assert_allclose(Logistic().slope(t), [-1 / 2, -1 / 4, -3 / 4], rtol=1e-14)
+        assert np.isfinite(Logistic().curvature(np.array([-1e6, 1e6]))).all()
+
+    @pytest.mark.parametrize("margin", MARGINS)
+    def test_derivatives(self, margin):
+        t = np.linspace(-2, 3, 57) + 0.003
+        step = 1e-6
+        slope = (margin.value(t + step) - margin.value(t - step)) / (2 * step)
+        curvature = (margin.slope(t + step) - margin.slope(t - step)) / (2 * step)
+        np.testing.assert_allclose(margin.slope(t), slope, atol=1e-8)
+        np.testing.assert_allclose(margin.curvature(t), curvature, atol=1e-8)
+
+    def test_unknown(self):
+        with pytest.raises(ValueError, match="'huber', 'squared_hinge', 'logistic'"):
+            pair_margin("hinge")
+        for width in (0.0, 1.0):
+            with pytest.raises(ValueError, match="between 0 and 1"):
+                Huber(width)
+
+
+class TestAgainstDefinitions:
+    @pytest.mark.parametrize("margin", MARGINS)
+    @pytest.mark.parametrize(
+        ("options", "weight"),
+        [
+            ({}, lambda a, b, n: 1.0),
+            ({"per_query": True}, lambda a, b, n: 1.0 / n),
+            ({"per_query": True, "weight": gain_difference}, lambda a, b, n: (2.0**a - 2.0**b) / n),
+            ({"weight": lambda a, b: (a - b) * (b > 0)}, lambda a, b, n: (a - b) * (b > 0)),
+        ],
+    )
+    def test_pairwise(self, margin, options, weight):
+        queries = some_queries(0, (2, 9, 40, 5, 150))
+        weights = np.array([0.1, 0.3, 0.0, 0.2, 0.4])
+        tables = [table_of_pairs(queries, q, weight) for q in range(5)]
+        rng = np.random.default_rng(1)
+        for spread in (0.3, 3.0, 30.0):
+            scores, direction = rng.normal(size=(2, queries.n_docs)) * spread
+            reference = by_definition(queries, weights, tables, margin, scores, direction)
+            bound = Pairwise(margin=margin, **options).bind(queries, weights)
+            assert_agrees(bound, reference, scores, direction)
+
+    @pytest.mark.parametrize("margin", HINGES)
+    @pytest.mark.parametrize("per_pair", [False, True])
+    @pytest.mark.parametrize("name", ["nDCG", "nDCG@2", "WPD", "ZeroOne"])
+    def test_order_preserving(self, margin, per_pair, name):
+        measure = parse_measure(name)
+        queries = some_queries(2, (3, 9, 40, 120))
+        weights = np.array([0.5, 0.2, 0.0, 0.3])
+        form = measure.supervision(queries)
+        tables = []
+        for q in range(4):
+            a = form[queries.indptr[q] : queries.indptr[q + 1]]
+            n = len(a)
+            tables.append(np.where(np.eye(n) == 1, 0.0, a[:, None] / (n * (n - 1) if per_pair else 1)))
+        scores, direction = np.random.default_rng(3).normal(size=(2, queries.n_docs))
+        reference = by_definition(queries, weights, tables, margin, scores, direction)
+        bound = OrderPreserving(measure, margin=margin, per_pair=per_pair).bind(queries, weights)
+        assert_agrees(bound, reference, scores, direction, 1e-11)
+
+
+class TestBySorting:
+    """Prefix sums and the loop over pairs are two forms of one thing."""
+
+    @pytest.fixture
+    def forms(self, monkeypatch):
+        def both(surrogate, queries, weights):
+            monkeypatch.setattr(pair_sorting, "PAIRS_PER_DOCUMENT", 0.0)
+            by_sorting = surrogate.bind(queries, weights)
+            monkeypatch.setattr(pair_sorting, "PAIRS_PER_DOCUMENT", 1e9)
+            by_pairs = surrogate.bind(queries, weights)
+            assert by_sorting.long
+            assert not by_pairs.long
+            return by_sorting, by_pairs
+
+        return both
+
+    @pytest.mark.parametrize("margin", HINGES)
+    @pytest.mark.parametrize("make", ["consistent", "plain", "weighted"])
+    def test_agree(self, forms, margin, make):
+        surrogate = {
+            "consistent": lambda: OrderPreserving(NDCG(), margin=margin),
+            "plain": lambda: Pairwise(margin=margin),
+            "weighted": lambda: Pairwise(margin=margin, per_query=True, weight=gain_difference),
+        }[make]()
+        queries = some_queries(4, (300, 3, 90))
+        weights = np.array([0.2, 0.5, 0.3])
+        one, other = forms(surrogate, queries, weights)
+        rng = np.random.default_rng(5)
+        direction = rng.normal(size=queries.n_docs)
+        for scores in (
+            rng.normal(size=queries.n_docs),
+            0.11 * np.round(10 * rng.normal(size=queries.n_docs)) + 1000.0,  # ties, and an offset
+            np.zeros(queries.n_docs),
+            rng.normal(size=queries.n_docs) * 100,
+        ):
+            reference = *other.value_and_gradient(scores), other.hessian_vector(scores, direction)
+            assert_agrees(one, reference, scores, direction, 1e-9)
+
+    def test_float32(self, forms):
+        queries = some_queries(6, (400,))
+        one, other = forms(Pairwise(margin="squared_hinge"), queries, np.ones(1))
+        scores = np.random.default_rng(7).normal(size=400).astype(np.float32)
+        value, gradient = one.value_and_gradient(scores)
+        assert gradient.dtype == np.float32
+        assert value == pytest.approx(other.value_and_gradient(scores)[0], rel=1e-6)
+        np.testing.assert_allclose(gradient, other.value_and_gradient(scores)[1], rtol=1e-4, atol=1e-2)
+
+    def test_the_switch(self):
+        winners, losers = np.array([10, 600, 3000, 3000]), np.array([10, 600, 3000, 40])
+        chosen = pair_sorting.goes_by_sorting(winners, losers, Huber())
+        assert chosen.tolist() == [False, False, True, False]
+        assert not pair_sorting.goes_by_sorting(winners, losers, Logistic()).any()
+
+    def test_a_long_list_is_split_by_runs(self):
+        relevance = np.repeat([2.0, 1.0, 0.0], [5, 3000, 3000])
+        queries = group_rows(relevance, np.zeros(6005, int))[0]
+        bound = Pairwise().bind(queries, np.ones(1))
+        assert len(bound.long) == 1
+        assert len(bound.short[0]) == 1
+
+
+class TestRefusals:
+    def test_negative_weights_of_grades(self):
+        queries = some_queries(8, (6,))
+        with pytest.raises(ValueError, match="negative"):
+            Pairwise(weight=lambda a, b: b - a).bind(queries, np.ones(1))
+
+    def test_negative_standard_form(self):
+        class Odd(DCG):
+            def supervision(self, queries):
+                return super().supervision(queries) - 1.0
+
+        with pytest.raises(DataError, match="negative"):
+            OrderPreserving(Odd()).bind(some_queries(9, (6,)), np.ones(1))
+
+    def test_swaps_need_a_measure_of_gains(self):
+        for name in ("AP", "RR", "WPD"):
+            with pytest.raises(TypeError, match=f"{name} has none"):
+                SwapWeighted(parse_measure(name))
+        with pytest.raises(ValueError, match="'swap', 'ndcg2'"):
+            SwapWeighted(NDCG(), weights="ndcg3")
+
+
+class TestSwaps:
+    def test_exchange_changes_the_measure_by_the_weight(self):
+        """What the weight says of two documents is what exchanging their scores does."""
+        queries = some_queries(10, (7,))
+        rng = np.random.default_rng(11)
+        for measure in (NDCG(), NDCG(3), DCG(), P(3), P(2, rel=2)):
+            scores = rng.permutation(7).astype(float)
+            bound = SwapWeighted(measure, weights="swap").bind(queries, np.ones(1))
+            bound.reweigh(scores)
+            gains, discounts = bound.gains, bound.level
+            for i in range(7):
+                for j in range(7):
+                    swapped = scores.copy()
+                    swapped[[i, j]] = scores[[j, i]]
+                    before, after = (
+                        measure.query_values(queries, positions_of(queries, s))[0] for s in (scores, swapped)
+                    )
+                    difference = abs(gains[i] - gains[j]) * abs(discounts[i] - discounts[j])
+                    assert abs(after - before) == pytest.approx(difference, abs=1e-14)
+
+    def tied_weight(self, discounts, places):
+        """The mean |D(p) − D(q)| over two random places."""
+        pairs = [(p, q) for p in places for q in places if p != q]
+        return np.mean([abs(discounts[p - 1] - discounts[q - 1]) for p, q in pairs])
+
+    @pytest.mark.parametrize("weights", ["swap", "ndcg2"])
+    def test_value_against_the_definition(self, weights):
+        queries = some_queries(12, (9, 14))
+        rng = np.random.default_rng(13)
+        fixed, scores = np.round(rng.normal(size=23)), rng.normal(size=23)
+        bound = SwapWeighted(NDCG(), weights=weights).bind(queries, np.array([0.25, 0.75]))
+        bound.reweigh(fixed)
+        value, gradient = bound.value_and_gradient(scores)
+        positions = positions_of(queries, fixed)
+        total, expected_gradient = 0.0, np.zeros(23)
+        discounts = 1 / np.log2(np.arange(2.0, 40.0))
+        loss = np.append(0.0, discounts[:-1] - discounts[1:])
+        for q, share in ((0, 0.25), (1, 0.75)):
+            rows = range(queries.indptr[q], queries.indptr[q + 1])
+            table = np.zeros((len(rows), len(rows)))
+            for k, i in enumerate(rows):
+                for m, j in enumerate(rows):
+                    places = [
+                        np.arange(positions.above[d] + 1, positions.above[d] + positions.tied[d] + 1)
+                        for d in (i, j)
+                    ]
+                    if weights == "swap" and positions.above[i] == positions.above[j]:
+                        w = self.tied_weight(discounts, places[0]) if len(places[0]) > 1 else 0.0
+                    elif weights == "swap":
+                        w = abs(discounts[places[0] - 1].mean() - discounts[places[1] - 1].mean())
+                    elif positions.above[i] == positions.above[j]:
+                        apart = [abs(p - r) for p in places[0] for r in places[0] if p != r]
+                        w = np.mean(loss[apart]) if apart else 0.0
+                    else:
+                        apart = abs(places[0].mean() - places[1].mean())
+                        w = (
+                            0.5 * (loss[math.floor(apart)] + loss[math.ceil(apart)])
+                            if apart > 0.5
+                            else loss[1]
+                        )
+                    if queries.relevance[i] > queries.relevance[j]:
+                        table[k, m] = share * (bound.gains[i] - bound.gains[j]) * w
+            one, expected_gradient[list(rows)] = swaps_naive(scores[list(rows)], table)
+            total += one
+        assert value == pytest.approx(total, rel=1e-12)
+        np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-11, atol=1e-15)
+
+    def test_weights_at_the_start_do_not_tell_the_answer(self):
+        """All documents tied: the weight of a pair depends on its gains alone."""
+        queries = group_rows(np.array([2.0, 1.0, 1.0, 0.0, 0.0]), np.zeros(5, int))[0]
+        for weights in ("swap", "ndcg2"):
+            bound = SwapWeighted(NDCG(), weights=weights).bind(queries, np.ones(1))
+            assert len(set(bound.inside.tolist())) == 1
+            assert bound.inside[0] > 0
+            assert len(set(bound.place.tolist())) == 1
+
+    def test_distance_losses(self):
+        losses = distance_losses(np.array([1.0, 0.6, 0.5, 0.0]))
+        np.testing.assert_allclose(losses, [0.0, 0.4, 0.4, 0.25, 0.1, 0.3, 0.5], rtol=1e-12)
+
+    def test_logarithm(self):
+        for e in np.linspace(0, 1, 101):
+            assert _log1p(e) == pytest.approx(math.log1p(e), rel=5e-15)
