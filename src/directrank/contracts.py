@@ -41,6 +41,8 @@ ORACLES = {
     "document_weights": "(n_docs,), the weight of each document for boosting over stumps",
     "step_along": "the best step along a direction of scores, with its certificate",
     "most_violated": "one cut per query: gap and direction in scores",
+    "violated_pairs": "a perfect and an imperfect ranking per query, each linear in scores, and the gap",
+    "pair_bound": "the bound of one query on the margins of its pairs, and its derivative",
 }
 
 
@@ -96,6 +98,46 @@ class PositionDifferentiable(Measure, Protocol):
         values : ndarray of shape (n_queries,), float64
         gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
         """
+        ...
+
+
+@dataclass(frozen=True)
+class RelevantTerms:
+    r"""A measure of two classes as a sum over relevant documents, counted from the top.
+
+    .. math:: E(\pi) = \text{const} + \sum_{i=1}^{R} (a + b\,i + e\,[\![ i = 1 ]\!]) \, v(p_i)
+
+    where :math:`p_i` is the position of the i-th relevant document of the ranking.
+
+    Attributes
+    ----------
+    curve : ndarray of shape (longest + 1,), float64
+        v at each position from 1; its first entry belongs to no position.
+    level, growth, first : ndarray of shape (n_queries,), float64
+        a, b and e of each query, the divisor of the measure included.
+    """
+
+    curve: np.ndarray
+    level: np.ndarray
+    growth: np.ndarray
+    first: np.ndarray
+
+
+@runtime_checkable
+class TwoClassMeasure(Measure, Protocol):
+    """A measure that, for relevant and irrelevant documents, is a sum over the relevant ones."""
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """The terms for queries of `sizes` documents of which `n_relevant` are relevant."""
+        ...
+
+
+@runtime_checkable
+class GradedGainMeasure(Measure, Protocol):
+    """A measure that is a sum over documents of a gain times a curve of position."""
+
+    def graded_terms(self, queries: "Queries") -> tuple[np.ndarray, np.ndarray]:
+        """The gain of each document, divisor included, (n_docs,), and the curve as in `RelevantTerms`."""
         ...
 
 

@@ -4,8 +4,9 @@ from directrank.surrogates.objective import Objective
 from directrank.surrogates.pointwise import SquaredError
 from directrank.surrogates.smoothed import SmoothedPositions
 from directrank.surrogates.type_one import TypeOneBound
+from directrank.surrogates.type_two import TypeTwoBound
 
 #: Every surrogate.
-SURROGATES = (SquaredError, TypeOneBound, SmoothedPositions)
+SURROGATES = (SquaredError, TypeOneBound, SmoothedPositions, TypeTwoBound)
 
-__all__ = ["SURROGATES", "Objective", "SmoothedPositions", "SquaredError", "TypeOneBound"]
+__all__ = ["SURROGATES", "Objective", "SmoothedPositions", "SquaredError", "TypeOneBound", "TypeTwoBound"]
