@@ -134,23 +134,6 @@ class DCG(Named):
         )  # fmt: skip
         return values, gradient
 
-    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
-        """See `TwoClassMeasure`: relevant documents have one gain, 1."""
-        curve = self._curve(int(sizes.max(initial=1)))
-        total = np.concatenate(([0.0], np.cumsum(curve)))
-        ideal = total[n_relevant] if self.normalised else np.ones(len(sizes))
-        return terms(curve, level=1.0 / np.where(ideal > 0, ideal, 1.0), n_queries=len(sizes))
-
-    def graded_terms(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
-        """See `GradedGainMeasure`."""
-        gain = gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes)
-        return gain, np.concatenate(([0.0], self._curve(int(queries.sizes.max(initial=1)))))
-
-    def _curve(self, length: int) -> np.ndarray:
-        curve = discounts(length, self.discount)
-        curve[self.cutoff or length :] = 0.0
-        return curve
-
     def _norm(self, queries: Queries) -> np.ndarray:
         """What the sum of each query is divided by; 1 where the query is undefined."""
         return np.ones(queries.n_queries)
@@ -182,6 +165,23 @@ class NDCG(DCG):
     normalised = True
     bare_name = "nDCG"
     aliases = ("ndcg_cut",)
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: relevant documents have one gain, 1."""
+        curve = self._curve(int(sizes.max(initial=1)))
+        total = np.concatenate(([0.0], np.cumsum(curve)))
+        ideal = total[n_relevant]
+        return terms(curve, level=1.0 / np.where(ideal > 0, ideal, 1.0), n_queries=len(sizes))
+
+    def graded_terms(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+        """See `GradedGainMeasure`."""
+        gain = gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes)
+        return gain, np.concatenate(([0.0], self._curve(int(queries.sizes.max(initial=1)))))
+
+    def _curve(self, length: int) -> np.ndarray:
+        curve = discounts(length, self.discount)
+        curve[self.cutoff or length :] = 0.0
+        return curve
 
     def _norm(self, queries: Queries) -> np.ndarray:
         return queries.once(("ideal", self.name), lambda: self._ideal(queries))

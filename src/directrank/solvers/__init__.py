@@ -2,9 +2,11 @@
 
 from directrank.solvers.boosting import QueryBoosting
 from directrank.solvers.closed_form import ClosedForm
+from directrank.solvers.cutting_plane import CuttingPlane
+from directrank.solvers.frank_wolfe import BCFW
 from directrank.solvers.gradient import LBFGS, SGD
 
 #: Every solver, in the order in which messages propose them.
-SOLVERS = (LBFGS, SGD, ClosedForm, QueryBoosting)
+SOLVERS = (LBFGS, SGD, ClosedForm, QueryBoosting, BCFW, CuttingPlane)
 
-__all__ = ["LBFGS", "SGD", "SOLVERS", "ClosedForm", "QueryBoosting"]
+__all__ = ["BCFW", "LBFGS", "SGD", "SOLVERS", "ClosedForm", "CuttingPlane", "QueryBoosting"]

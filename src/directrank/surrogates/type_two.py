@@ -116,13 +116,8 @@ class BoundTypeTwo:
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
         self.measure, self.queries, self.weights = measure, queries, weights
 
-    @cached_property
-    def out_of_reach(self) -> np.ndarray:
-        """What the best ranking of each query lacks of 1, float64 (n_queries,)."""
-        return 1.0 - self.measure.query_values(self.queries, perfect_positions(self.queries))
-
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loss of the most violated ranking of each query, and the derivative of its cut.
+        """Return the loss 1 − E of the most violated ranking of each query, and the derivative of its cut.
 
         The bound of query q is ``losses[q] + direction[rows] @ scores[rows]``, unweighted.
 
@@ -136,10 +131,13 @@ class BoundTypeTwo:
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the bound and a derivative with respect to each score."""
         losses, direction = self.most_violated(scores.astype(np.float64))
-        products = np.add.reduceat(direction * scores, self.queries.indptr[:-1])
         gradient = direction * np.repeat(self.weights, self.queries.sizes)
-        total = self.weights @ (losses + products + self.out_of_reach)
-        return float(total), gradient.astype(scores.dtype)
+        return float(self.weights @ losses + gradient @ scores), gradient.astype(scores.dtype)
+
+    @cached_property
+    def out_of_reach(self) -> np.ndarray:
+        """What the best ranking of each query lacks of 1, float64 (n_queries,)."""
+        return 1.0 - self.measure.query_values(self.queries, perfect_positions(self.queries))
 
 
 class BoundTwoClasses(BoundTypeTwo):
@@ -164,7 +162,7 @@ class BoundTwoClasses(BoundTypeTwo):
             scores, self.queries.indptr, self.n_relevant, self.terms, self.curve, self.constant,
             self.convex, losses, direction,
         )  # fmt: skip
-        return losses, direction
+        return losses + self.out_of_reach, direction
 
 
 class BoundGrades(BoundTypeTwo):
@@ -176,10 +174,11 @@ class BoundGrades(BoundTypeTwo):
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `BoundTypeTwo`."""
-        losses, direction = np.zeros(self.queries.n_queries), np.zeros_like(scores)
+        losses, direction = self.out_of_reach.copy(), np.zeros_like(scores)
         for q in np.flatnonzero(self.weights > 0):
             rows = slice(self.queries.indptr[q], self.queries.indptr[q + 1])
-            losses[q], direction[rows] = most_violated_assignment(
+            loss, direction[rows] = most_violated_assignment(
                 scores[rows], self.queries.relevance[rows], self.gain[rows], self.curve
             )
+            losses[q] += loss
         return losses, direction
