@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         write_letor,
     )
     from directrank.errors import DataError, DataFormatError, MeasureNameError, MethodError, ModelFormatError
-    from directrank.estimators import AdaRank, ApproxRank, Ranker, Regression
+    from directrank.estimators import AdaRank, ApproxRank, PermuRank, Ranker, Regression, StructuralSVM
     from directrank.experiments import compare
     from directrank.measures import evaluate, parse_measure
     from directrank.models import load, save
@@ -45,7 +45,14 @@ _ROOMS = {
         "write_letor",
     ),
     "directrank.measures": ("evaluate", "parse_measure"),
-    "directrank.estimators": ("AdaRank", "ApproxRank", "Ranker", "Regression"),
+    "directrank.estimators": (
+        "AdaRank",
+        "ApproxRank",
+        "PermuRank",
+        "Ranker",
+        "Regression",
+        "StructuralSVM",
+    ),
     "directrank.models": ("load", "save"),
     "directrank.experiments": ("compare",),
     "directrank.report": ("write_report",),
@@ -60,9 +67,11 @@ __all__ = [
     "MeasureNameError",
     "MethodError",
     "ModelFormatError",
+    "PermuRank",
     "QueryGroups",
     "Ranker",
     "Regression",
+    "StructuralSVM",
     "__version__",
     "check_data",
     "compare",

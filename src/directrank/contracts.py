@@ -42,7 +42,7 @@ ORACLES = {
     "step_along": "the best step along a direction of scores, with its certificate",
     "most_violated": "one cut per query: gap and direction in scores",
     "violated_pairs": "a perfect and an imperfect ranking per query, each linear in scores, and the gap",
-    "pair_bound": "the bound of one query on the margins of its pairs, and its derivative",
+    "pair_form": "how the margins of such pairs make the bound",
 }
 
 

@@ -1,6 +1,6 @@
 """Estimators: scikit-learn's face of the library."""
 
-from directrank.estimators.presets import AdaRank, ApproxRank, Regression
+from directrank.estimators.presets import AdaRank, ApproxRank, PermuRank, Regression, StructuralSVM
 from directrank.estimators.ranker import Ranker
 
-__all__ = ["AdaRank", "ApproxRank", "Ranker", "Regression"]
+__all__ = ["AdaRank", "ApproxRank", "PermuRank", "Ranker", "Regression", "StructuralSVM"]

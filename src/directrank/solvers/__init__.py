@@ -5,8 +5,9 @@ from directrank.solvers.closed_form import ClosedForm
 from directrank.solvers.cutting_plane import CuttingPlane
 from directrank.solvers.frank_wolfe import BCFW
 from directrank.solvers.gradient import LBFGS, SGD
+from directrank.solvers.working_set import WorkingSets
 
 #: Every solver, in the order in which messages propose them.
-SOLVERS = (LBFGS, SGD, ClosedForm, QueryBoosting, BCFW, CuttingPlane)
+SOLVERS = (LBFGS, SGD, ClosedForm, QueryBoosting, BCFW, CuttingPlane, WorkingSets)
 
-__all__ = ["BCFW", "LBFGS", "SGD", "SOLVERS", "ClosedForm", "CuttingPlane", "QueryBoosting"]
+__all__ = ["BCFW", "LBFGS", "SGD", "SOLVERS", "ClosedForm", "CuttingPlane", "QueryBoosting", "WorkingSets"]

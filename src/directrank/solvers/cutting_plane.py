@@ -201,3 +201,43 @@ class _Planes:
         )[1]  # fmt: skip
         self.unused = np.where(self.alpha > 0, 0, self.unused + 1)
         return w, bound
+
+
+def minimise_model(risk, start: np.ndarray, tolerance: float, max_iterations: int = 300):
+    """Minimise ½ |w|² + risk(w) for a convex risk ≥ 0 that is cheap to evaluate.
+
+    Parameters
+    ----------
+    risk : callable
+        From w to the value and a derivative.
+    start : ndarray of shape (n_features,)
+    tolerance : float
+        Largest duality gap, relative to the value.
+    max_iterations : int, default=300
+
+    Returns
+    -------
+    w : ndarray of shape (n_features,)
+    value, bound : float
+    """
+    best, planes = np.array(start), _Planes(len(start), 1.0)
+    value, point = np.inf, best
+    bound = 0.0
+    for _ in range(max_iterations):
+        height, slope = risk(point)
+        planes.add(slope, height - float(slope @ point))
+        value = min(value, 0.5 * float(best @ best) + risk(best)[0])
+        w, bound = planes.solve(0.1 * tolerance)
+        if value - bound <= tolerance * value:
+            break
+        move = w - best
+
+        def along(t: float, best=best, move=move) -> tuple[float, float]:
+            here = best + t * move
+            height, slope = risk(here)
+            return 0.5 * float(here @ here) + height, float((here + slope) @ move)
+
+        t, value = minimise_on_line(along)
+        best = best + t * move
+        point = best + CuttingPlane.beyond * (w - best)
+    return best, value, bound
