@@ -48,8 +48,8 @@ def random_query(rng, longest, grades):
 def test_eq_2_with_all_and_with_some_places():
     rng = np.random.default_rng(0)
     without = 0
-    for _ in range(500):
-        y, s = random_query(rng, 6, 4)
+    for trial in range(500):
+        y, s = random_query(rng, 6 if trial < 40 else 5, 4)
         places = int(rng.integers(1, len(y) + 1))
         values = [(pairs_map(r) @ s, is_perfect(y, r, places)) for r in permutations(len(y))]
         right = least_perfect(s, y, places)
@@ -75,8 +75,8 @@ def test_the_adjacent_swap_is_not_enough_with_a_cutoff():
 
 def test_cross_level_map():
     rng = np.random.default_rng(1)
-    for _ in range(300):
-        y, s = random_query(rng, 6, 4)
+    for _ in range(200):
+        y, s = random_query(rng, 5, 4)
         if y[0] == y[-1]:
             assert greatest_imperfect(s, y, len(y)) is None
             continue

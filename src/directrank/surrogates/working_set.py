@@ -62,8 +62,8 @@ class WorkingSetBound:
 
     Traits
     ------
-    bound: no (a bound on its working sets only, and of 1 − E once they hold the predicted ranking).
-    convex: yes. smooth: no. shift-invariant in scores: yes.
+    bound: yes, once the sets hold the predicted ranking. convex: no; yes while the sets are fixed. smooth: no.
+    shift-invariant in scores: yes.
 
     References
     ----------
@@ -72,7 +72,7 @@ class WorkingSetBound:
     """
 
     offers = frozenset({"violated_pairs", "pair_form"})
-    is_bound, is_convex, is_smooth = False, True, False
+    is_bound, is_convex, is_smooth = True, False, False
 
     def __init__(self, measure: Measure, *, margin="hinge", aggregate="sum", feature_map="auto"):
         if aggregate not in AGGREGATES or feature_map not in ("auto", *MAPS):
@@ -162,6 +162,13 @@ class BoundWorkingSet:
         one = np.ones(len(place), np.int32)
         values = self.surrogate.measure.query_values(self.queries, Positions(place, one))
         return perfect, imperfect, np.maximum(self.best - values, 0.0)
+
+    def value(self, scores: np.ndarray) -> float:
+        """Return the weighted sum of the bound over each query's most violated pair alone."""
+        perfect, imperfect, losses = self.violated_pairs(scores)
+        margins = np.add.reduceat((perfect - imperfect) * scores, self.queries.indptr[:-1])
+        values = self.surrogate.form.value_and_slope(losses, margins)[0]
+        return float(self.weights @ (values + 1.0 - self.best))
 
     def _one_query(self, s, classes, perfect, imperfect, place) -> None:
         places = min(self.surrogate.places or len(s), len(s))
