@@ -10,9 +10,25 @@ from directrank.contracts import ORACLES, Solver
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
-from directrank.solvers import LBFGS, SGD, SOLVERS, ClosedForm, QueryBoosting
+from directrank.solvers import (
+    BCFW,
+    LBFGS,
+    SGD,
+    SOLVERS,
+    ClosedForm,
+    CuttingPlane,
+    QueryBoosting,
+    WorkingSets,
+)
 from directrank.solvers.gradient import value_and_gradient
-from directrank.surrogates import Objective, SmoothedPositions, SquaredError, TypeOneBound
+from directrank.surrogates import (
+    Objective,
+    SmoothedPositions,
+    SquaredError,
+    TypeOneBound,
+    TypeTwoBound,
+    WorkingSetBound,
+)
 
 
 @dataclass
@@ -36,6 +52,13 @@ EXAMPLES = {
     ),
     "ClosedForm": lambda: Example(ClosedForm(), SquaredError(), certificates={"gradient_norm"}),
     "QueryBoosting": lambda: Example(QueryBoosting(rounds=12), TypeOneBound(AP()), certificates={"bound"}),
+    "BCFW": lambda: Example(BCFW(C=10.0), TypeTwoBound(AP()), random=True, certificates={"duality_gap"}),
+    "CuttingPlane": lambda: Example(
+        CuttingPlane(C=10.0), TypeTwoBound(AP()), descends=True, certificates={"duality_gap"}
+    ),
+    "WorkingSets": lambda: Example(
+        WorkingSets(C=3.0, rounds=10), WorkingSetBound(AP()), certificates={"bound", "duality_gap"}
+    ),
 }
 
 
@@ -116,7 +139,7 @@ def test_threads_change_no_bit(example):
     groups.shards  # noqa: B018 - made once, outside the runs
     assert len(groups.shards) == 3
     solver = example.solver
-    for name in ("max_iterations", "rounds", "max_epochs"):
+    for name in ("max_iterations", "rounds", "max_epochs", "max_passes"):
         if hasattr(solver, name):
             setattr(solver, name, 3)
     one, three = (solve(solver, example.surrogate, groups, n_threads=n)[1] for n in (1, 3))

@@ -179,7 +179,11 @@ def test_figure_1():
 
 def test_figure_1_is_what_the_margins_compute():
     for x in np.linspace(-3, 3, 61):
-        by_paper = {"exponential": math.exp(-x), "logistic": math.log2(1 + math.exp(-x)), "hinge": max(1 - x, 0)}
+        by_paper = {
+            "exponential": math.exp(-x),
+            "logistic": math.log2(1 + math.exp(-x)),
+            "hinge": max(1 - x, 0),
+        }
         for name, value in by_paper.items():
             assert margin_named(name).value(np.array([x]))[0] == pytest.approx(value, rel=1e-12, abs=1e-15)
     assert {each.name for each in MARGINS} >= {"exponential", "logistic", "hinge"}
@@ -212,7 +216,8 @@ def test_8_and_9_agree_for_lambda_m_over_2C():
         jac=lambda v: np.concatenate((v[:2], np.full(m, C / m))),
         bounds=[(None, None)] * 2 + [(0, None)] * m,
         constraints=[
-            {"type": "ineq", "fun": lambda v, q=q, g=g, d=d: g @ v[:2] - d + v[2 + q]} for q, g, d in constraints
+            {"type": "ineq", "fun": lambda v, q=q, g=g, d=d: g @ v[:2] - d + v[2 + q]}
+            for q, g, d in constraints
         ],
         method="SLSQP",
         options={"maxiter": 500, "ftol": 1e-12},

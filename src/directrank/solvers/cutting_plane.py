@@ -83,7 +83,12 @@ class CuttingPlane:
         return Solution(
             scorer.at(best),
             status,
-            {"duality_gap": gap, "objective": objective_value, "relative_gap": relative, "passes": float(passes)},
+            {
+                "duality_gap": gap,
+                "objective": objective_value,
+                "relative_gap": relative,
+                "passes": float(passes),
+            },
             trace,
             f"{len(trace)} planes, {passes} passes, duality gap {relative:.2%} of the objective",
         )

@@ -178,7 +178,9 @@ def _minimise_curved(form, losses, differences, sizes, shares, w, tolerance):
     def risk(point: np.ndarray) -> tuple[float, np.ndarray]:
         values, slopes = form.value_and_slope(losses, differences @ point)
         if form.aggregate == "max":
-            top = np.array([start + np.argmax(values[start : start + n]) for start, n in zip(starts, sizes, strict=True)])
+            top = np.array(
+                [start + np.argmax(values[start : start + n]) for start, n in zip(starts, sizes, strict=True)]
+            )
             return float(shares @ values[top]), (shares * slopes[top]) @ differences[top]
         each = np.repeat(shares, sizes)
         return float(each @ values), (each * slopes) @ differences

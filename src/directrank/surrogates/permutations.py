@@ -63,20 +63,31 @@ def _cheapest_insertion(s: np.ndarray, classes: np.ndarray, ranking: np.ndarray,
     return np.insert(np.delete(ranking, which), to, document)
 
 
-def coefficients(ranking: np.ndarray, scores: np.ndarray, classes: np.ndarray, feature_map: str) -> np.ndarray:
-    """Return the coefficients of F in the scores; documents of one class and one score share theirs."""
+def coefficients(
+    ranking: np.ndarray, classes: np.ndarray, feature_map: str, alike: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the coefficients of F in the scores; documents that are `alike` share theirs."""
     n = len(ranking)
-    place = np.empty(n, np.int64)
-    place[ranking] = np.arange(n)
-    if feature_map == "pairs":
-        by_document = position_coefficients(n)[place]
-    else:
+    if feature_map == "cross":
         by_document = _cross_coefficients(ranking, classes)
-    if len(np.unique(scores)) == n:
+    else:
+        by_document = np.empty(n)
+        by_document[ranking] = position_coefficients(n)
+    if alike is None:
         return by_document
-    _, alike = np.unique(np.stack((classes, scores)), axis=1, return_inverse=True)
-    alike = alike.ravel()
     return (np.bincount(alike, by_document) / np.bincount(alike))[alike]
+
+
+def alike_documents(scores: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """Number the groups of documents of one class and one score, or return None if there are no such."""
+    order = np.lexsort((scores, classes))
+    s, c = scores[order], classes[order]
+    new = (s[1:] != s[:-1]) | (c[1:] != c[:-1])
+    if new.all():
+        return None
+    alike = np.empty(len(s), np.int64)
+    alike[order] = np.append(0, np.cumsum(new))
+    return alike
 
 
 def _cross_coefficients(ranking: np.ndarray, classes: np.ndarray) -> np.ndarray:

@@ -8,7 +8,12 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.surrogates.margins import Margin, margin_named
-from directrank.surrogates.permutations import coefficients, greatest_imperfect, least_perfect
+from directrank.surrogates.permutations import (
+    alike_documents,
+    coefficients,
+    greatest_imperfect,
+    least_perfect,
+)
 from directrank.surrogates.type_two import MAPS
 
 AGGREGATES = ("sum", "mean", "max")
@@ -114,7 +119,11 @@ class WorkingSetBound:
         """Say which map is in use, where the measure decides it, and that grades were taken as two classes."""
         lines = []
         if self.feature_map == "pairs":
-            why = f"{self.measure.name} looks at the first {self.places} positions" if self.places else "asked for"
+            why = (
+                f"{self.measure.name} looks at the first {self.places} positions"
+                if self.places
+                else "asked for"
+            )
             lines.append(f"feature map of Eq. (2), over pairs of one class too: {why}")
         grades = np.unique(queries.relevance)
         if len(grades) > 2 and not getattr(self.measure, "graded", False):
@@ -138,6 +147,7 @@ class BoundWorkingSet:
         self.classes = surrogate.classes(queries)
         measure = surrogate.measure
         self.best = measure.query_values(queries, perfect_positions(queries))
+        self.perfect: dict[int, np.ndarray] = {}
 
     def pair_form(self) -> PairForm:
         """Return how the margins of pairs make the bound."""
@@ -158,7 +168,7 @@ class BoundWorkingSet:
         place = perfect_positions(self.queries).above.copy()
         for q in np.flatnonzero(self.weights > 0):
             rows = slice(self.queries.indptr[q], self.queries.indptr[q + 1])
-            self._one_query(s[rows], self.classes[rows], perfect[rows], imperfect[rows], place[rows])
+            self._one_query(q, s[rows], self.classes[rows], perfect[rows], imperfect[rows], place[rows])
         one = np.ones(len(place), np.int32)
         values = self.surrogate.measure.query_values(self.queries, Positions(place, one))
         return perfect, imperfect, np.maximum(self.best - values, 0.0)
@@ -170,12 +180,18 @@ class BoundWorkingSet:
         values = self.surrogate.form.value_and_slope(losses, margins)[0]
         return float(self.weights @ (values + 1.0 - self.best))
 
-    def _one_query(self, s, classes, perfect, imperfect, place) -> None:
+    def _one_query(self, q, s, classes, perfect, imperfect, place) -> None:
         places = min(self.surrogate.places or len(s), len(s))
         wrong = greatest_imperfect(s, classes, places)
         if wrong is None:
             return
-        right = least_perfect(s, classes, places)
-        perfect[:] = coefficients(right, s, classes, self.surrogate.feature_map)
-        imperfect[:] = coefficients(wrong, s, classes, self.surrogate.feature_map)
         place[wrong] = np.arange(len(s))
+        feature_map, alike = self.surrogate.feature_map, alike_documents(s, classes)
+        imperfect[:] = coefficients(wrong, classes, feature_map, alike)
+        if feature_map == "pairs":
+            perfect[:] = coefficients(least_perfect(s, classes, places), classes, feature_map, alike)
+            return
+        # Between classes all perfect rankings are one.
+        if q not in self.perfect:
+            self.perfect[q] = coefficients(np.arange(len(s)), classes, feature_map)
+        perfect[:] = self.perfect[q]

@@ -52,7 +52,10 @@ class PermuRank(Ranker):
 
     def _parts(self):
         surrogate = WorkingSetBound(
-            parse_measure(self.measure), margin=self.margin, aggregate=self.aggregate, feature_map=self.feature_map
+            parse_measure(self.measure),
+            margin=self.margin,
+            aggregate=self.aggregate,
+            feature_map=self.feature_map,
         )
         solver = WorkingSets(C=self.C, rounds=self.rounds, averaged=self.averaged, keep=self.keep)
         return surrogate, solver, Linear()

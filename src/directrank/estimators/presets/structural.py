@@ -83,7 +83,9 @@ METHODS = (
         takes_measure=True,
         grid=GRID,
     ),
-    Method("svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=GRID),
+    Method(
+        "svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=GRID
+    ),
     Method(
         "svmp",
         StructuralSVM,
