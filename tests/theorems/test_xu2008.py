@@ -1,4 +1,4 @@
-"""J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures in learning to rank", 2008.
+"""J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures", SIGIR 2008.
 
 Statements of the paper, by enumeration of all permutations. Nothing here knows the library, except for the
 last tests, which compare it with what was enumerated. A permutation is written as the ranking: documents in

@@ -1,5 +1,7 @@
 """The inner quadratic programme against SciPy and, where it is installed, piqp."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -23,7 +25,7 @@ def solved(vectors, offsets, starts, caps, tolerance=1e-10):
 
 def objective(vectors, offsets, starts, caps, w):
     heights = offsets + vectors @ w
-    tops = [max(0.0, heights[a:b].max()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    tops = [max(0.0, heights[a:b].max()) for a, b in itertools.pairwise(starts)]
     return 0.5 * w @ w + caps @ np.array(tops)
 
 
@@ -58,9 +60,7 @@ def test_against_piqp(seed):
     vectors, offsets, starts, caps = problem(seed, sizes=(12, 20), n_features=6)
     *_, value, _ = solved(vectors, offsets, starts, caps)
     n = len(offsets)
-    sums = np.array(
-        [(np.arange(n) >= a) & (np.arange(n) < b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
-    )
+    sums = np.array([(np.arange(n) >= a) & (np.arange(n) < b) for a, b in itertools.pairwise(starts)])
     G = np.vstack((sums.astype(float), -np.eye(n)))
     solver = piqp.DenseSolver()
     solver.settings.eps_abs = 1e-10

@@ -69,7 +69,7 @@ def test_solvers_reach_one_objective_within_their_gaps(name, C):
 
 def test_the_gap_bounds_the_distance_to_a_better_solution():
     groups = collection()
-    objective, rough = solve(BCFW(C=30.0, max_passes=6), TypeTwoBound(AP()), groups)
+    _objective, rough = solve(BCFW(C=30.0, max_passes=6), TypeTwoBound(AP()), groups)
     _, fine = solve(CuttingPlane(C=30.0, tolerance=1e-6), TypeTwoBound(AP()), groups)
     assert rough.status == "budget"
     assert rough.certificate["passes"] <= 6
@@ -104,7 +104,7 @@ def test_weights_of_queries_scale_their_share():
 def test_every_form_of_permurank_learns(margin, aggregate):
     groups = collection(n_queries=10, noise=0.3)
     surrogate = WorkingSetBound(AP(), margin=margin, aggregate=aggregate)
-    objective, solution = solve(WorkingSets(C=1.0, rounds=8, keep="last"), surrogate, groups)
+    _objective, solution = solve(WorkingSets(C=1.0, rounds=8, keep="last"), surrogate, groups)
     assert solution.certificate["duality_gap"] <= 1e-3 * solution.certificate["bound"]
     scores = groups.features.astype(float) @ solution.scorer.coefficients
     assert mean_value(AP(), groups.queries, scores) > 0.8
@@ -118,7 +118,7 @@ def test_max_is_a_cutting_plane_method(margin):
     surrogate = WorkingSetBound(AP(), margin=margin, aggregate="max")
     C = 5.0
     solver = WorkingSets(C=C, rounds=200, averaged=False, keep="last", tolerance=1e-7)
-    objective, solution = solve(solver, surrogate, groups)
+    _objective, solution = solve(solver, surrogate, groups)
     bounds = [row["bound"] for row in solution.trace]
     assert (np.diff(bounds) >= -1e-5 * bounds[-1]).all()
     assert solution.status == "converged"

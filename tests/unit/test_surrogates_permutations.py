@@ -9,7 +9,13 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, WorkingSetBound
-from directrank.surrogates.permutations import alike_documents, coefficients, greatest_imperfect, is_perfect, least_perfect
+from directrank.surrogates.permutations import (
+    alike_documents,
+    coefficients,
+    greatest_imperfect,
+    is_perfect,
+    least_perfect,
+)
 from oracles import average_precision, ndcg, precision, reciprocal_rank
 
 
@@ -87,12 +93,8 @@ def test_cross_level_map():
         all_perfect = [cross_map(r, y) @ s for r in permutations(len(y)) if is_perfect(y, r, len(y))]
         assert cross_map(right, y) @ s == pytest.approx(min(all_perfect), abs=1e-12)
         for ranking in (right, wrong):
-            np.testing.assert_allclose(
-                coefficients(ranking, y, "cross"), cross_map(ranking, y), atol=1e-15
-            )
-            np.testing.assert_allclose(
-                coefficients(ranking, y, "pairs"), pairs_map(ranking), atol=1e-15
-            )
+            np.testing.assert_allclose(coefficients(ranking, y, "cross"), cross_map(ranking, y), atol=1e-15)
+            np.testing.assert_allclose(coefficients(ranking, y, "pairs"), pairs_map(ranking), atol=1e-15)
             shared = coefficients(ranking, y, "cross", alike_documents(s, y))
             assert shared @ s == pytest.approx(cross_map(ranking, y) @ s, abs=1e-12)
 

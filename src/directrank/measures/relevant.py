@@ -1,5 +1,7 @@
 """Which documents are relevant, for measures that know only two classes."""
 
+from typing import Any
+
 import numpy as np
 
 from directrank.contracts import RelevantTerms
@@ -25,7 +27,9 @@ def longest(queries: Queries) -> int:
     return int(queries.sizes.max(initial=0))
 
 
-def terms(curve: np.ndarray, *, level=0.0, growth=0.0, first=0.0, n_queries: int) -> RelevantTerms:
+def terms(
+    curve: np.ndarray, *, level: Any = 0.0, growth: Any = 0.0, first: Any = 0.0, n_queries: int
+) -> RelevantTerms:
     """Return the terms of a measure; numbers stand for all queries, `curve` begins at position 1."""
     whole = np.concatenate(([0.0], curve))
     return RelevantTerms(whole, *(np.array(np.broadcast_to(x, n_queries)) for x in (level, growth, first)))

@@ -9,11 +9,12 @@ from directrank.solvers.simplex_qp import solve_blocks
 
 
 class CuttingPlane:
-    r"""Cutting planes on the sum over queries, :math:`\frac12 |w|^2 + C \sum_q \omega_q \max_\pi H_q(\pi; w)`.
+    r"""Cutting planes on the sum over queries, with a line search.
 
-    Each iteration adds one plane, solves the model of all planes, and searches the line from the best point
-    to the model's solution. Scores are linear along it, so the search costs no pass over the features; the
-    next plane is taken a little beyond the best point.
+    Minimises :math:`\frac12 |w|^2 + C \sum_q \omega_q \max_\pi H_q(\pi; w)`. Each iteration adds one plane,
+    solves the model of all planes, and searches the line from the best point to the model's solution. Scores
+    are linear along it, so the search costs no pass over the features; the next plane is taken a little beyond
+    the best point.
 
     Parameters
     ----------
@@ -33,7 +34,8 @@ class CuttingPlane:
 
     References
     ----------
-    .. [1] V. Franc, S. Sonnenburg, "Optimized cutting plane algorithm for support vector machines", ICML 2008.
+    .. [1] V. Franc, S. Sonnenburg, "Optimized cutting plane algorithm for support vector machines", ICML
+       2008.
     .. [2] T. Joachims, T. Finley, C.-N. Yu, "Cutting-plane training of structural SVMs", Machine Learning 77,
        2009.
     """
@@ -54,7 +56,7 @@ class CuttingPlane:
         point, at = best, scores
         planes = _Planes(n_features, self.C)
         trace: list[dict] = []
-        objective_value, status, passes = np.inf, "budget", 0
+        objective_value, status, passes, gap = np.inf, "budget", 0, np.inf
         for iteration in range(1, self.max_iterations + 1):
             risk, vector, offset = self._plane(objective, scorer, features, at)
             planes.add(vector, offset)

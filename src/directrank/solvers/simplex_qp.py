@@ -4,10 +4,10 @@ Minimise over w
 
     ½ |w|² + Σ_b cap_b max(0, max_{k in block b} offset_k + vector_k · w).
 
-Its dual has one weight α_k ≥ 0 for each plane, Σ_{k in b} α_k ≤ cap_b, and w = −Σ α_k vector_k. Each step moves
-weight inside one block from the lowest plane that has some to the highest plane, as far as the dual rises; the
-plane 0 takes part, with the weight that the others leave. One block is the 1-slack form, a block for each query
-the n-slack form, a block for each plane a sum of hinges.
+Its dual has one weight α_k ≥ 0 for each plane, Σ_{k in b} α_k ≤ cap_b, and w = −Σ α_k vector_k. Each step
+moves weight inside one block from the lowest plane that has some to the highest plane, as far as the dual
+rises; the plane 0 takes part, with the weight that the others leave. One block is the 1-slack form, a block
+for each query the n-slack form, a block for each plane a sum of hinges.
 """
 
 import numpy as np

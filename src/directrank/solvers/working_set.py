@@ -16,8 +16,8 @@ SAME = 1e-9
 class WorkingSets:
     r"""PermuRank's rounds on :math:`\frac12 |w|^2 + C \sum_q \omega_q \, l(B_q, C_q; w)`.
 
-    Each round minimises the bound over the rankings found so far and adds, for each query, the perfect ranking
-    that the new w values least and the imperfect one that it values most.
+    Each round minimises the bound over the rankings found so far and adds, for each query, the perfect
+    ranking that the new w values least and the imperfect one that it values most.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ class WorkingSets:
         > 0; larger fits more. The weights ω of the queries sum to 1.
     rounds : int, default=100
     averaged : bool, default=True
-        Judge and return, in each round, the sum of w / |w| over the rounds so far: with sums over working sets
-        the rounds swing, and their average does not.
+        Judge and return, in each round, the sum of w / |w| over the rounds so far: with sums over working
+        sets the rounds swing, and their average does not.
     keep : {"best", "last"}, default="best"
         The best round by the monitor, or the last.
     tolerance : float, default=1e-4

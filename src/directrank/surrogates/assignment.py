@@ -14,8 +14,8 @@ def most_violated_assignment(
 ) -> tuple[float, np.ndarray]:
     r"""Loss and direction in scores of the most violated ranking of one query.
 
-    Maximises :math:`\sum_j A(\pi_j) s_j - g_j v(\pi_j)`, a linear assignment problem of O(n³). The reference is
-    the mean over rankings that descend in relevance, inside each grade in any order.
+    Maximises :math:`\sum_j A(\pi_j) s_j - g_j v(\pi_j)`, a linear assignment problem of O(n³). The
+    reference is the mean over rankings that descend in relevance, inside each grade in any order.
 
     Parameters
     ----------

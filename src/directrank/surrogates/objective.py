@@ -17,6 +17,8 @@ from directrank.data.shards import Block, Shard, map_in_order
 from directrank.errors import DataError
 
 Result = TypeVar("Result")
+# Queries that a note names; all of them are counted.
+NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,16 @@ class Objective:
         if normalise and "value_and_gradient" in self.offers:
             at_zero = self.value_and_gradient(np.zeros(queries.n_docs, self.dtype))[0]
             self.scale = 1.0 / at_zero if at_zero > 0 else 1.0
+
+    def notes(self) -> list[str]:
+        """Say what became of the data: which queries were left out, and what the surrogate made of grades."""
+        lines = []
+        if self.left_out.any():
+            names = [str(each) for each in self._queries.qid[self.left_out]]
+            shown = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+            lines.append(f"{len(names)} of {self.n_queries} queries left out, they cannot teach: {shown}")
+        own = getattr(self.surrogate, "notes", None)
+        return lines + (own(self._queries) if own else [])
 
     def _part(self, block: Block) -> Part:
         numbers = slice(block.first_query, block.last_query)

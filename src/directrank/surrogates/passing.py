@@ -1,18 +1,20 @@
 """Loss-augmented ranking for measures of two classes: the most violated ranking in exact form.
 
 With the relevant scores p₁ ≥ … ≥ p_R and the irrelevant ones q₁ ≥ … ≥ q_N, a ranking is a sequence
-0 ≤ r₁ ≤ … ≤ r_N ≤ R, r_j being the number of relevant documents ahead of the j-th irrelevant one (inside a class
-descending order is best). The loss minus the margin of a ranking is then a sum over irrelevant documents,
+0 ≤ r₁ ≤ … ≤ r_N ≤ R, r_j being the number of relevant documents ahead of the j-th irrelevant one (inside a
+class descending order is best). The loss minus the margin of a ranking is then a sum over irrelevant
+documents,
 
     Δ(π) − [F(π*) − F(π)] = Σ_j h_j(r_j),    h_j(r) = Σ_{i > r} u_i [v(i + j − 1) − v(i + j)] − c (p_i − q_j),
 
-where u_i v(p) is what the i-th relevant document adds to the measure at position p (`RelevantTerms`) and c the
-constant of the feature map. For a convex v the best r_j may be taken one by one and come out in order; else a
-dynamic programme over j keeps the order.
+where u_i v(p) is what the i-th relevant document adds to the measure at position p (`RelevantTerms`) and c
+the constant of the feature map. For a convex v the best r_j may be taken one by one and come out in order;
+else a dynamic programme over j keeps the order.
 
 References
 ----------
-Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optimizing average precision", SIGIR 2007.
+Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optimizing average precision",
+SIGIR 2007.
 """
 
 import numpy as np
@@ -25,7 +27,7 @@ SCAN_LIMIT = 1 << 18
 
 
 def passing_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
-    """The largest Σ h_j(r_j) over all sequences and one that attains it, by dynamic programming; for tests."""
+    """The largest Σ h_j(r_j) over all sequences and one that attains it, by a programme; for tests."""
     R, N = len(p), len(q)
     best, back = np.zeros(R + 1), []
     for j in range(1, N + 1):

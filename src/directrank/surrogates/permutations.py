@@ -1,8 +1,8 @@
 """The most violated perfect and imperfect rankings of one query, for PermuRank.
 
 Documents carry classes, descending; a ranking is perfect when its first K positions hold the classes that the
-class-sorted ranking holds there. Two linear maps of a ranking are known: Eq. (2) of the paper, ``"pairs"``, a sum
-over all pairs, and ``"cross"``, the mean over pairs of different classes.
+class-sorted ranking holds there. Two linear maps of a ranking are known: Eq. (2) of the paper, ``"pairs"``,
+a sum over all pairs, and ``"cross"``, the mean over pairs of different classes.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ def is_perfect(classes: np.ndarray, ranking: np.ndarray, places: int) -> bool:
 def least_perfect(scores: np.ndarray, classes: np.ndarray, places: int) -> np.ndarray:
     """Return the perfect ranking of least F under Eq. (2).
 
-    Inside each class the scores ascend. Of the class at the last place that counts, the lowest stand there; all
-    documents below it ascend.
+    Inside each class the scores ascend. Of the class at the last place that counts, the lowest stand there;
+    all documents below it ascend.
     """
     ranking = np.lexsort((scores, -classes))
     if places < len(scores):
@@ -32,8 +32,8 @@ def greatest_imperfect(scores: np.ndarray, classes: np.ndarray, places: int) -> 
     """Return the imperfect ranking of greatest F, or None if every ranking is perfect.
 
     With all places, under either map: the ranking by score, tied documents of lower classes first; if that is
-    perfect, with the two neighbours of different classes swapped that are nearest in score. With fewer places,
-    under Eq. (2): a document that does not belong at one of them is moved there at the least cost.
+    perfect, with the two neighbours of different classes swapped that are nearest in score. With fewer
+    places, under Eq. (2): a document that does not belong at one of them is moved there at the least cost.
     """
     ranking = np.lexsort((classes, -scores))
     if not is_perfect(classes, ranking, places):

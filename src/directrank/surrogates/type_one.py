@@ -5,7 +5,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.surrogates.margins import Exponential
+from directrank.surrogates.margins import Exponential, Margin
 
 
 class TypeOneBound:
@@ -20,8 +20,8 @@ class TypeOneBound:
     ----------
     measure : Measure
         Any measure with values in [0, 1].
-    margin : Exponential, optional
-        φ.
+    margin : Exponential, Logistic or Hinge, optional
+        φ; exponential by default.
 
     Traits
     ------
@@ -36,7 +36,7 @@ class TypeOneBound:
     offers = frozenset({"query_values", "query_weights"})
     is_bound, is_convex, is_smooth = True, False, False
 
-    def __init__(self, measure: Measure, margin: Exponential | None = None):
+    def __init__(self, measure: Measure, margin: Margin | None = None):
         self.measure = measure
         self.margin = margin or Exponential()
 
@@ -57,7 +57,7 @@ class TypeOneBound:
 class BoundTypeOne:
     """The oracles of `TypeOneBound` on some queries."""
 
-    def __init__(self, measure: Measure, margin: Exponential, queries: Queries, weights: np.ndarray):
+    def __init__(self, measure: Measure, margin: Margin, queries: Queries, weights: np.ndarray):
         self.measure, self.margin, self.queries, self.weights = measure, margin, queries, weights
         self.leading = measure.leading(queries)
 

@@ -1,6 +1,7 @@
 """Type-two bounds: a margin between perfect and imperfect rankings, rescaled by the loss."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,8 @@ class TypeTwoBound:
 
     .. math:: \max_{\pi} \; E(\pi^*, y) - E(\pi, y) - [F(\pi^*) - F(\pi)] \;\ge\; E(\pi^*, y) - E(\pi_s, y)
 
-    where F is linear in the scores and largest for the ranking by score. Inside a class π* is ordered as π is.
+    where F is linear in the scores and largest for the ranking by score. Inside a class π* is ordered as π
+    is.
 
     Parameters
     ----------
@@ -145,7 +147,8 @@ class BoundTwoClasses(BoundTypeTwo):
 
     def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
         super().__init__(surrogate.measure, queries, weights)
-        measure, sizes = surrogate.measure, queries.sizes
+        measure: Any = surrogate.measure
+        sizes = queries.sizes
         relevant = measure.leading(queries)
         terms = measure.relevant_terms(sizes, relevant)
         self.terms = np.stack((terms.level, terms.growth, terms.first))
@@ -170,7 +173,8 @@ class BoundGrades(BoundTypeTwo):
 
     def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
         super().__init__(surrogate.measure, queries, weights)
-        self.gain, self.curve = surrogate.measure.graded_terms(queries)
+        measure: Any = surrogate.measure
+        self.gain, self.curve = measure.graded_terms(queries)
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `BoundTypeTwo`."""

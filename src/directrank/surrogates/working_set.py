@@ -51,7 +51,7 @@ class PairForm:
 class WorkingSetBound:
     r"""A bound on pairs of a perfect and an imperfect ranking, over working sets of them.
 
-    .. math:: \frac{1}{|B|} \sum_{\pi^* \in B} \sum_{\pi \in C} [E(\pi^*) - E(\pi)] \, \varphi(F(\pi^*) - F(\pi))
+    .. math:: \frac{1}{|B|} \sum_{\pi^* \in B, \, \pi \in C} [E(\pi^*) - E(\pi)] \, \varphi(F(\pi^*) - F(\pi))
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ class WorkingSetBound:
 
     Traits
     ------
-    bound: yes, once the sets hold the predicted ranking. convex: no; yes while the sets are fixed. smooth: no.
-    shift-invariant in scores: yes.
+    bound: yes, once the sets hold the predicted ranking. convex: no; yes while the sets are fixed. smooth:
+    no. shift-invariant in scores: yes.
 
     References
     ----------
@@ -88,8 +88,8 @@ class WorkingSetBound:
         self.places: int | None = getattr(measure, "fixed_places", None)
         if feature_map == "cross" and self.places is not None:
             raise ValueError(
-                f"{measure.name} looks at the first {self.places} positions only: use feature_map='pairs', where "
-                "the search for the most violated rankings is exact"
+                f"{measure.name} looks at the first {self.places} positions only: use feature_map='pairs', "
+                "where the search for the most violated rankings is exact"
             )
         self.feature_map = feature_map
         if feature_map == "auto":
@@ -116,7 +116,7 @@ class WorkingSetBound:
         return (place < np.repeat(self.measure.leading(queries), queries.sizes)).astype(np.float64)
 
     def notes(self, queries: Queries) -> list[str]:
-        """Say which map is in use, where the measure decides it, and that grades were taken as two classes."""
+        """Say when the map is Eq. (2)'s and why, and that grades were taken as two classes."""
         lines = []
         if self.feature_map == "pairs":
             why = (

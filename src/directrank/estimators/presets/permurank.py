@@ -12,16 +12,16 @@ class PermuRank(Ranker):
     """A type-two bound over growing working sets of perfect and imperfect rankings.
 
     The paper's own form is ``feature_map="pairs", averaged=False, keep="last"``. It does not converge on
-    ordinary data: pairs of one class widen the bound, and the sum over imperfect rankings swings from round to
-    round. The defaults compare documents of different classes only, average w / |w| over rounds and keep the
-    best round.
+    ordinary data: pairs of one class widen the bound, and the sum over imperfect rankings swings from round
+    to round. The defaults compare documents of different classes only, average w / |w| over rounds and keep
+    the best round.
 
     Parameters
     ----------
     measure : str or Measure, default="AP"
         Any; with a cutoff the features of Eq. (2) are used.
-    C : float, default=1.0
-        > 0; larger fits more.
+    C : float, default=0.3
+        > 0; larger fits more. A sum over a hundred rankings asks for a small one.
     margin : {"hinge", "exponential", "logistic", "margin-rescaled"}, default="hinge"
         What the loss of a pair is multiplied with; or the hinge of Eq. (9).
     aggregate : {"sum", "mean", "max"}, default="sum"
@@ -42,7 +42,7 @@ class PermuRank(Ranker):
     """
 
     def __init__(
-        self, measure="AP", *, C=1.0, margin="hinge", aggregate="sum", feature_map="auto", rounds=100,
+        self, measure="AP", *, C=0.3, margin="hinge", aggregate="sum", feature_map="auto", rounds=100,
         averaged=True, keep="best", select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         self.measure, self.C, self.margin, self.aggregate = measure, C, margin, aggregate
@@ -68,6 +68,6 @@ METHODS = (
         "working sets of perfect and imperfect rankings, bound on the measure",
         "Xu, Liu, Lu, Li, Ma, SIGIR 2008",
         takes_measure=True,
-        grid={"C": (0.1, 0.3, 1.0, 3.0), "aggregate": ("sum", "mean")},
+        grid={"C": (0.03, 0.1, 0.3, 1.0), "aggregate": ("sum", "mean")},
     ),
 )
