@@ -6,6 +6,7 @@ import numpy as np
 
 from directrank.contracts import Part, Solution
 from directrank.jit import kernel
+from directrank.solvers.visiting import visiting_order
 
 
 def regularised_risk(objective, scorer, features: np.ndarray, w: np.ndarray, C: float) -> float:
@@ -60,10 +61,10 @@ class BCFW:
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        parts = objective.single_queries()
+        parts = self._in_order(objective, scorer, features)
         run = _Run(len(parts), features.shape[1])
         trace: list[dict] = []
-        passes, next_check, status = 0, 1, "budget"
+        passes, next_check, status = 1, 1, "budget"
         primal = gap = np.inf
         while passes < self.max_passes and status == "budget":
             expected = self._pass(objective, scorer, features, parts, rng.permutation(len(parts)), run)
@@ -90,6 +91,16 @@ class BCFW:
             trace,
             f"{passes} passes, duality gap {gap / primal:.2%} of the objective",
         )
+
+    def _in_order(self, objective, scorer, features) -> list:
+        """Return the queries in an order of their own, for which a pass looks at each at zero scores."""
+        parts = objective.single_queries()
+        losses, vectors = np.empty(len(parts)), np.empty((len(parts), features.shape[1]))
+        for number, part in enumerate(parts):
+            block = features[part.rows]
+            loss, direction = part.oracles.most_violated(np.zeros(len(block), objective.dtype))
+            losses[number], vectors[number] = loss[0], scorer.backward(block, direction)
+        return [parts[number] for number in visiting_order(losses, vectors)]
 
     def _pass(self, objective, scorer, features, parts, order, run) -> float:
         gap = risk = 0.0

@@ -8,6 +8,7 @@ from directrank.contracts import Solution
 from directrank.solvers.cutting_plane import minimise_model
 from directrank.solvers.gradient import Incumbent
 from directrank.solvers.simplex_qp import solve_blocks
+from directrank.solvers.visiting import visiting_order
 
 # Rankings whose features differ by less, relative to their size, are the same one.
 SAME = 1e-9
@@ -57,12 +58,15 @@ class WorkingSets:
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         parts = objective.single_queries()
-        caps = np.array([self.C * objective.weights[part.queries][0] for part in parts])
         sets = [_Sets(features.shape[1]) for _ in parts]
         form = parts[0].oracles.pair_form()
         w = total = np.zeros(features.shape[1])
         incumbent, trace, status, value, dual = Incumbent(scorer, monitor), [], "budget", 0.0, 0.0
-        grown = self._grow(parts, sets, scorer, features, w, objective.dtype)
+        self._grow(parts, sets, scorer, features, w, objective.dtype)
+        first = [(each.losses[:1].sum(), each.imperfect[:1].sum(axis=0)) for each in sets]
+        order = visiting_order(np.array([loss for loss, _ in first]), np.array([x for _, x in first]))
+        parts, sets = [parts[i] for i in order], [sets[i] for i in order]
+        caps = np.array([self.C * objective.weights[part.queries][0] for part in parts])
         result, best_round = w, 0
         for number in range(1, self.rounds + 1):
             w, value, dual = _minimise(form, sets, caps, w, self.tolerance)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, PositionDifferentiable
+from directrank.contracts import AuditRow, Measure, PositionDifferentiable
 from directrank.data.queries import Queries
+from directrank.surrogates.smoothed_error import certified_error
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 
 
@@ -66,6 +67,22 @@ class SmoothedPositions:
     def constant(self, queries: Queries) -> np.ndarray:
         """Queries on which the measure cannot change."""
         return self.measure.constant(queries)
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return 1 − Ê on each query at two steepnesses, with its certified error; scores as they are."""
+        if not isinstance(measure, PositionDifferentiable):
+            return []
+        rows = []
+        for steepness in (10.0, 100.0):
+            surrogate = cls(measure, steepness=steepness, truncation=10.0)
+            leading = measure.leading(queries)
+            positions = soft_positions(scores, queries.indptr, leading, steepness)[0]
+            values = measure.position_gradient(queries, positions, surrogate.truncation)[0]
+            error = certified_error(measure, queries, scores, positions, surrogate.truncation)
+            name = f"smoothed, steepness {steepness:g}"
+            rows.append(AuditRow(name, "approximation", 1.0 - values, error, False))
+        return rows
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""

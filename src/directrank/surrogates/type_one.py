@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import AuditRow, Measure
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.surrogates.margins import Exponential, Margin
+from directrank.surrogates.margins import Exponential, Logistic, Margin
 
 
 class TypeOneBound:
@@ -48,6 +48,16 @@ class TypeOneBound:
     def constant(self, queries: Queries) -> np.ndarray:
         """Queries on which the measure cannot change."""
         return self.measure.constant(queries)
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return the exponential and the logistic bound on each query."""
+        values = measure.query_values(queries, positions_of(queries, scores))
+        exact = np.zeros(queries.n_queries)
+        return [
+            AuditRow(margin.name, "type one", margin.value(values), exact, True)
+            for margin in (Exponential(), Logistic())
+        ]
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeOne":
         """Bind to some queries with a weight each."""

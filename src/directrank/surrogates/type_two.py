@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import GradedGainMeasure, Measure, TwoClassMeasure
+from directrank.contracts import AuditRow, GradedGainMeasure, Measure, TwoClassMeasure
 from directrank.data.queries import Queries
 from directrank.measures.positions import perfect_positions
 from directrank.surrogates.assignment import most_violated_assignment
 from directrank.surrogates.passing import most_violated_passings
+from directrank.surrogates.rescaled import FACTORS, hull, largest
 
 MAPS = ("cross", "pairs")
 GRADES = ("binary", "all")
@@ -106,6 +107,22 @@ class TypeTwoBound:
             f"{queries.n_docs - n} not"
         ]
 
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return this bound and its kin on each query, by the cross-level map; none for other measures."""
+        if not isinstance(measure, TwoClassMeasure):
+            return []
+        surrogate = cls(measure)
+        bound = BoundTwoClasses(surrogate, queries, np.ones(queries.n_queries))
+        losses, direction = bound.most_violated(scores)
+        hinge = losses + np.add.reduceat(direction * scores, queries.indptr[:-1])
+        kind = "type two" if surrogate.is_bound else "type two, of two classes"
+        rows = [AuditRow("margin-rescaled hinge, Eq. (9)", kind, hinge, np.zeros_like(hinge), surrogate.is_bound)]
+        return rows + [
+            AuditRow(name, kind, values, lack, surrogate.is_bound)
+            for name, (values, lack) in bound.pair_bounds(scores).items()
+        ]
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeTwo":
         """Bind to some queries with a weight each."""
         kind = BoundTwoClasses if self.grades == "binary" else BoundGrades
@@ -166,6 +183,30 @@ class BoundTwoClasses(BoundTypeTwo):
             self.convex, losses, direction,
         )  # fmt: skip
         return losses + self.out_of_reach, direction
+
+    def pair_bounds(self, scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return the bounds that multiply the loss of a pair, each as values and what they may lack.
+
+        The values are attained by a ranking and dominate the loss of the ranking by score; the maximum over all
+        rankings is larger by at most the second array, both float64 (n_queries,).
+        """
+        found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
+        for q in np.flatnonzero(self.n_relevant > 0):
+            corners = hull(lambda rho, q=q: self._search(scores, q, rho))
+            for name, factor in FACTORS.items():
+                value, above = largest(corners, factor)
+                found[name][:, q] = value + self.out_of_reach[q], above - value
+        return {name: (values[0], values[1]) for name, values in found.items()}
+
+    def _search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float]:
+        """Return loss and margin of the ranking of query q that maximises ρΔ − x."""
+        one, rows = slice(q, q + 1), slice(self.queries.indptr[q], self.queries.indptr[q + 1])
+        loss, direction = np.empty(1), np.empty_like(scores[rows])
+        most_violated_passings(
+            scores[rows], np.array([0, len(direction)]), self.n_relevant[one], rho * self.terms[:, one],
+            self.curve, self.constant[one], self.convex, loss, direction,
+        )  # fmt: skip
+        return float(loss[0] / rho), float(-direction @ scores[rows])
 
 
 class BoundGrades(BoundTypeTwo):
