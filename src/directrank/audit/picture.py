@@ -17,8 +17,8 @@ COLOURS = ("#0b6e99", "#c8553d", "#588b8b", "#8f5fa8", "#d99a1c", "#4c72b0", "#7
 def draw(audit: "Audit") -> str:
     """Return an SVG of two panels.
 
-    Left, queries by ascending loss with the value of each bound, as in Figure 1 of the paper with real margins;
-    right, the means by kind, as in its Figure 3.
+    Left, queries by ascending loss with the value of each bound, as in Figure 1 of the paper with real
+    margins; right, the means by kind, as in its Figure 3.
     """
     order = np.argsort(audit.loss, kind="stable")
     top = max(1.0, *(float(np.quantile(row.values, 0.95)) for row in audit.rows)) * 1.05
@@ -48,8 +48,9 @@ def _points(values: np.ndarray, top: float) -> str:
 
 
 def _frame(audit: "Audit", top: float) -> str:
+    title = f"1 - {escape(audit.measure)} and what bounds it, {len(audit.qid)} queries"
     marks = [
-        f'<text x="{LEFT}" y="22">1 - {escape(audit.measure)} and what bounds it, {len(audit.qid)} queries</text>',
+        f'<text x="{LEFT}" y="22">{title}</text>',
         f'<text x="{BARS_LEFT - 190}" y="22">means</text>',
         f'<path d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}" fill="none" stroke="#888"/>',
         f'<text x="{LEFT}" y="{BOTTOM + 20}">queries by ascending loss</text>',

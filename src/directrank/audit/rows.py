@@ -188,4 +188,5 @@ def _rows(cls: Any, measure: Measure, queries: Queries, scores: np.ndarray) -> l
         values[q] = oracles.value_and_gradient(block)[0] if by_gradient else oracles.value(block)
     kind = "bound" if surrogate.is_bound else "approximation"
     unknown = np.full(queries.n_queries, np.nan)
-    return [AuditRow(cls.__name__, kind, values, unknown, surrogate.is_bound)]
+    name = getattr(cls, "audit_name", cls.__name__)
+    return [AuditRow(name, kind, values, unknown, surrogate.is_bound)]

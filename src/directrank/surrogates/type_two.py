@@ -117,7 +117,9 @@ class TypeTwoBound:
         losses, direction = bound.most_violated(scores)
         hinge = losses + np.add.reduceat(direction * scores, queries.indptr[:-1])
         kind = "type two" if surrogate.is_bound else "type two, of two classes"
-        rows = [AuditRow("margin-rescaled hinge, Eq. (9)", kind, hinge, np.zeros_like(hinge), surrogate.is_bound)]
+        rows = [
+            AuditRow("margin-rescaled hinge, Eq. (9)", kind, hinge, np.zeros_like(hinge), surrogate.is_bound)
+        ]
         return rows + [
             AuditRow(name, kind, values, lack, surrogate.is_bound)
             for name, (values, lack) in bound.pair_bounds(scores).items()

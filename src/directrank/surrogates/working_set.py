@@ -78,6 +78,7 @@ class WorkingSetBound:
 
     offers = frozenset({"violated_pairs", "pair_form"})
     is_bound, is_convex, is_smooth = True, False, False
+    audit_name = "slack-rescaled hinge, on the predicted ranking alone"
 
     def __init__(self, measure: Measure, *, margin="hinge", aggregate="sum", feature_map="auto"):
         if aggregate not in AGGREGATES or feature_map not in ("auto", *MAPS):

@@ -11,7 +11,7 @@ from directrank.surrogates import WorkingSetBound
 class PermuRank(Ranker):
     """A type-two bound over growing working sets of perfect and imperfect rankings.
 
-    The paper's own form is ``feature_map="pairs", averaged=False, keep="last"``. It does not converge on
+    The paper's own form is ``aggregate="sum", feature_map="pairs", averaged=False, keep="last"``. It does not converge on
     ordinary data: pairs of one class widen the bound, and the sum over imperfect rankings swings from round
     to round. The defaults compare documents of different classes only, average w / |w| over rounds and keep
     the best round.
@@ -24,8 +24,8 @@ class PermuRank(Ranker):
         > 0; larger fits more. A sum over a hundred rankings asks for a small one.
     margin : {"hinge", "exponential", "logistic", "margin-rescaled"}, default="hinge"
         What the loss of a pair is multiplied with; or the hinge of Eq. (9).
-    aggregate : {"sum", "mean", "max"}, default="sum"
-        Over the imperfect rankings of a query.
+    aggregate : {"sum", "mean", "max"}, default="mean"
+        Over the imperfect rankings of a query. The paper's sum grows with the working sets, and C with it.
     feature_map : {"auto", "cross", "pairs"}, default="auto"
         Mean over pairs of different classes, or Eq. (2).
     rounds : int, default=100
@@ -42,7 +42,7 @@ class PermuRank(Ranker):
     """
 
     def __init__(
-        self, measure="AP", *, C=0.3, margin="hinge", aggregate="sum", feature_map="auto", rounds=100,
+        self, measure="AP", *, C=0.3, margin="hinge", aggregate="mean", feature_map="auto", rounds=100,
         averaged=True, keep="best", select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         self.measure, self.C, self.margin, self.aggregate = measure, C, margin, aggregate
@@ -68,6 +68,6 @@ METHODS = (
         "working sets of perfect and imperfect rankings, bound on the measure",
         "Xu, Liu, Lu, Li, Ma, SIGIR 2008",
         takes_measure=True,
-        grid={"C": (0.03, 0.1, 0.3, 1.0), "aggregate": ("sum", "mean")},
+        grid={"C": (0.03, 0.1, 0.3, 1.0)},
     ),
 )
