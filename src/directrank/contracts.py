@@ -270,8 +270,8 @@ class AuditRow:
     values : ndarray of shape (n_queries,)
         In units of 1 − E.
     error : ndarray of shape (n_queries,)
-        Of an approximation: how far it can be from 1 − E, by theorem; of a bound: how far the true maximum can
-        be above. NaN where nothing is known.
+        Of an approximation: how far it can be from 1 − E, by theorem; of a bound: how far the true maximum
+        can be above. NaN where nothing is known.
     is_bound : bool
         Whether every value lies above 1 − E.
     """

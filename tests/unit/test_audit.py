@@ -119,6 +119,11 @@ def test_hull_brackets_the_maximum_over_all_points():
             assert low >= lowest_margin[0] * (lowest_margin[1] <= 0) - 1e-12
 
 
+def cross(place, s):
+    signs = [(1.0 if place[i] < place[j] else -1.0) * (s[i] - s[j]) for i in (0, 1) for j in (2, 3, 4)]
+    return sum(signs) / 6
+
+
 def test_bounds_of_pairs_against_all_permutations():
     """A small query: the maximum over all rankings lies between the value and value + error."""
     import itertools
@@ -137,13 +142,7 @@ def test_bounds_of_pairs_against_all_permutations():
         pairs = []
         for ranking in itertools.permutations(range(5)):
             place = np.argsort(ranking)
-            F = lambda at: (
-                sum(  # noqa: E731
-                    (1.0 if at[i] < at[j] else -1.0) * (s[i] - s[j]) for i in (0, 1) for j in (2, 3, 4)
-                )
-                / 6
-            )
-            pairs.append((1 - strict(y[list(ranking)]), F(np.arange(5)) - F(place)))
+            pairs.append((1 - strict(y[list(ranking)]), cross(np.arange(5), s) - cross(place, s)))
         losses, margins = np.array(pairs).T
         for name, factor in FACTORS.items():
             exact = float((losses * factor(margins)).max())

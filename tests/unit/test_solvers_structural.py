@@ -161,7 +161,8 @@ def test_bound_of_a_round_is_11_by_definition():
 
 def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():
     groups = collection(n_queries=12, n_docs=15, noise=1.5)
-    literal = PermuRank(C=12.0, aggregate="sum", feature_map="pairs", averaged=False, keep="last", rounds=12).fit(groups)
+    paper = {"aggregate": "sum", "feature_map": "pairs", "averaged": False, "keep": "last"}
+    literal = PermuRank(C=12.0, rounds=12, **paper).fit(groups)
     default = PermuRank(C=12.0, rounds=12).fit(groups)
     assert literal.history_[-1]["perfect"] > 5
     assert default.history_[-1]["perfect"] == 1

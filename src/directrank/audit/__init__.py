@@ -1,4 +1,4 @@
-"""How tight were the surrogates of a trained model, and where are they loose?"""
+"""The audit: how tight were the surrogates of a trained model, and where they are loose."""
 
 from directrank.audit.rows import Audit, Summary, audit
 

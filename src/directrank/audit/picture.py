@@ -75,7 +75,8 @@ def _bars(audit: "Audit") -> list[str]:
     for label, colour, mean in entries:
         width = (BARS_RIGHT - BARS_LEFT) * mean / most
         marks.append(
-            f'<text x="{BARS_LEFT - 6}" y="{y + 11:.1f}" text-anchor="end" font-size="10">{escape(label)}</text>'
+            f'<text x="{BARS_LEFT - 6}" y="{y + 11:.1f}" text-anchor="end" font-size="10">'
+            f"{escape(label)}</text>"
         )
         marks.append(
             f'<rect x="{BARS_LEFT}" y="{y:.1f}" width="{max(width, 1):.1f}" height="{0.6 * step:.1f}" '

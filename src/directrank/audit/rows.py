@@ -33,8 +33,8 @@ class Summary:
     loosest : str
         The query where it is.
     error : float
-        Mean of what theory allows: of an approximation, its distance; of a bound, how much the true maximum can
-        lie above it. NaN where nothing is known.
+        Mean of what theory allows: of an approximation, its distance; of a bound, how much the true maximum
+        can lie above it. NaN where nothing is known.
     holds : bool or None
         Whether a bound lies above the loss on every query; None for an approximation.
     """
@@ -145,8 +145,8 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
 
     Notes
     -----
-    Every registered surrogate adds its rows. Bounds depend on the scale of the scores: type-two bounds ask for
-    a margin in score units, and smoothing for a steepness in their inverse.
+    Every registered surrogate adds its rows. Bounds depend on the scale of the scores: type-two bounds ask
+    for a margin in score units, and smoothing for a steepness in their inverse.
     """
     chosen = parse_measure(measure or getattr(ranker, "measure", None) or ranker.selected_by_)
     queries, scores, left_out = _teaching(chosen, groups, groups.to_inner(ranker.predict(groups)))

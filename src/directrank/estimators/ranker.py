@@ -53,8 +53,8 @@ class Ranker(BaseEstimator):
     left_out_ : ndarray
         The qid of queries that could not teach: one document, or one grade only.
     notes_ : list of str
-        What became of the data: queries left out, counted and named, and grades taken as two classes. They stand
-        in the first row of the history too.
+        What became of the data: queries left out, counted and named, and grades taken as two classes. They
+        stand in the first row of the history too.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where features have names.

@@ -13,8 +13,8 @@ class CuttingPlane:
 
     Minimises :math:`\frac12 |w|^2 + C \sum_q \omega_q \max_\pi H_q(\pi; w)`. Each iteration adds one plane,
     solves the model of all planes, and searches the line from the best point to the model's solution. Scores
-    are linear along it, so the search costs no pass over the features; the next plane is taken a little beyond
-    the best point.
+    are linear along it, so the search costs no pass over the features; the next plane is taken a little
+    beyond the best point.
 
     Parameters
     ----------

@@ -189,8 +189,8 @@ class BoundTwoClasses(BoundTypeTwo):
     def pair_bounds(self, scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return the bounds that multiply the loss of a pair, each as values and what they may lack.
 
-        The values are attained by a ranking and dominate the loss of the ranking by score; the maximum over all
-        rankings is larger by at most the second array, both float64 (n_queries,).
+        The values are attained by a ranking and dominate the loss of the ranking by score; the maximum over
+        all rankings is larger by at most the second array, both float64 (n_queries,).
         """
         found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.n_relevant > 0):

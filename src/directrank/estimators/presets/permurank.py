@@ -11,10 +11,10 @@ from directrank.surrogates import WorkingSetBound
 class PermuRank(Ranker):
     """A type-two bound over growing working sets of perfect and imperfect rankings.
 
-    The paper's own form is ``aggregate="sum", feature_map="pairs", averaged=False, keep="last"``. It does not converge on
-    ordinary data: pairs of one class widen the bound, and the sum over imperfect rankings swings from round
-    to round. The defaults compare documents of different classes only, average w / |w| over rounds and keep
-    the best round.
+    The paper's own form is ``aggregate="sum", feature_map="pairs", averaged=False, keep="last"``. It does not
+    converge on ordinary data: pairs of one class widen the bound, and the sum over imperfect rankings swings
+    from round to round. The defaults compare documents of different classes only, average w / |w| over rounds
+    and keep the best round.
 
     Parameters
     ----------
