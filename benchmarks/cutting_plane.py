@@ -3,8 +3,9 @@
     python benchmarks/cutting_plane.py [--queries 1500] [--passes 400]
 
 Block-coordinate Frank-Wolfe (evaluations of the gap counted as passes), cutting planes with a line search
-(two passes a plane) and plain cutting planes (one), at three strengths of regularisation, on synthetic queries
-of 60 documents and 46 features. Prints a table; seconds are given as a multiple of reading the features once.
+(two passes a plane) and plain cutting planes (one), at three strengths of regularisation, on synthetic
+queries of 60 documents and 46 features. Prints a table; seconds are given as a multiple of reading the features
+once.
 """
 
 import argparse

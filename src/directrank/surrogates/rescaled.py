@@ -1,7 +1,8 @@
 """The largest φ(x) Δ over all rankings: bounds of a pair that no loss-augmented search reaches directly.
 
 Rankings are points (Δ, x) of loss and margin. Maximising ρΔ − x for every ρ ≥ 0 visits the corners of their
-upper hull; the best corner is attained, and the best point of the hull's edges is an upper bound of the maximum.
+upper hull; the best corner is attained, and the best point of the hull's edges is an upper bound of the
+maximum.
 """
 
 from collections.abc import Callable
