@@ -194,7 +194,7 @@ class BoundTwoClasses(BoundTypeTwo):
         """
         found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.n_relevant > 0):
-            corners = hull(lambda rho, q=q: self._search(scores, q, rho))
+            corners = hull(lambda rho, q=int(q): self._search(scores, q, rho))
             for name, factor in FACTORS.items():
                 value, above = largest(corners, factor)
                 found[name][:, q] = value + self.out_of_reach[q], above - value

@@ -91,7 +91,7 @@ METHODS = (
         StructuralSVM,
         "structural SVM on precision at a cutoff",
         "Joachims, ICML 2005",
-        measure="P@10",
+        measure="P@5",
         takes_measure=True,
         grid=GRID,
     ),
