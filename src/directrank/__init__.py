@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ListNet,
         NDCGBoost,
         OrderPreserving,
+        PermuRank,
         Preorder,
         RankBoost,
         RankCosine,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         RankSVM,
         Regression,
         SoftRank,
+        StructuralSVM,
     )
     from directrank.experiments import compare
     from directrank.measures import evaluate, parse_measure
@@ -75,6 +77,7 @@ _ROOMS = {
         "ListNet",
         "NDCGBoost",
         "OrderPreserving",
+        "PermuRank",
         "Preorder",
         "RankBoost",
         "RankCosine",
@@ -83,6 +86,7 @@ _ROOMS = {
         "Ranker",
         "Regression",
         "SoftRank",
+        "StructuralSVM",
     ),
     "directrank.models": ("load", "save"),
     "directrank.experiments": ("compare",),
@@ -105,6 +109,7 @@ __all__ = [
     "NDCGBoost",
     "ObservedRankings",
     "OrderPreserving",
+    "PermuRank",
     "PreferenceGraph",
     "Preorder",
     "QueryGroups",
@@ -115,6 +120,7 @@ __all__ = [
     "Ranker",
     "Regression",
     "SoftRank",
+    "StructuralSVM",
     "__version__",
     "check_data",
     "compare",

@@ -43,6 +43,8 @@ ORACLES = {
     "document_weights": "float and (n_docs,), the weight of each document for boosting over documents",
     "step_along": "the best step along a direction of scores, with its certificate: a `Step`",
     "most_violated": "one cut per query: gap and direction in scores",
+    "violated_pairs": "a perfect and an imperfect ranking per query, each linear in scores, and the gap",
+    "pair_form": "how the margins of such pairs make the bound",
 }
 
 
@@ -98,6 +100,46 @@ class PositionDifferentiable(Measure, Protocol):
         values : ndarray of shape (n_queries,), float64
         gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
         """
+        ...
+
+
+@dataclass(frozen=True)
+class RelevantTerms:
+    r"""A measure of two classes as a sum over relevant documents, counted from the top.
+
+    .. math:: E(\pi) = \text{const} + \sum_{i=1}^{R} (a + b\,i + e\,[\![ i = 1 ]\!]) \, v(p_i)
+
+    where :math:`p_i` is the position of the i-th relevant document of the ranking.
+
+    Attributes
+    ----------
+    curve : ndarray of shape (longest + 1,), float64
+        v at each position from 1; its first entry belongs to no position.
+    level, growth, first : ndarray of shape (n_queries,), float64
+        a, b and e of each query, the divisor of the measure included.
+    """
+
+    curve: np.ndarray
+    level: np.ndarray
+    growth: np.ndarray
+    first: np.ndarray
+
+
+@runtime_checkable
+class TwoClassMeasure(Measure, Protocol):
+    """A measure that, for relevant and irrelevant documents, is a sum over the relevant ones."""
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """The terms for queries of `sizes` documents of which `n_relevant` are relevant."""
+        ...
+
+
+@runtime_checkable
+class GradedGainMeasure(Measure, Protocol):
+    """A measure that is a sum over documents of a gain times a curve of position."""
+
+    def graded_terms(self, queries: "Queries") -> tuple[np.ndarray, np.ndarray]:
+        """The gain of each document, divisor included, (n_docs,), and the curve as in `RelevantTerms`."""
         ...
 
 
@@ -282,6 +324,33 @@ class BoundObjective(Protocol):
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""
         ...
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """A bound on a measure, or an approximation of it, on each query of a trained model.
+
+    A surrogate gives its rows by a class method ``audit_rows(measure, queries, scores)``; one without it is
+    asked for its value, if it can be made of the measure alone.
+
+    Attributes
+    ----------
+    name, kind : str
+        Such as ``exponential`` and ``type one``.
+    values : ndarray of shape (n_queries,)
+        In units of 1 − E.
+    error : ndarray of shape (n_queries,)
+        Of an approximation: how far it can be from 1 − E, by theorem; of a bound: how far the true maximum
+        can be above. NaN where nothing is known.
+    is_bound : bool
+        Whether every value lies above 1 − E.
+    """
+
+    name: str
+    kind: str
+    values: np.ndarray
+    error: np.ndarray
+    is_bound: bool
 
 
 @dataclass

@@ -37,6 +37,15 @@ def accepted(make):
 EXAMPLES = {
     "SquaredError": lambda cls: [cls()],
     "TypeOneBound": lambda cls: accepted(cls),
+    "TypeTwoBound": lambda cls: [
+        *accepted(cls),
+        cls(parse_measure("nDCG@3"), grades="all", feature_map="pairs"),
+    ],
+    # Where a ranking is right or wrong and nothing between, the working-set bound is convex.
+    "WorkingSetBound": lambda cls: [
+        *(each for each in accepted(cls) if each.measure.bare_name not in ("WTA", "ZeroOne")),
+        cls(parse_measure("AP"), margin="logistic"),
+    ],
     "SmoothedPositions": lambda cls: accepted(lambda measure: cls(measure, steepness=3.0, truncation=0.7)),
     "SoftmaxCrossEntropy": lambda cls: [cls(), cls("gain")],
     "PlackettLuce": lambda cls: [cls()],

@@ -11,14 +11,17 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
 from directrank.solvers import (
+    BCFW,
     LBFGS,
     SGD,
     SOLVERS,
     ClosedForm,
+    CuttingPlane,
     DocumentBoosting,
     QueryBoosting,
     Reweighted,
     TruncatedNewton,
+    WorkingSets,
 )
 from directrank.solvers.gradient import value_and_gradient
 from directrank.surrogates import (
@@ -29,6 +32,8 @@ from directrank.surrogates import (
     SquaredError,
     SwapWeighted,
     TypeOneBound,
+    TypeTwoBound,
+    WorkingSetBound,
 )
 
 
@@ -69,6 +74,13 @@ EXAMPLES = {
         True,
         False,
         {"objective", "promised"},
+    ),
+    "BCFW": lambda: Example(BCFW(C=10.0), TypeTwoBound(AP()), random=True, certificates={"duality_gap"}),
+    "CuttingPlane": lambda: Example(
+        CuttingPlane(C=10.0), TypeTwoBound(AP()), descends=True, certificates={"duality_gap"}
+    ),
+    "WorkingSets": lambda: Example(
+        WorkingSets(C=3.0, rounds=10), WorkingSetBound(AP()), certificates={"bound", "duality_gap"}
     ),
 }
 
@@ -150,7 +162,7 @@ def test_threads_change_no_bit(example):
     groups.shards  # noqa: B018 - made once, outside the runs
     assert len(groups.shards) == 3
     solver = example.solver
-    for name in ("max_iterations", "rounds", "max_epochs"):
+    for name in ("max_iterations", "rounds", "max_epochs", "max_passes"):
         if hasattr(solver, name):
             setattr(solver, name, 3)
     one, three = (solve(solver, example.surrogate, groups, n_threads=n)[1] for n in (1, 3))

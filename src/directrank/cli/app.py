@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from directrank.cli import comparing, listing, training
+from directrank.cli import auditing, comparing, listing, training
 from directrank.cli.failures import ended, usage_problem
 
 
@@ -61,6 +61,7 @@ COMMANDS = (
     ("Train and use one ranker", training.fit),
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", training.evaluate),
+    ("Train and use one ranker", auditing.audit),
 )
 for panel, command in COMMANDS:
     app.command(rich_help_panel=panel)(command)

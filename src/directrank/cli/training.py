@@ -187,6 +187,7 @@ def _facts(label: str, ranker, parts: dict[str, "QueryGroups"], out: Path) -> di
         "status": ranker.status_,
         "message": ranker.message_,
         "certificate": ranker.certificate_,
+        "notes": ranker.notes_,
         "model": str(out),
     }
 
@@ -197,4 +198,6 @@ def _print_facts(facts: dict[str, Any]) -> None:
     message, proof = facts["message"], f" ({evidence})" if evidence else ""
     print(f"{facts['method']}: {facts['selected_by']} {values}")
     print(f"{facts['status']}{': ' if message else ''}{message}{proof}")
+    for note in facts["notes"]:
+        print(f"note: {note}")
     print(f"saved: {facts['model']}")

@@ -9,6 +9,7 @@ from directrank.estimators.presets import (
     ListNet,
     NDCGBoost,
     OrderPreserving,
+    PermuRank,
     Preorder,
     RankBoost,
     RankCosine,
@@ -16,6 +17,7 @@ from directrank.estimators.presets import (
     RankSVM,
     Regression,
     SoftRank,
+    StructuralSVM,
 )
 from directrank.estimators.ranker import Ranker
 
@@ -28,6 +30,7 @@ __all__ = [
     "ListNet",
     "NDCGBoost",
     "OrderPreserving",
+    "PermuRank",
     "Preorder",
     "RankBoost",
     "RankCosine",
@@ -36,4 +39,5 @@ __all__ = [
     "Ranker",
     "Regression",
     "SoftRank",
+    "StructuralSVM",
 ]

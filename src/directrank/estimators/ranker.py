@@ -53,6 +53,9 @@ class Ranker(BaseEstimator):
         Evidence for the status, such as the norm of the gradient.
     left_out_ : ndarray
         The qid of queries that could not teach: one document, or one grade only.
+    notes_ : list of str
+        What became of the data: queries left out, counted and named, and grades taken as two classes. They
+        stand in the first row of the history too.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where features have names.
@@ -146,6 +149,7 @@ class Ranker(BaseEstimator):
         with threadpool_limits(limits=1, user_api="blas"):
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
+        self.notes_ = objective.notes()
         return self._adopt(solution, measure)
 
     def predict(self, X) -> np.ndarray:
@@ -251,7 +255,8 @@ class Ranker(BaseEstimator):
         return self._groups(X, y, rest[0] if rest else eval_qid, eval_group, reset=False)
 
     def _adopt(self, solution, measure) -> "Ranker":
-        self.scorer_, self.history_ = solution.scorer, solution.trace
+        notes: list[dict[str, Any]] = [{"notes": self.notes_}] if self.notes_ else []
+        self.scorer_, self.history_ = solution.scorer, notes + solution.trace
         self.status_, self.certificate_ = solution.status, solution.certificate
         self.message_, self.selected_by_ = solution.message, measure.name
         if self.status_ == "stopped":

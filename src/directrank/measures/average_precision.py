@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
 from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
 from directrank.measures.positions import Positions
-from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_precision import soft_ap
 
@@ -97,8 +98,15 @@ class AP(Named):
         bound = terms * reciprocal_sums(relevant, error)
         return (bound + relevant * cutoff_error(error, truncation, self.cutoff)) / self._divisor(queries)
 
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: the i-th relevant document adds i / p, divided by their number."""
+        growth = 1.0 / self._of_relevant(n_relevant)
+        return terms(reciprocals(sizes, self.cutoff), growth=growth, n_queries=len(sizes))
+
     def _divisor(self, queries: Queries) -> np.ndarray:
-        relevant = n_relevant(queries, self.rel)
+        return self._of_relevant(n_relevant(queries, self.rel))
+
+    def _of_relevant(self, relevant: np.ndarray) -> np.ndarray:
         if self.denominator == "min" and self.cutoff:
             relevant = np.minimum(relevant, self.cutoff)
         return np.maximum(relevant, 1.0)

@@ -5,12 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.measures.relevant import longest
+from directrank.measures.relevant import longest, terms
 from directrank.measures.smooth_error import cutoff_error
 
 MAX_EXPONENTIAL_GRADE = 31
@@ -77,6 +78,7 @@ class DCG(Named):
     """
 
     normalised = False
+    graded = True
     bare_name = "DCG"
     aliases = ("dcg_cut",)
     parameters: ClassVar = {"dcg": gain_and_discount}
@@ -196,6 +198,23 @@ class NDCG(DCG):
     normalised = True
     bare_name = "nDCG"
     aliases = ("ndcg_cut",)
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: relevant documents have one gain, 1."""
+        curve = self._curve(int(sizes.max(initial=1)))
+        total = np.concatenate(([0.0], np.cumsum(curve)))
+        ideal = total[n_relevant]
+        return terms(curve, level=1.0 / np.where(ideal > 0, ideal, 1.0), n_queries=len(sizes))
+
+    def graded_terms(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+        """See `GradedGainMeasure`."""
+        gain = gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes)
+        return gain, np.concatenate(([0.0], self._curve(int(queries.sizes.max(initial=1)))))
+
+    def _curve(self, length: int) -> np.ndarray:
+        curve = discounts(length, self.discount)
+        curve[self.cutoff or length :] = 0.0
+        return curve
 
     def _norm(self, queries: Queries) -> np.ndarray:
         return queries.once(("ideal", self.name), lambda: self._ideal(queries))

@@ -48,6 +48,7 @@ class ERR(Named):
     """
 
     bare_name = "ERR"
+    graded = True
     parameters: ClassVar = {"max": read_max}
 
     def __init__(self, cutoff: int | None = None, *, max_grade: float | None = None):

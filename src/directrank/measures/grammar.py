@@ -29,8 +29,16 @@ class Named:
     #: Whether ``@k`` may be written: ``"optional"``, ``"required"`` or ``"none"``.
     cutoff_is: ClassVar[str] = "optional"
 
+    #: Whether more than two classes of documents differ in their worth.
+    graded: ClassVar[bool] = False
+
     #: The last position that counts, an int or None; narrower where a cutoff is required.
     cutoff: Any = None
+
+    @property
+    def fixed_places(self) -> int | None:
+        """How many first positions a ranking must fill rightly to be perfect; None for all."""
+        return self.cutoff
 
     @property
     def name(self) -> str:

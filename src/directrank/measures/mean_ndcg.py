@@ -26,6 +26,7 @@ class MeanNDCG(Named):
     """
 
     bare_name = "MeanNDCG"
+    graded = True
     parameters: ClassVar = {"dcg": gain_and_discount}
     cutoff_is = "none"
 

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
 from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice
 from directrank.measures.positions import Positions
-from directrank.measures.relevant import longest
+from directrank.measures.relevant import longest, terms
 
 
 def read_complement(value: Any) -> dict[str, Any]:
@@ -46,6 +47,7 @@ class WPD(Named):
     """
 
     bare_name = "WPD"
+    graded = True
     parameters: ClassVar = {"complement": read_complement}
     cutoff_is = "none"
 
@@ -95,6 +97,12 @@ class WPD(Named):
         )
         return values
 
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: each position down costs one pair, as in the area under the ROC curve."""
+        pairs = np.maximum(n_relevant * (sizes - n_relevant), 1)
+        places = np.arange(1.0, int(sizes.max(initial=1)) + 1)
+        return terms(-places, level=1.0 / pairs, n_queries=len(sizes))
+
 
 class ZeroOne(WPD):
     r"""0/1 error: 1 unless no document stands above one of a higher grade.
@@ -113,6 +121,9 @@ class ZeroOne(WPD):
        order-preserving losses and standardized supervision", ICML 2011, Eq. (13), whose sign is printed the
        other way round.
     """
+
+    #: A ranking is right as a whole: there is no sum over documents.
+    relevant_terms: ClassVar[Any] = None
 
     bare_name = "ZeroOne"
     aliases = ("0/1", "zero_one", "01")

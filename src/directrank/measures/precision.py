@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
 from directrank.measures.positions import Positions
-from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.relevant import longest, n_relevant, one_class, terms
 from directrank.measures.smooth_error import cutoff_error
 from directrank.measures.smooth_precision import soft_precision
 
@@ -97,9 +98,17 @@ class P(Named):
         within[: self.cutoff] = 1.0
         return (queries.relevance >= self.rel) / np.repeat(self._divisor(queries), queries.sizes), within
 
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: each position within the cutoff is worth the same."""
+        inside = (np.arange(int(sizes.max(initial=1))) < self.cutoff).astype(float)
+        return terms(inside, level=1.0 / self._of_sizes(sizes), n_queries=len(sizes))
+
     def _divisor(self, queries: Queries) -> np.ndarray:
-        longest_list = queries.sizes if self.denominator == "list" else self.cutoff
-        return np.broadcast_to(np.minimum(longest_list, float(self.cutoff)), queries.n_queries)
+        return self._of_sizes(queries.sizes)
+
+    def _of_sizes(self, sizes: np.ndarray) -> np.ndarray:
+        longest_list = sizes if self.denominator == "list" else self.cutoff
+        return np.broadcast_to(np.minimum(longest_list, float(self.cutoff)), len(sizes))
 
 
 class WTA(Named):
@@ -144,6 +153,16 @@ class WTA(Named):
         values = np.empty(queries.n_queries)
         _hits(positions.above, positions.tied, queries.indptr, self.leading(queries), 1, values)
         return values
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: only the first position is worth anything."""
+        winner = (np.arange(int(sizes.max(initial=1))) < 1).astype(float)
+        return terms(winner, level=1.0, n_queries=len(sizes))
+
+    @property
+    def fixed_places(self) -> int:
+        """The first position decides."""
+        return 1
 
 
 def _n_best(queries: Queries) -> np.ndarray:

@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
 from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_cutoff, checked_grade, grade
 from directrank.measures.positions import Positions
-from directrank.measures.relevant import longest, n_relevant, one_class
+from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_stops import soft_stops
 
@@ -81,6 +82,15 @@ class RR(Named):
         return (
             products * reciprocal_sums(relevant, error) + error + cutoff_error(error, truncation, self.cutoff)
         )
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: the first relevant document decides."""
+        return terms(reciprocals(sizes, self.cutoff), first=1.0, n_queries=len(sizes))
+
+    @property
+    def fixed_places(self) -> int:
+        """The first position decides."""
+        return 1
 
 
 def first_naive(above, tied, cutoff) -> float:

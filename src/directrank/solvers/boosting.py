@@ -180,6 +180,12 @@ class _Run:
         if state.repeats >= self.solver.max_repeats:
             state.repeats, state.barred = 0, state.barred | {weak}
 
+    def _bound(self) -> float:
+        def statistic(parts: Sequence[Part]) -> float:
+            return sum(part.oracles.value(self.state.scores[part.rows]) for part in parts)
+
+        return float(sum(self.objective.map_shards(statistic)))
+
     def _record(self, weak: int, alpha: float, phi: float, value: float, values: np.ndarray):
         judged = self.monitor(self.state.monitored)
         self.trace.append(
@@ -189,7 +195,7 @@ class _Run:
                 "alpha": alpha,
                 "weighted_measure": phi,
                 "train_measure": value,
-                "bound": float(self.base @ np.exp(-values)),
+                "bound": self._bound(),
                 "monitor": judged,
             }
         )

@@ -12,6 +12,8 @@ from directrank.surrogates.pointwise import SquaredError
 from directrank.surrogates.smoothed import SmoothedPositions
 from directrank.surrogates.swaps import SwapWeighted
 from directrank.surrogates.type_one import TypeOneBound
+from directrank.surrogates.type_two import TypeTwoBound
+from directrank.surrogates.working_set import WorkingSetBound
 
 #: Every surrogate.
 SURROGATES = (
@@ -28,6 +30,8 @@ SURROGATES = (
     OrderPreserving,
     Pairwise,
     SwapWeighted,
+    TypeTwoBound,
+    WorkingSetBound,
 )
 
 __all__ = [
@@ -46,5 +50,7 @@ __all__ = [
     "SquaredError",
     "SwapWeighted",
     "TypeOneBound",
+    "TypeTwoBound",
+    "WorkingSetBound",
     "gain_difference",
 ]

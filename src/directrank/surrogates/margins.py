@@ -4,6 +4,9 @@ One φ serves a type-one bound, φ(E) ≥ 1 − E, and a bound on pairs of ranki
 """
 
 import numpy as np
+from scipy.special import expit
+
+LN2 = float(np.log(2.0))
 
 
 class Exponential:
@@ -20,11 +23,41 @@ class Exponential:
         return -np.exp(-margin)
 
 
+class Logistic:
+    """φ(m) = log₂(1 + exp(−m)); looser than the exponential for m ≥ 0, and of slope −1/ln 2 far below."""
+
+    name = "logistic"
+
+    def value(self, margin: np.ndarray) -> np.ndarray:
+        """Return φ at each margin."""
+        return np.logaddexp(0.0, -margin) / LN2
+
+    def slope(self, margin: np.ndarray) -> np.ndarray:
+        """Return the derivative φ' at each margin; negative."""
+        return -expit(-margin) / LN2
+
+
+class Hinge:
+    """φ(m) = max(0, 1 − m)."""
+
+    name = "hinge"
+
+    def value(self, margin: np.ndarray) -> np.ndarray:
+        """Return φ at each margin."""
+        return np.maximum(0.0, 1.0 - margin)
+
+    def slope(self, margin: np.ndarray) -> np.ndarray:
+        """Return a derivative φ' at each margin; 0 at the kink."""
+        return np.where(margin < 1.0, -1.0, 0.0)
+
+
+Margin = Exponential | Logistic | Hinge
+
 #: Margins by name.
-MARGINS = (Exponential,)
+MARGINS = (Exponential, Logistic, Hinge)
 
 
-def margin_named(name: str) -> Exponential:
+def margin_named(name: str) -> Margin:
     """Return the margin of that name.
 
     Raises

@@ -18,6 +18,8 @@ from directrank.errors import DataError
 from directrank.surrogates.steps import best_step
 
 Result = TypeVar("Result")
+# Queries that a note names; all of them are counted.
+NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,16 @@ class Objective:
             Objective(each, queries, shards, weights=weights, normalise=normalise, n_threads=n_threads)
             for each in easier
         )
+
+    def notes(self) -> list[str]:
+        """Say what became of the data: which queries were left out, and what the surrogate made of grades."""
+        lines = []
+        if self.left_out.any():
+            names = [str(each) for each in self._queries.qid[self.left_out]]
+            shown = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+            lines.append(f"{len(names)} of {self.n_queries} queries left out, they cannot teach: {shown}")
+        own = getattr(self.surrogate, "notes", None)
+        return lines + (own(self._queries) if own else [])
 
     def _part(self, block: Block) -> Part:
         numbers = slice(block.first_query, block.last_query)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.contracts import Measure, PositionDifferentiable
+from directrank.contracts import AuditRow, Measure, PositionDifferentiable
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import Certified
 from directrank.measures.positions import perfect_positions, positions_of
@@ -91,6 +91,23 @@ class SmoothedPositions:
             SmoothedPositions(self.measure, steepness=each, truncation=self.truncation)
             for each in self.anneal
         ]
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return 1 − Ê on each query at two steepnesses, with its certified error; scores as they are."""
+        if not isinstance(measure, PositionDifferentiable):
+            return []
+        rows = []
+        for steepness in (10.0, 100.0):
+            surrogate = cls(measure, steepness=steepness, truncation=10.0)
+            positions = soft_positions(scores, queries.indptr, measure.leading(queries), steepness)[0]
+            values = measure.position_gradient(queries, positions, surrogate.truncation)[0]
+            error = np.full(queries.n_queries, np.nan)
+            if isinstance(measure, Certified):
+                error = surrogate.bind(queries, np.ones(queries.n_queries)).approximation_errors(scores)[1]
+            name = f"smoothed, steepness {steepness:g}"
+            rows.append(AuditRow(name, "approximation", 1.0 - values, error, False))
+        return rows
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""

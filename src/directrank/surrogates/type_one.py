@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import AuditRow, Measure
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.surrogates.margins import Exponential
+from directrank.surrogates.margins import Exponential, Logistic, Margin
 
 
 class TypeOneBound:
@@ -20,8 +20,8 @@ class TypeOneBound:
     ----------
     measure : Measure
         Any measure with values in [0, 1].
-    margin : Exponential, optional
-        φ.
+    margin : Exponential, Logistic or Hinge, optional
+        φ; exponential by default.
 
     Traits
     ------
@@ -36,7 +36,7 @@ class TypeOneBound:
     offers = frozenset({"query_values", "query_weights"})
     is_bound, is_convex, is_smooth = True, False, False
 
-    def __init__(self, measure: Measure, margin: Exponential | None = None):
+    def __init__(self, measure: Measure, margin: Margin | None = None):
         self.measure = measure
         self.margin = margin or Exponential()
 
@@ -49,6 +49,16 @@ class TypeOneBound:
         """Queries on which the measure cannot change."""
         return self.measure.constant(queries)
 
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return the exponential and the logistic bound on each query."""
+        values = measure.query_values(queries, positions_of(queries, scores))
+        exact = np.zeros(queries.n_queries)
+        return [
+            AuditRow(margin.name, "type one", margin.value(values), exact, True)
+            for margin in (Exponential(), Logistic())
+        ]
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeOne":
         """Bind to some queries with a weight each."""
         return BoundTypeOne(self.measure, self.margin, queries, weights)
@@ -57,7 +67,7 @@ class TypeOneBound:
 class BoundTypeOne:
     """The oracles of `TypeOneBound` on some queries."""
 
-    def __init__(self, measure: Measure, margin: Exponential, queries: Queries, weights: np.ndarray):
+    def __init__(self, measure: Measure, margin: Margin, queries: Queries, weights: np.ndarray):
         self.measure, self.margin, self.queries, self.weights = measure, margin, queries, weights
         self.leading = measure.leading(queries)
 

@@ -8,11 +8,13 @@ from directrank.estimators.presets import (
     lambdas,
     listwise,
     ndcgboost,
+    permurank,
     preorder,
     rankboost,
     ranksvm,
     regression,
     softrank,
+    structural,
 )
 from directrank.estimators.presets.adarank import AdaRank
 from directrank.estimators.presets.approximate import ApproxRank
@@ -21,11 +23,13 @@ from directrank.estimators.presets.frank import FRank
 from directrank.estimators.presets.lambdas import LambdaRank, RankNet
 from directrank.estimators.presets.listwise import ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.ndcgboost import NDCGBoost
+from directrank.estimators.presets.permurank import PermuRank
 from directrank.estimators.presets.preorder import Preorder
 from directrank.estimators.presets.rankboost import RankBoost
 from directrank.estimators.presets.ranksvm import RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.estimators.presets.softrank import SoftRank
+from directrank.estimators.presets.structural import StructuralSVM
 
 #: Every named method, in the order of printing.
 METHODS = (
@@ -37,6 +41,8 @@ METHODS = (
     *lambdas.METHODS,
     *softrank.METHODS,
     *adarank.METHODS,
+    *structural.METHODS,
+    *permurank.METHODS,
     *preorder.METHODS,
     *consistent.METHODS,
     *approximate.METHODS,
@@ -53,6 +59,7 @@ __all__ = [
     "ListNet",
     "NDCGBoost",
     "OrderPreserving",
+    "PermuRank",
     "Preorder",
     "RankBoost",
     "RankCosine",
@@ -60,4 +67,5 @@ __all__ = [
     "RankSVM",
     "Regression",
     "SoftRank",
+    "StructuralSVM",
 ]

@@ -6,6 +6,7 @@ from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import QueryBoosting
 from directrank.surrogates import TypeOneBound
+from directrank.surrogates.margins import margin_named
 
 
 class AdaRank(Ranker):
@@ -22,6 +23,8 @@ class AdaRank(Ranker):
         Set a feature aside that is chosen twice in a row (RankLib); False is the paper's algorithm.
     weights : {"bound", "product"}, default="product"
         Weights of queries from the bound at the ensemble (the paper), or multiplied each round (RankLib).
+    margin : {"exponential", "logistic"}, default="exponential"
+        φ of the bound; it weighs queries with ``weights="bound"``.
     tolerance : float, default=0.002
         Stop when the training measure falls by this much in a round.
     select_by, random_state, n_jobs, strict_qid
@@ -33,11 +36,11 @@ class AdaRank(Ranker):
     """
 
     def __init__(
-        self, measure="nDCG@5", *, rounds=500, signed=False, queue=True, weights="product", tolerance=0.002,
-        select_by=None, random_state=0, n_jobs=None, strict_qid=False,
+        self, measure="nDCG@5", *, rounds=500, signed=False, queue=True, weights="product",
+        margin="exponential", tolerance=0.002, select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         self.measure, self.rounds, self.signed, self.queue = measure, rounds, signed, queue
-        self.weights, self.tolerance = weights, tolerance
+        self.weights, self.margin, self.tolerance = weights, margin, tolerance
         self.select_by, self.random_state = select_by, random_state
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
@@ -46,7 +49,8 @@ class AdaRank(Ranker):
             rounds=self.rounds, signed=self.signed, queue=self.queue,
             weights=self.weights, tolerance=self.tolerance,
         )  # fmt: skip
-        return TypeOneBound(parse_measure(self.measure)), solver, Linear()
+        bound = TypeOneBound(parse_measure(self.measure), margin_named(self.margin))
+        return bound, solver, Linear()
 
 
 METHODS = (

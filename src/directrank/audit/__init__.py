@@ -1,0 +1,5 @@
+"""The audit: how tight were the surrogates of a trained model, and where they are loose."""
+
+from directrank.audit.rows import Audit, Summary, audit
+
+__all__ = ["Audit", "Summary", "audit"]

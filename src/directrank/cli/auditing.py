@@ -1,0 +1,46 @@
+"""`directrank audit`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from directrank.cli.failures import usage
+from directrank.cli.options import JSON, Missing
+from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.settings import missing_rule
+
+
+def audit(
+    model: Annotated[Path, typer.Argument(help="A model that `directrank fit` saved.")],
+    data: Annotated[Path, typer.Argument(help="Documents with relevance, such as those it was trained on.")],
+    measure: Annotated[
+        str | None, typer.Option("--measure", help="Of which measure (default: the model's own).")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, as SVG.")] = None,
+    missing: Missing = "error",
+    json: JSON = False,
+) -> None:
+    """Put a model's loss beside every bound on it and every approximation of it."""
+    from directrank.atomic import write_atomically
+    from directrank.audit import audit as audited
+    from directrank.data import read_letor
+    from directrank.measures import parse_measure
+    from directrank.models import load
+
+    with usage():
+        chosen = None if measure is None else parse_measure(measure)
+    ranker = load(model)
+    groups = read_letor(data, missing=missing_rule(missing), n_features=ranker.n_features_in_)
+    found = audited(ranker, groups, chosen)
+    if picture is not None:
+        write_atomically(picture, found.svg())
+        remark(f"Written: {picture}", quiet=json)
+    if json:
+        print_json(found.to_json())
+        return
+    head, lines = found.table()
+    head[0] = f"{found.measure}, {len(found.qid)} queries"
+    print_columns(head, lines)
+    if found.left_out:
+        remark(f"left out, the same for every ranking: {', '.join(found.left_out)}")

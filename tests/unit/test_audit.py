@@ -1,0 +1,150 @@
+"""The audit: every bound above the loss on every query, in the table, in JSON and in the picture."""
+
+import json
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from directrank.audit import audit
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError
+from directrank.estimators import AdaRank, PermuRank, StructuralSVM
+from directrank.measures import parse_measure
+from directrank.surrogates import SURROGATES
+from directrank.surrogates.rescaled import FACTORS, hull, largest
+
+
+def collection(n_queries=12, n_docs=9, n_features=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * n_docs, n_features))
+    X[::7] = X[1]  # some tied scores
+    truth = X @ np.linspace(1.0, -0.5, n_features) + rng.normal(size=len(X))
+    relevance = np.digitize(truth, [0.5, 1.5]).astype(float)
+    relevance[:n_docs] = 0.0  # a query that cannot teach
+    return QueryGroups(X, relevance, np.repeat([f"q{i}" for i in range(n_queries)], n_docs))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    groups = collection()
+    return groups, StructuralSVM(C=30.0).fit(groups)
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG", "nDCG@3", "RR", "P@3", "WPD", "ERR(max=2)", "AP@3"])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_bounds_hold_on_every_query(fitted, measure, scale):
+    groups, ranker = fitted
+    scaled = StructuralSVM().fit(groups)
+    scaled.scorer_ = ranker.scorer_.at(scale * ranker.scorer_.coefficients)
+    found = audit(scaled, groups, measure)
+    assert found.qid == [f"q{i}" for i in range(1, 12)]
+    assert found.left_out == ["q0"]
+    bounds = [row for row in found.rows if row.is_bound]
+    assert len(bounds) >= 3
+    for row in bounds:
+        assert (row.values >= found.loss - 1e-9).all(), row.name
+    for row in found.rows:
+        if row.kind == "approximation":
+            known = ~np.isnan(row.error)
+            assert (np.abs(row.values - found.loss)[known] <= row.error[known] + 1e-9).all(), row.name
+    assert all(each.holds in (True, None) for each in found.summaries())
+
+
+def test_the_loss_is_one_minus_the_measure(fitted):
+    groups, ranker = fitted
+    found = audit(ranker, groups)
+    assert found.measure == "AP"
+    # The query that cannot teach has the value 0 in the score.
+    assert found.loss.mean() == pytest.approx(1 - ranker.score(groups) * 12 / 11)
+    exponential = next(row for row in found.rows if (row.name, row.kind) == ("exponential", "type one"))
+    np.testing.assert_allclose(exponential.values, [math.exp(loss - 1) for loss in found.loss])
+
+
+def test_the_measure_is_the_model_s_own():
+    groups = collection()
+    assert audit(AdaRank("RR", rounds=3).fit(groups), groups).measure == "RR"
+    assert audit(PermuRank("nDCG@3", rounds=2).fit(groups), groups).measure == "nDCG@3"
+
+
+def test_table_json_and_picture_say_the_same(fitted):
+    groups, ranker = fitted
+    found = audit(ranker, groups)
+    head, lines = found.table()
+    assert {len(line) for line in lines} == {len(head)}
+    assert lines[0][2] == f"{found.loss.mean():.4f}"
+    plain = json.loads(json.dumps(found.to_json()))
+    assert [row["name"] for row in plain["rows"]] == [line[0] for line in lines[1:]]
+    assert plain["rows"][0]["per_query"] == found.rows[0].values.tolist()
+    picture = ElementTree.fromstring(found.svg())
+    lines_drawn = picture.findall("{http://www.w3.org/2000/svg}polyline")
+    assert len(lines_drawn) == len(found.rows) + 1
+    assert "Eq. (9)" in "".join(picture.itertext())
+
+
+def test_every_registered_bound_has_a_row(fitted):
+    groups, ranker = fitted
+    kinds = {row.kind for row in audit(ranker, groups).rows}
+    assert {"type one", "type two", "approximation"} <= kinds
+    assert sum(cls.is_bound for cls in SURROGATES) >= 3
+
+
+def test_a_query_alone_cannot_be_audited():
+    groups = collection().queries
+    ranker = StructuralSVM().fit(collection())
+    one_class = QueryGroups(np.ones((3, 3)), np.zeros(3), np.zeros(3))
+    with pytest.raises(DataError, match="nothing to audit: AP is the same for every ranking"):
+        audit(ranker, one_class)
+    assert groups.n_queries == 12
+
+
+def test_hull_brackets_the_maximum_over_all_points():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        points = np.column_stack((rng.random(12), rng.normal(size=12)))
+        points[0] = (0.0, 0.0)
+        points[1] = (0.3, -abs(points[1, 1]))
+
+        def search(rho, points=points):
+            return tuple(points[np.argmax(rho * points[:, 0] - points[:, 1])].tolist())
+
+        corners = hull(search)
+        for name, factor in FACTORS.items():
+            low, high = largest(corners, factor)
+            exact = float((points[:, 0] * factor(points[:, 1])).max())
+            assert low <= exact + 1e-12, name
+            assert exact <= high * (1 + 2e-3) + 1e-9, name
+            lowest_margin = points[np.argmin(points[:, 1])]
+            assert low >= lowest_margin[0] * (lowest_margin[1] <= 0) - 1e-12
+
+
+def cross(place, s):
+    signs = [(1.0 if place[i] < place[j] else -1.0) * (s[i] - s[j]) for i in (0, 1) for j in (2, 3, 4)]
+    return sum(signs) / 6
+
+
+def test_bounds_of_pairs_against_all_permutations():
+    """A small query: the maximum over all rankings lies between the value and value + error."""
+    import itertools
+
+    from directrank.data.grouping import group_rows
+    from directrank.surrogates import TypeTwoBound
+    from oracles import average_precision
+
+    rng = np.random.default_rng(1)
+    strict = average_precision()
+    for _ in range(25):
+        y = np.array([1.0, 1.0, 0.0, 0.0, 0.0])
+        s = rng.normal(size=5)
+        queries = group_rows(y, np.zeros(5, int))[0]
+        bounds = TypeTwoBound(parse_measure("AP")).bind(queries, np.ones(1)).pair_bounds(s)
+        pairs = []
+        for ranking in itertools.permutations(range(5)):
+            place = np.argsort(ranking)
+            pairs.append((1 - strict(y[list(ranking)]), cross(np.arange(5), s) - cross(place, s)))
+        losses, margins = np.array(pairs).T
+        for name, factor in FACTORS.items():
+            exact = float((losses * factor(margins)).max())
+            value, lack = bounds[name]
+            assert value[0] - 1e-9 <= exact <= (value[0] + lack[0]) * (1 + 2e-3) + 1e-9, name

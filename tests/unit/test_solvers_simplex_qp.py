@@ -1,0 +1,110 @@
+"""The inner quadratic programme against SciPy and, where it is installed, piqp."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from directrank.solvers.cutting_plane import minimise_model, minimise_on_line
+from directrank.solvers.simplex_qp import dual_value_naive, solve_blocks
+
+
+def problem(seed, sizes=(1, 4, 7), n_features=3):
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    return rng.normal(size=(n, n_features)), rng.random(n), starts, rng.uniform(0.2, 3.0, len(sizes))
+
+
+def solved(vectors, offsets, starts, caps, tolerance=1e-10):
+    alpha, w = np.zeros(len(offsets)), np.zeros(vectors.shape[1])
+    value, dual = solve_blocks(vectors, offsets, starts, caps, alpha, w, tolerance, 5000)
+    return alpha, w, value, dual
+
+
+def objective(vectors, offsets, starts, caps, w):
+    heights = offsets + vectors @ w
+    tops = [max(0.0, heights[a:b].max()) for a, b in itertools.pairwise(starts)]
+    return 0.5 * w @ w + caps @ np.array(tops)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_against_scipy(seed):
+    vectors, offsets, starts, caps = problem(seed)
+    alpha, w, value, dual = solved(vectors, offsets, starts, caps)
+    assert value - dual <= 1e-9 * value
+    assert value == pytest.approx(objective(vectors, offsets, starts, caps, w), rel=1e-12)
+    assert dual == pytest.approx(dual_value_naive(vectors, offsets, alpha), rel=1e-9)
+    sums = np.add.reduceat(alpha, starts[:-1])
+    assert (alpha >= 0).all()
+    assert (sums <= caps * (1 + 1e-12)).all()
+    by_scipy = minimize(
+        lambda a: 0.5 * (a @ vectors) @ (a @ vectors) - a @ offsets,
+        np.zeros(len(offsets)),
+        jac=lambda a: vectors @ (a @ vectors) - offsets,
+        bounds=[(0, None)] * len(offsets),
+        constraints=[
+            {"type": "ineq", "fun": lambda a, lo=lo, hi=hi, c=c: c - a[lo:hi].sum()}
+            for lo, hi, c in zip(starts[:-1], starts[1:], caps, strict=True)
+        ],
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    assert value == pytest.approx(-by_scipy.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_against_piqp(seed):
+    piqp = pytest.importorskip("piqp")
+    vectors, offsets, starts, caps = problem(seed, sizes=(12, 20), n_features=6)
+    *_, value, _ = solved(vectors, offsets, starts, caps)
+    n = len(offsets)
+    sums = np.array([(np.arange(n) >= a) & (np.arange(n) < b) for a, b in itertools.pairwise(starts)])
+    G = np.vstack((sums.astype(float), -np.eye(n)))
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = 1e-10
+    P = vectors @ vectors.T
+    solver.setup(P, -offsets, G=G, h_u=np.concatenate((caps, np.zeros(n))))
+    solver.solve()
+    x = np.asarray(solver.result.x)
+    assert value == pytest.approx(-(0.5 * x @ P @ x - offsets @ x), rel=1e-7)
+
+
+def test_starts_warm():
+    vectors, offsets, starts, caps = problem(3)
+    alpha, w, value, _ = solved(vectors, offsets, starts, caps)
+    again = solve_blocks(vectors, offsets, starts, caps, alpha, w, 1e-9, 0)
+    assert again[0] == pytest.approx(value)
+    assert again[0] - again[1] <= 1e-8 * value
+
+
+def test_minimise_on_line():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        slopes, offsets = rng.normal(size=6) * 3, rng.normal(size=6)
+
+        def along(t, slopes=slopes, offsets=offsets):
+            top = np.argmax(offsets + slopes * t)
+            return float(offsets[top] + slopes[top] * t + 0.5 * t * t), float(slopes[top] + t)
+
+        t, value = minimise_on_line(along)
+        grid = np.linspace(0, 12, 4001)
+        assert value <= min(along(x)[0] for x in grid) + 1e-6 * abs(value) + 1e-9
+        assert along(t)[0] == value
+        assert t >= 0
+
+
+def test_minimise_model_of_a_smooth_risk():
+    rng = np.random.default_rng(1)
+    A, b = rng.normal(size=(20, 4)), rng.random(20)
+
+    def risk(w):
+        z = np.exp(-(A @ w))
+        return float(b @ z), -(A.T @ (b * z))
+
+    w, value, bound = minimise_model(risk, np.zeros(4), 1e-6)
+    exact = minimize(lambda v: 0.5 * v @ v + risk(v)[0], np.zeros(4), jac=lambda v: v + risk(v)[1])
+    assert value == pytest.approx(exact.fun, rel=2e-6)
+    assert bound <= exact.fun * (1 + 1e-12)
+    np.testing.assert_allclose(w, exact.x, atol=2e-3)

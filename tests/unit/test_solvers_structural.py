@@ -1,0 +1,184 @@
+"""Structural SVMs and working sets: two solvers reach one objective, and certificates tell the truth."""
+
+import numpy as np
+import pytest
+
+from directrank.data.groups import QueryGroups
+from directrank.errors import UnfitPairError
+from directrank.estimators import PermuRank, Ranker, StructuralSVM
+from directrank.measures import AP, NDCG, mean_value, parse_measure
+from directrank.scorers import Linear
+from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
+from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
+
+
+def collection(n_queries=20, n_docs=12, n_features=5, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * n_docs, n_features))
+    truth = X @ np.linspace(1.0, -0.5, n_features) + noise * rng.normal(size=len(X))
+    return QueryGroups(
+        X, np.digitize(truth, [0.5, 1.5]).astype(float), np.repeat(np.arange(n_queries), n_docs)
+    )
+
+
+def judge(groups):
+    class Judge:
+        features = groups.features
+
+        def __call__(self, scores):
+            return float(-np.square(scores).mean())
+
+    return Judge()
+
+
+def solve(solver, surrogate, groups, seed=0, **options):
+    objective = Objective(surrogate, groups.queries, groups.shards, **options)
+    rng = np.random.default_rng(seed)
+    return objective, solver.solve(objective, Linear(), groups.features, judge(groups), rng)
+
+
+def primal(objective, groups, w, C):
+    """Eq. (8) by definition: the bound of each query with its weight, and half the squared norm."""
+    total = 0.5 * w @ w
+    for part in objective.single_queries():
+        scores = groups.features[part.rows].astype(float) @ w
+        losses, direction = part.oracles.most_violated(scores)
+        total += C * objective.weights[part.queries][0] * (losses[0] + direction @ scores)
+    return total
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG", "RR", "P@3", "nDCG@3", "WPD"])
+@pytest.mark.parametrize("C", [0.3, 10.0, 300.0])
+def test_solvers_reach_one_objective_within_their_gaps(name, C):
+    groups = collection()
+    found = []
+    for solver in (
+        BCFW(C=C, tolerance=1e-3, max_passes=3000),
+        CuttingPlane(C=C, tolerance=1e-3),
+        CuttingPlane(C=C, tolerance=1e-3, line_search=False, max_iterations=3000),
+    ):
+        objective, solution = solve(solver, TypeTwoBound(parse_measure(name)), groups)
+        assert solution.status == "converged"
+        value, gap = solution.certificate["objective"], solution.certificate["duality_gap"]
+        assert primal(objective, groups, solution.scorer.coefficients, C) == pytest.approx(value, rel=1e-6)
+        assert -1e-9 * value <= gap <= 1e-3 * value
+        found.append((value - gap, value))
+    # Each value lies above the other's lower bound.
+    assert max(low for low, _ in found) <= min(high for _, high in found) * (1 + 1e-6)
+
+
+def test_the_gap_bounds_the_distance_to_a_better_solution():
+    groups = collection()
+    _objective, rough = solve(BCFW(C=30.0, max_passes=6), TypeTwoBound(AP()), groups)
+    _, fine = solve(CuttingPlane(C=30.0, tolerance=1e-6), TypeTwoBound(AP()), groups)
+    assert rough.status == "budget"
+    assert rough.certificate["passes"] <= 6
+    distance = rough.certificate["objective"] - fine.certificate["objective"]
+    assert 0 <= distance <= rough.certificate["duality_gap"] * (1 + 1e-9)
+
+
+def test_graded_gains():
+    groups = collection(n_queries=6, n_docs=8)
+    surrogate = TypeTwoBound(NDCG(), grades="all", feature_map="pairs")
+    objective, solution = solve(BCFW(C=50.0, tolerance=1e-2, max_passes=400), surrogate, groups)
+    assert solution.status == "converged"
+    assert objective.value_and_gradient(np.zeros(groups.n_docs))[0] == pytest.approx(1.0)
+
+
+def test_weights_of_queries_scale_their_share():
+    """A query of weight two is two copies of it."""
+    groups = collection(n_queries=3, n_docs=8)
+    X, y = groups.features[:24], groups.queries.relevance
+    qid = np.repeat(np.arange(3), 8)
+    copied = QueryGroups(
+        np.concatenate((X, X[16:])), np.concatenate((y, y[16:])), np.concatenate((qid, np.full(8, 3)))
+    )
+    solver = CuttingPlane(C=10.0, tolerance=1e-9)
+    _, once = solve(solver, TypeTwoBound(AP()), groups, weights=np.array([1.0, 1.0, 2.0]))
+    _, twice = solve(solver, TypeTwoBound(AP()), copied)
+    np.testing.assert_allclose(once.scorer.coefficients, twice.scorer.coefficients, atol=1e-4)
+
+
+@pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "exponential", "logistic"])
+@pytest.mark.parametrize("aggregate", ["sum", "mean", "max"])
+def test_every_form_of_permurank_learns(margin, aggregate):
+    groups = collection(n_queries=10, noise=0.3)
+    surrogate = WorkingSetBound(AP(), margin=margin, aggregate=aggregate)
+    _objective, solution = solve(WorkingSets(C=1.0, rounds=8, keep="last"), surrogate, groups)
+    assert solution.certificate["duality_gap"] <= 1e-3 * solution.certificate["bound"]
+    scores = groups.features.astype(float) @ solution.scorer.coefficients
+    assert mean_value(AP(), groups.queries, scores) > 0.8
+    assert solution.trace[-1]["imperfect"] <= len(solution.trace) + 1
+
+
+@pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "logistic"])
+def test_max_is_a_cutting_plane_method(margin):
+    """The bound over the working sets never falls, and at the end it lies above 1 − E of every query."""
+    groups = collection(n_queries=8, n_docs=8)
+    surrogate = WorkingSetBound(AP(), margin=margin, aggregate="max")
+    C = 5.0
+    solver = WorkingSets(C=C, rounds=200, averaged=False, keep="last", tolerance=1e-7)
+    _objective, solution = solve(solver, surrogate, groups)
+    bounds = [row["bound"] for row in solution.trace]
+    assert (np.diff(bounds) >= -1e-5 * bounds[-1]).all()
+    assert solution.status == "converged"
+    w = solution.scorer.coefficients
+    scores = groups.features.astype(float) @ w
+    risk = (solution.certificate["bound"] - 0.5 * w @ w) / C
+    assert risk >= 1 - mean_value(AP(), groups.queries, scores) - 1e-9
+
+
+def test_bound_of_a_round_is_11_by_definition():
+    """One round on the first pairs: (11) written out, minimised by SciPy."""
+    from scipy.optimize import minimize
+
+    groups = collection(n_queries=5, n_docs=6)
+    surrogate = WorkingSetBound(AP(), aggregate="sum")
+    objective, solution = solve(WorkingSets(C=2.0, rounds=1, keep="last", tolerance=1e-9), surrogate, groups)
+    terms = []
+    for part in objective.single_queries():
+        X = groups.features[part.rows].astype(float)
+        right, wrong, losses = part.oracles.violated_pairs(np.zeros(len(X)))
+        terms.append((objective.weights[part.queries][0], losses[0], (right - wrong) @ X))
+
+    def eleven(v):
+        w, xi = v[:5], v[5:]
+        return 0.5 * w @ w + 2.0 * sum(
+            weight * slack for (weight, _, _), slack in zip(terms, xi, strict=True)
+        )
+
+    n = len(terms)
+    constraints = [
+        {"type": "ineq", "fun": lambda v, i=i, d=d, g=g: v[5 + i] - d * (1 - g @ v[:5])}
+        for i, (_, d, g) in enumerate(terms)
+    ]
+    exact = minimize(
+        eleven, np.ones(5 + n), bounds=[(None, None)] * 5 + [(0, None)] * n, constraints=constraints,
+        method="SLSQP", options={"maxiter": 500, "ftol": 1e-13},
+    )  # fmt: skip
+    assert solution.certificate["bound"] == pytest.approx(exact.fun, rel=1e-5)
+
+
+def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():
+    groups = collection(n_queries=12, n_docs=15, noise=1.5)
+    paper = {"aggregate": "sum", "feature_map": "pairs", "averaged": False, "keep": "last"}
+    literal = PermuRank(C=12.0, rounds=12, **paper).fit(groups)
+    default = PermuRank(C=12.0, rounds=12).fit(groups)
+    assert literal.history_[-1]["perfect"] > 5
+    assert default.history_[-1]["perfect"] == 1
+    assert literal.score(groups) < default.score(groups)
+
+
+def test_what_does_not_fit_is_refused_by_name():
+    with pytest.raises(
+        TypeError, match=r"TypeTwoBound needs a measure with relevant_terms; ERR\(max=4\) has none"
+    ):
+        StructuralSVM("ERR(max=4)").fit(collection())
+    with pytest.raises(UnfitPairError, match="BCFW needs most_violated, value_and_gradient; WorkingSetBound"):
+        Ranker(WorkingSetBound(AP()), BCFW())
+    with pytest.raises(UnfitPairError, match="Use LBFGS or SGD or BCFW or CuttingPlane"):
+        Ranker(TypeTwoBound(AP()), QueryBoosting())
+    with pytest.raises(ValueError, match="C must be positive"):
+        BCFW(C=0)
+    with pytest.raises(ValueError, match="solver must be one of bcfw, ocas, bmrm"):
+        StructuralSVM(solver="smo").fit(collection())

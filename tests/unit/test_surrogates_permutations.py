@@ -1,0 +1,167 @@
+"""Most violated perfect and imperfect rankings equal the best and the worst of all permutations."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.measures import parse_measure
+from directrank.surrogates import Objective, WorkingSetBound
+from directrank.surrogates.permutations import (
+    alike_documents,
+    coefficients,
+    greatest_imperfect,
+    is_perfect,
+    least_perfect,
+)
+from oracles import average_precision, ndcg, precision, reciprocal_rank
+
+
+@cache
+def permutations(n):
+    return [np.array(each) for each in itertools.permutations(range(n))]
+
+
+def pairs_map(ranking):
+    n = len(ranking)
+    place = np.empty(n)
+    place[ranking] = np.arange(1, n + 1)
+    return (n + 1 - 2 * place) / (n * (n - 1))
+
+
+def cross_map(ranking, classes):
+    n, place = len(ranking), np.argsort(ranking)
+    pairs = [(k, m) for k in range(n) for m in range(n) if classes[k] > classes[m]]
+    out = np.zeros(n)
+    for k, m in pairs:
+        z = 1.0 if place[k] < place[m] else -1.0
+        out[k] += z / len(pairs)
+        out[m] -= z / len(pairs)
+    return out
+
+
+def random_query(rng, longest, grades):
+    n = int(rng.integers(2, longest + 1))
+    y = np.sort(rng.integers(0, grades, n))[::-1].astype(float)
+    s = rng.normal(size=n) if rng.random() < 0.5 else rng.integers(0, 3, n).astype(float)
+    if rng.random() < 0.5:  # the sorted list is perfect more often
+        s = s + 2.0 * y
+    return y, s
+
+
+def test_eq_2_with_all_and_with_some_places():
+    rng = np.random.default_rng(0)
+    without = 0
+    for trial in range(500):
+        y, s = random_query(rng, 6 if trial < 40 else 5, 4)
+        places = int(rng.integers(1, len(y) + 1))
+        values = [(pairs_map(r) @ s, is_perfect(y, r, places)) for r in permutations(len(y))]
+        right = least_perfect(s, y, places)
+        assert is_perfect(y, right, places)
+        assert pairs_map(right) @ s == pytest.approx(min(v for v, good in values if good), abs=1e-12)
+        wrong = greatest_imperfect(s, y, places)
+        if wrong is None:
+            without += 1
+            assert all(good for _, good in values)
+            continue
+        assert not is_perfect(y, wrong, places)
+        assert sorted(wrong) == list(range(len(y)))
+        assert pairs_map(wrong) @ s == pytest.approx(max(v for v, good in values if not good), abs=1e-12)
+    assert without > 10
+
+
+def test_the_adjacent_swap_is_not_enough_with_a_cutoff():
+    """Three documents, one place: the best imperfect ranking is not always a swap of neighbours' classes."""
+    y, s = np.array([1.0, 1.0, 0.0]), np.array([3.0, 2.9, 0.0])
+    wrong = greatest_imperfect(s, y, 1)
+    assert wrong.tolist() == [2, 0, 1]
+
+
+def test_cross_level_map():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        y, s = random_query(rng, 5, 4)
+        if y[0] == y[-1]:
+            assert greatest_imperfect(s, y, len(y)) is None
+            continue
+        wrong = greatest_imperfect(s, y, len(y))
+        best = max(cross_map(r, y) @ s for r in permutations(len(y)) if not is_perfect(y, r, len(y)))
+        assert cross_map(wrong, y) @ s == pytest.approx(best, abs=1e-12)
+        right = least_perfect(s, y, len(y))
+        all_perfect = [cross_map(r, y) @ s for r in permutations(len(y)) if is_perfect(y, r, len(y))]
+        assert cross_map(right, y) @ s == pytest.approx(min(all_perfect), abs=1e-12)
+        for ranking in (right, wrong):
+            np.testing.assert_allclose(coefficients(ranking, y, "cross"), cross_map(ranking, y), atol=1e-15)
+            np.testing.assert_allclose(coefficients(ranking, y, "pairs"), pairs_map(ranking), atol=1e-15)
+            shared = coefficients(ranking, y, "cross", alike_documents(s, y))
+            assert shared @ s == pytest.approx(cross_map(ranking, y) @ s, abs=1e-12)
+
+
+def violated(surrogate, y, s):
+    queries = group_rows(np.asarray(y, float), np.zeros(len(y), int))[0]
+    return surrogate.bind(queries, np.ones(1)).violated_pairs(np.asarray(s, float))
+
+
+@pytest.mark.parametrize(
+    ("name", "strict"),
+    [
+        ("AP", average_precision()),
+        ("nDCG", ndcg()),
+        ("nDCG@2", ndcg(2)),
+        ("RR", reciprocal_rank()),
+        ("P@2", precision(2)),
+        ("WTA", precision(1)),
+    ],
+)
+def test_the_loss_is_that_of_the_imperfect_ranking(name, strict):
+    rng = np.random.default_rng(2)
+    surrogate = WorkingSetBound(parse_measure(name))
+    for _ in range(60):
+        y, s = random_query(rng, 6, 3)
+        s = s + 1e-3 * rng.permutation(len(s))
+        queries = group_rows(y, np.zeros(len(y), int))[0]
+        if surrogate.constant(queries)[0]:
+            continue
+        perfect, imperfect, losses = violated(surrogate, y, s)
+        classes = surrogate.classes(queries)
+        places = min(surrogate.places or len(y), len(y))
+        wrong = greatest_imperfect(s, classes, places)
+        if wrong is None:
+            continue
+        assert losses[0] == pytest.approx(strict(np.sort(y)[::-1]) - strict(y[wrong]), abs=1e-12)
+        assert losses[0] >= 0
+        assert abs(perfect.sum()) + abs(imperfect.sum()) < 1e-12
+        # Nothing is more violated: F of the imperfect one is at most F of the ranking by score.
+        by_score = np.argsort(-s)
+        top = pairs_map(by_score) if surrogate.feature_map == "pairs" else cross_map(by_score, classes)
+        assert imperfect @ s <= top @ s + 1e-12
+
+
+def test_the_map_is_chosen_by_the_measure_and_said():
+    queries = group_rows(np.array([2.0, 1, 0]), np.zeros(3, int))[0]
+    assert WorkingSetBound(parse_measure("AP")).feature_map == "cross"
+    cut = WorkingSetBound(parse_measure("nDCG@5"))
+    assert cut.feature_map == "pairs"
+    assert cut.notes(queries) == [
+        "feature map of Eq. (2), over pairs of one class too: nDCG@5 looks at the first 5 positions"
+    ]
+    assert "3 grades taken as two classes" in WorkingSetBound(parse_measure("AP")).notes(queries)[0]
+    with pytest.raises(
+        ValueError, match=r"nDCG@5 looks at the first 5 positions only: use feature_map='pairs'"
+    ):
+        WorkingSetBound(parse_measure("nDCG@5"), feature_map="cross")
+    with pytest.raises(ValueError, match="aggregate must be one of sum, mean, max"):
+        WorkingSetBound(parse_measure("AP"), aggregate="min")
+    with pytest.raises(ValueError, match="no margin is called 'square'"):
+        WorkingSetBound(parse_measure("AP"), margin="square")
+
+
+def test_queries_of_one_class_are_left_out():
+    queries = group_rows(np.array([1.0, 1, 0, 0, 2, 0]), np.array([0, 0, 1, 1, 2, 2]))[0]
+    assert Objective(WorkingSetBound(parse_measure("AP")), queries, ()).left_out.tolist() == [
+        True,
+        True,
+        False,
+    ]

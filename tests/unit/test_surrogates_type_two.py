@@ -1,0 +1,210 @@
+"""Loss-augmented rankings equal the best of all permutations, for every measure that has the oracle."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.measures import parse_measure
+from directrank.surrogates import Objective, TypeTwoBound, passing
+from directrank.surrogates.passing import most_violated_passings, passing_naive
+from oracles import average_precision, letor_discount, ndcg, precision, reciprocal_rank, right_pairs
+
+#: A measure's name, and the same for labels in ranked order.
+TWO_CLASS = {
+    "AP": average_precision(),
+    "AP@2": average_precision(2),
+    "AP(denominator=min)@3": average_precision(3, denominator="min"),
+    "nDCG": ndcg(),
+    "nDCG@2": ndcg(2),
+    "nDCG@4": ndcg(4),
+    "nDCG(dcg=exp-letor)": ndcg(discount=letor_discount),
+    "RR": reciprocal_rank(),
+    "RR@2": reciprocal_rank(2),
+    "P@1": precision(1),
+    "P@3": precision(3),
+    "WTA": precision(1),
+    "WPD": right_pairs,
+}
+
+
+@cache
+def permutations(n):
+    """All rankings and their positions, (n!, n)."""
+    rankings = np.array(list(itertools.permutations(range(n))))
+    positions = np.empty_like(rankings)
+    np.put_along_axis(positions, rankings, np.arange(1, n + 1)[None, :], axis=1)
+    return rankings, positions
+
+
+def values(strict, y):
+    """The measure of every permutation."""
+    rankings, _ = permutations(len(y))
+    labels, which = np.unique(y[rankings], axis=0, return_inverse=True)
+    return np.array([strict(each) for each in labels])[which.ravel()]
+
+
+def cross_F(y, s):
+    _, positions = permutations(len(y))
+    up, down = np.flatnonzero(y > 0), np.flatnonzero(y == 0)
+    z = np.sign(positions[:, down][:, None, :] - positions[:, up][:, :, None])
+    return (z * (s[up][:, None] - s[down][None, :])).sum(axis=(1, 2)) / (len(up) * len(down))
+
+
+def literal_F(s):
+    n = len(s)
+    _, positions = permutations(n)
+    return (n + 1 - 2 * positions) @ s / (n * (n - 1))
+
+
+def largest(strict, y, s, feature_map):
+    """max over all permutations of 1 − E − [F(π*) − F(π)], π* ordering the documents of a class as π does."""
+    E, n = values(strict, y), len(y)
+    if feature_map == "cross":
+        F = cross_F(y, s)
+        return float((1.0 - E + F - F[np.argmax(E)]).max())
+    # Pairs of one class cancel: Eq. (2) is the cross-level map but for the divisor.
+    F = cross_F(y, s) * np.count_nonzero(y > 0) * np.count_nonzero(y == 0) / (n * (n - 1))
+    return float((1.0 - E + F - F[np.argmax(E)]).max())
+
+
+def one_query(y):
+    return group_rows(np.asarray(y, float), np.zeros(len(y), int))[0]
+
+
+def random_query(rng, longest):
+    n = int(rng.integers(2, longest + 1))
+    y = np.zeros(n)
+    y[: rng.integers(1, n)] = 1.0
+    s = rng.normal(size=n) * rng.choice([0.1, 1.0]) if rng.random() < 0.5 else rng.integers(0, 3, n) / 2.0
+    return y, s
+
+
+def violated(surrogate, y, s):
+    """The bound of one query from its cut."""
+    losses, direction = surrogate.bind(one_query(y), np.ones(1)).most_violated(s)
+    return losses[0] + direction @ s, losses[0], direction
+
+
+@pytest.mark.parametrize("feature_map", ["cross", "pairs"])
+@pytest.mark.parametrize("name", TWO_CLASS)
+def test_most_violated_is_the_best_of_all_permutations(name, feature_map):
+    """Five hundred queries and more over the measures and maps, half of them with ties."""
+    rng = np.random.default_rng(sum(map(ord, name)))
+    surrogate = TypeTwoBound(parse_measure(name), feature_map=feature_map)
+    for trial in range(40):
+        y, s = random_query(rng, 7 if trial < 8 else 6)
+        bound, loss, direction = violated(surrogate, y, s)
+        assert bound == pytest.approx(largest(TWO_CLASS[name], y, s, feature_map), abs=1e-12)
+        assert 1 - TWO_CLASS[name](np.sort(y)[::-1]) - 1e-12 <= loss <= 1
+        assert abs(direction.sum()) < 1e-12
+
+
+def test_ap_at_many_queries():
+    rng = np.random.default_rng(0)
+    surrogate = TypeTwoBound(parse_measure("AP"))
+    for _ in range(500):
+        y, s = random_query(rng, 5)
+        bound = violated(surrogate, y, s)[0]
+        assert bound == pytest.approx(largest(TWO_CLASS["AP"], y, s, "cross"), abs=1e-12)
+
+
+@pytest.mark.parametrize("cutoff", [None, 2, 3])
+def test_graded_gains_by_assignment(cutoff):
+    rng = np.random.default_rng(3)
+    name = "nDCG" if cutoff is None else f"nDCG@{cutoff}"
+    surrogate = TypeTwoBound(parse_measure(name), grades="all", feature_map="pairs")
+    for _ in range(60):
+        n = int(rng.integers(2, 7))
+        y = np.sort(rng.integers(0, 4, n))[::-1].astype(float)
+        if y[0] == y[-1]:
+            continue
+        s = rng.normal(size=n) if rng.random() < 0.5 else rng.integers(0, 3, n) / 2.0
+        E, F = values(ndcg(cutoff), y), literal_F(s)
+        rankings, _ = permutations(n)
+        descending = (np.diff(y[rankings], axis=1) <= 0).all(axis=1)
+        bound, loss, direction = violated(surrogate, y, s)
+        assert bound == pytest.approx(float((1 - E + F).max() - F[descending].mean()), abs=1e-12)
+        assert bound >= loss + direction @ s - 1e-12
+        ranking = np.argsort(-s, kind="stable")
+        assert bound >= 1 - ndcg(cutoff)(y[ranking]) - 1e-12
+
+
+def test_the_three_forms_of_the_search_agree(monkeypatch):
+    """Scan and divide and conquer reach what the programme without any assumption reaches."""
+    rng = np.random.default_rng(5)
+    for name in ("AP", "nDCG", "RR", "WPD"):
+        measure = parse_measure(name)
+        for R, N in ((1, 40), (30, 1), (12, 50), (600, 700)):
+            scores = rng.normal(size=R + N) * rng.choice([0.05, 0.5, 5.0])
+            terms = measure.relevant_terms(np.array([R + N]), np.array([R]))
+            stacked = np.stack((terms.level, terms.growth, terms.first))
+            c = 2.0 / (R * N)
+            found = []
+            for convex in (True, False):  # 600 × 700 is beyond the scan's limit
+                losses, direction = np.empty(1), np.empty(R + N)
+                most_violated_passings(
+                    scores, np.array([0, R + N]), np.array([R]), stacked, terms.curve, np.array([c]),
+                    convex, losses, direction,
+                )  # fmt: skip
+                found.append(losses[0] + direction @ scores)
+            assert found[0] == pytest.approx(found[1], abs=1e-10)
+            if R * N < 1000:
+                p, q = -np.sort(-scores[:R]), -np.sort(-scores[R:])
+                u = stacked[0, 0] + stacked[1, 0] * np.arange(1, R + 1) + stacked[2, 0] * (np.arange(R) == 0)
+                assert found[0] == pytest.approx(passing_naive(p, q, u, terms.curve, c)[0], abs=1e-12)
+    assert 600 * 700 > passing.SCAN_LIMIT > 12 * 50
+
+
+def test_direction_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(6)
+    y = np.array([1.0, 1, 1, 0, 0, 0, 0])
+    for name in ("AP", "P@3"):
+        surrogate = TypeTwoBound(parse_measure(name))
+        for _ in range(20):
+            s = rng.integers(0, 2, 7).astype(float)
+            order = np.concatenate((rng.permutation(3), 3 + rng.permutation(4)))
+            np.testing.assert_allclose(
+                violated(surrogate, y, s)[2][order], violated(surrogate, y, s[order])[2], atol=1e-15
+            )
+    graded = TypeTwoBound(parse_measure("nDCG"), grades="all", feature_map="pairs")
+    np.testing.assert_allclose(violated(graded, y, np.zeros(7))[2][:3].std(), 0.0, atol=1e-15)
+
+
+def test_the_cut_is_a_subgradient():
+    rng = np.random.default_rng(7)
+    y = np.array([1.0, 1, 1, 0, 0, 0, 0, 0])
+    for name in TWO_CLASS:
+        surrogate = TypeTwoBound(parse_measure(name))
+        for _ in range(20):
+            s, other = rng.normal(size=(2, 8))
+            bound, loss, direction = violated(surrogate, y, s)
+            assert violated(surrogate, y, other)[0] >= loss + direction @ other - 1e-12
+            assert bound >= -1e-15
+
+
+def test_grades_are_said_to_be_two_classes():
+    queries = group_rows(np.array([2.0, 1, 0, 1, 0]), np.array([0, 0, 0, 1, 1]))[0]
+    assert TypeTwoBound(parse_measure("AP(rel=2)")).notes(queries) == [
+        "3 grades taken as two classes: 1 documents relevant to AP(rel=2), 4 not"
+    ]
+    assert TypeTwoBound(parse_measure("nDCG"), grades="all", feature_map="pairs").notes(queries) == []
+    left = Objective(TypeTwoBound(parse_measure("AP(rel=2)")), queries, ())
+    assert left.left_out.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", ["DCG", "ERR(max=4)", "nERR(max=4)", "ZeroOne", "MeanNDCG"])
+def test_a_measure_without_the_oracle_is_refused_by_name(name):
+    with pytest.raises(TypeError, match=r"TypeTwoBound needs a measure with relevant_terms; .* has none"):
+        TypeTwoBound(parse_measure(name))
+
+
+def test_unfit_options_are_refused():
+    with pytest.raises(TypeError, match="graded_terms; AP has none"):
+        TypeTwoBound(parse_measure("AP"), grades="all", feature_map="pairs")
+    with pytest.raises(ValueError, match="needs feature_map='pairs'"):
+        TypeTwoBound(parse_measure("nDCG"), grades="all")
+    with pytest.raises(ValueError, match="feature_map must be one of"):
+        TypeTwoBound(parse_measure("AP"), feature_map="yue")
