@@ -7,8 +7,39 @@ import pyarrow as pa
 import pytest
 from estimator_examples import bits, every, rows
 from sklearn.base import clone
+from threadpoolctl import threadpool_info
 
 from directrank.data.groups import QueryGroups
+from directrank.estimators import Ranker
+from directrank.measures import NDCG
+from directrank.solvers import LBFGS
+from directrank.surrogates import SmoothedPositions
+
+
+@every
+def test_the_validation_part_is_the_judge(estimator):
+    X, y, qid = rows()
+    Xv, yv, qv = rows(seed=5)
+    fitted = clone(estimator).fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
+    assert max(row.get("monitor", 0.0) for row in fitted.history_) == fitted.score(Xv, yv, qid=qv)
+    alone = clone(estimator).fit(X, y, qid=qid)
+    assert max(row.get("monitor", 0.0) for row in alone.history_) == alone.score(X, y, qid=qid)
+
+
+class Watching(LBFGS):
+    """Notes how many threads the linear algebra may use while it runs."""
+
+    def solve(self, objective, scorer, features, monitor, rng):
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        self.seen = {pool["num_threads"] for pool in pools}
+        return super().solve(objective, scorer, features, monitor, rng)
+
+
+def test_a_solver_runs_on_one_thread_of_linear_algebra():
+    X, y, qid = rows()
+    solver = Watching(max_iterations=2)
+    Ranker(SmoothedPositions(NDCG()), solver).fit(X, y, qid=qid)
+    assert solver.seen == {1}
 
 
 @every

@@ -66,11 +66,11 @@ def test_the_value_at_zero_parameters_is_one():
 
 
 def test_the_first_of_equal_iterates_stays():
-    incumbent = Incumbent(Linear(), Fixed(0.5, 0.5, 0.7, 0.6))
+    incumbent = Incumbent(Linear(), Fixed(0.5, 0.7, 0.7, 0.6))
     for number in range(4):
         incumbent.offer(np.full(2, float(number)))
     assert incumbent.value == 0.7
-    assert incumbent.parameters.tolist() == [2.0, 2.0]
+    assert incumbent.parameters.tolist() == [1.0, 1.0]
 
 
 def test_the_incumbent_keeps_a_copy():

@@ -68,19 +68,23 @@ def _row_products(features, w, out):
 @kernel
 def _transposed_product(features, gradient, partial, out):
     n_docs, n_features = features.shape
-    for four in range((n_docs + 3) // 4):
+    for four in range(n_docs // 4):
         i = 4 * four
-        if i + 4 <= n_docs:
-            g0, g1, g2, g3 = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
-            for k in range(n_features):
-                partial[k] += (g0 * features[i, k] + g1 * features[i + 1, k]) + (
-                    g2 * features[i + 2, k] + g3 * features[i + 3, k]
-                )
-        else:
-            for row in range(i, n_docs):
-                for k in range(n_features):
-                    partial[k] += gradient[row] * features[row, k]
-        if four % 32 == 31 or i + 4 >= n_docs:
-            for k in range(n_features):
-                out[k] += partial[k]
-                partial[k] = 0
+        g0, g1, g2, g3 = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
+        for k in range(n_features):
+            partial[k] += (g0 * features[i, k] + g1 * features[i + 1, k]) + (
+                g2 * features[i + 2, k] + g3 * features[i + 3, k]
+            )
+        if four % 32 == 31:
+            _flush(partial, out)
+    for i in range(n_docs - n_docs % 4, n_docs):
+        for k in range(n_features):
+            partial[k] += gradient[i] * features[i, k]
+    _flush(partial, out)
+
+
+@kernel
+def _flush(partial, out):
+    for k in range(len(out)):
+        out[k] += partial[k]
+        partial[k] = 0
