@@ -334,7 +334,7 @@ def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
 def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(methods, "METHODS", methods.METHODS[:2])
-    monkeypatch.setattr("directrank.experiments.demo.SHOWN", ("regression", "adarank"))
+    monkeypatch.setattr("directrank.experiments.demo.SHOWN", ("regression", "ranksvm"))
     code, out, _ = run(capsys, "demo")
     assert code == 0
     for said in ("What was done:", "What to look at:", "demo/report.html", "directrank compare YOUR_FOLDER"):
