@@ -255,8 +255,9 @@ class Ranker(BaseEstimator):
         return self._groups(X, y, rest[0] if rest else eval_qid, eval_group, reset=False)
 
     def _adopt(self, solution, measure) -> "Ranker":
-        notes: list[dict[str, Any]] = [{"notes": self.notes_}] if self.notes_ else []
-        self.scorer_, self.history_ = solution.scorer, notes + solution.trace
+        self.scorer_, self.history_ = solution.scorer, solution.trace
+        if self.notes_ and self.history_:
+            self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate
         self.message_, self.selected_by_ = solution.message, measure.name
         if self.status_ == "stopped":

@@ -19,10 +19,7 @@ TIES = ("expected", "input", "worst", "best", "docid")
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
 # Counting vectorises in steps of so many documents.
-LANES = 64
-# From so many documents on, they are compared side by side with one score after the other, which needs no sum
-# across a vector for each of them.
-BY_COLUMNS = 24
+LANES = 16
 # Two counts of at most COUNTING_LIMIT share one number: the second is multiplied by 2^12.
 PACK_BITS = 12
 PACK = 2**PACK_BITS
@@ -135,64 +132,39 @@ def _count(scores, indptr, leading, longest, above, tied):
     for q in range(len(leading)):
         start, lead = indptr[q], indptr[q] + leading[q]
         s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
-        if len(s) > COUNTING_LIMIT:
-            for i in range(len(a)):
+        counted = len(s) <= COUNTING_LIMIT
+        if counted and len(a) > 0:
+            _count_columns(s, a, m, narrow, packed)
+        for i in range(len(a)):
+            # Rounding to float32 keeps the order but can tie what is not tied.
+            if not counted or (m[i] != 1 and s.itemsize > 4):
                 a[i], m[i] = _greater_and_equal(s, s[i])
-        elif len(a) > 0:
-            if len(a) < BY_COLUMNS:
-                _count_narrow(_narrowed(s, narrow), a, m)
-            else:
-                _count_columns(_narrowed(s, narrow), len(s), packed, a, m)
-            if s.itemsize > 4:
-                _count_again(s, a, m)
 
 
 @kernel
-def _narrowed(s, narrow):
-    # Padded with NaN, which is neither above nor equal, to a length that leaves vectors no remainder.
-    padded = (len(s) + LANES - 1) // LANES * LANES
-    for j in range(len(s)):
+def _count_columns(s, a, m, narrow, packed):
+    # Whole vectors: padded with NaN, which is neither above nor equal; what is counted for the documents
+    # after the leading ones is forgotten.
+    n, wide = len(s), (len(a) + 15) // 16 * 16
+    for j in range(n):
         narrow[j] = s[j]
-    for j in range(len(s), padded):
+    for j in range(n, n + LANES):
         narrow[j] = np.nan
-    return narrow[:padded]
-
-
-@kernel
-def _count_again(s, a, m):
-    # Rounding to float32 keeps the order but can tie what is not tied.
-    for i in range(len(a)):
-        if m[i] != 1:
-            a[i], m[i] = _greater_and_equal(s, s[i])
-
-
-@kernel
-def _count_narrow(t, a, m):
-    last = len(a) - 1
-    for i in range(0, len(a), 4):
-        j, k, n = min(i + 1, last), min(i + 2, last), min(i + 3, last)
-        w, x, y, z = _four_counts(t, t[i], t[j], t[k], t[n])
-        _unpack(w, a, m, i)
-        _unpack(x, a, m, j)
-        _unpack(y, a, m, k)
-        _unpack(z, a, m, n)
-
-
-@kernel
-def _count_columns(t, n, packed, a, m):
-    # Whole vectors: the documents after the leading ones are compared too, and forgotten.
-    wide = (len(a) + 15) // 16 * 16
-    x, counts = t[:wide], packed[:wide]
+    x, counts = narrow[:wide], packed[:wide]
     counts[:] = np.float32(0)
     for j in range(0, n, 8):
-        near, far = (t[j], t[j + 1], t[j + 2], t[j + 3]), (t[j + 4], t[j + 5], t[j + 6], t[j + 7])
+        near = (narrow[j], narrow[j + 1], narrow[j + 2], narrow[j + 3])
+        far = (narrow[j + 4], narrow[j + 5], narrow[j + 6], narrow[j + 7])
         _compare_columns(x, near, far, counts)
     for i in range(len(a)):
-        _unpack(counts[i], a, m, i)
+        whole = np.int32(counts[i])
+        a[i], m[i] = whole & (PACK - 1), whole >> PACK_BITS
 
 
 @kernel
 def _compare_columns(x, near, far, counts):
+    # How many of eight scores are above each document's, plus PACK times how many are equal: one number,
+    # which float32 holds exactly up to 2^24. Documents stand side by side, so no vector is summed across.
     one, pack, none = np.float32(1), np.float32(PACK), np.float32(0)
     s0, s1, s2, s3 = near
     s4, s5, s6, s7 = far
@@ -207,31 +179,6 @@ def _compare_columns(x, near, far, counts):
         count += (pack if s4 == v else none) + (pack if s5 == v else none)
         count += (pack if s6 == v else none) + (pack if s7 == v else none)
         counts[i] = count
-
-
-@kernel
-def _unpack(counts, a, m, i):
-    whole = np.int32(counts)
-    a[i], m[i] = whole & (PACK - 1), whole >> PACK_BITS
-
-
-@kernel
-def _four_counts(t, w, x, y, z):
-    # How many are above each of four scores, plus PACK times how many are equal: one sum each, whose whole
-    # numbers float32 holds up to 2^24. Counting in the type of the scores is what lets this vectorise.
-    one, pack, none = np.float32(1), np.float32(PACK), np.float32(0)
-    of_w, of_x, of_y, of_z = none, none, none, none
-    for j in range(len(t)):
-        v = t[j]
-        of_w += one if v > w else none
-        of_x += one if v > x else none
-        of_y += one if v > y else none
-        of_z += one if v > z else none
-        of_w += pack if v == w else none
-        of_x += pack if v == x else none
-        of_y += pack if v == y else none
-        of_z += pack if v == z else none
-    return of_w, of_x, of_y, of_z
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, Standardised
+from directrank.contracts import AuditRow, Measure, Standardised
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures.average_precision import AP
@@ -81,6 +81,11 @@ class OrderPreserving:
     def constant(self, queries: Queries) -> np.ndarray:
         """Queries on which the measure cannot change."""
         return self.measure.constant(queries)
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return none: the value of this loss is neither a bound nor an approximation of 1 − E."""
+        return []
 
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundPairs:
         """Bind to some queries with a weight each.

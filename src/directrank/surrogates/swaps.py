@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import AuditRow, Measure
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.positions import positions_of
@@ -63,6 +63,11 @@ class SwapWeighted:
     def constant(self, queries: Queries) -> np.ndarray:
         """Queries on which the measure cannot change."""
         return self.measure.constant(queries)
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return none: the value of this loss is neither a bound nor an approximation of 1 − E."""
+        return []
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps":
         """Bind to some queries with a weight each."""
