@@ -76,6 +76,7 @@ def kernel(function: Function) -> Function:
             "error_model": "numpy",
             "fastmath": FASTMATH,
             "pipeline_class": Unaliased,
+            "forceinline": True,
             "no_cfunc_wrapper": True,  # no kernel is called through a C pointer: one compilation less each
         }
         compiled: Any = numba.njit(**options)
