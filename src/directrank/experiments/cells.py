@@ -71,11 +71,14 @@ def choice(fits: Sequence[Record], options: Options) -> dict[int, Record]:
     return best
 
 
-def failed_cell(fold: FoldSource, method: Configured, options: Options, fits: Sequence[Record]) -> Record:
+def failed_cell(
+    fold: FoldSource, parts: Triple, method: Configured, options: Options, fits: Sequence[Record]
+) -> Record:
     """Return the record of a cell of which a fit failed: that fit's error, and nothing measured."""
     failed = next(fit for fit in fits if "error" in fit)
     return {
         **_head(fold, method, options),
+        "parts": _sizes(parts),
         "error": {**failed["error"], "parameters": failed.get("parameters", {})},
         "warnings": _as_text(_all_warnings(fits)),
         "seconds": math.fsum(fit.get("seconds", 0.0) for fit in fits),

@@ -102,11 +102,11 @@ class Sweep:
         return known[cell.key][1] if known else None
 
     def _assemble(self, cell: PlannedCell, fits, refits) -> None:
-        options = self.plan.options
+        options, parts = self.plan.options, self.parts_of(cell.fold)
         if _any_failed([*fits, *refits]):
-            record = failed_cell(cell.fold, cell.method, options, [*fits, *refits])
+            record = failed_cell(cell.fold, parts, cell.method, options, [*fits, *refits])
         else:
-            record = assemble(cell.fold, self.parts_of(cell.fold), cell.method, options, fits, refits)
+            record = assemble(cell.fold, parts, cell.method, options, fits, refits)
         self._keep(cell.key, cell.label, record)
         self._commit()
 
