@@ -124,12 +124,15 @@ def kill_at_random(
         out, before = folder / f"killed-{rounds}", {}
         while True:
             process = command.start(out)
+            only_one = jobs > 1 and done % 2 == 1
+            while only_one and process.poll() is None and len(workers_of(process.pid)) < jobs:
+                time.sleep(0.05)
             # From the first import to a bit more than half of the work: later ones would mostly miss.
-            deadline = time.monotonic() + chance.uniform(0, 0.6 * seconds)
+            deadline = time.monotonic() + chance.uniform(0, (0.3 if only_one else 0.6) * seconds)
             while process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)
             ended = process.poll() is not None or done >= kills
-            one = workers_of(process.pid) if jobs > 1 and done % 2 and not ended else []
+            one = workers_of(process.pid) if only_one and not ended else []
             if one:
                 os.kill(chance.choice(one), signal.SIGKILL)
                 hits, done = hits + 1, done + 1

@@ -4,7 +4,10 @@ import csv
 import io
 import json
 import math
+import os
+import signal
 import sqlite3
+from collections import Counter
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +21,7 @@ from directrank.estimators.methods import Method
 from directrank.experiments import Observer, read_results
 from directrank.experiments.demo import write_folds
 from directrank.experiments.protocol import prepare
+from directrank.experiments.store import Store
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -32,6 +36,15 @@ class Counting(Regression):
         type(self).fits.append(self.ridge)
         if len(self.fits) in self.at:
             raise self.at[len(self.fits)]
+        return super().fit(X, y, qid, **options)
+
+
+class Deadly(Regression):
+    """Kills the process that fits it at ridge 1."""
+
+    def fit(self, X, y=None, qid=None, **options):
+        if self.ridge == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
         return super().fit(X, y, qid, **options)
 
 
@@ -53,6 +66,7 @@ def registry(monkeypatch):
     Counting.fits, Counting.at = [], {}
     fakes = (
         Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0, 1.0)}),
+        Method("deadly", Deadly, "kills", "no paper", grid={"ridge": (0.0, 1.0)}),
         Method("broken", Broken, "fails", "no paper"),
         Method("upside", Upside, "chooses", "no paper", grid={"ridge": (1.0, 0.0, 2.0)}),
     )
@@ -263,7 +277,6 @@ def test_equal_points_leave_the_first(folder, monkeypatch):
 def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
     """The relevance of the test part cannot be read before the cell is assembled."""
     from directrank.experiments import sweep
-    from directrank.experiments.store import Store
 
     class Sealed(QueryGroups):
         open = False
@@ -380,6 +393,18 @@ def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
     assert [cell["tried"][0]["validation"] for cell in alone.cells] == [
         cell["tried"][0]["validation"] for cell in shared.cells
     ]
+
+
+def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, tmp_path):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    result = compare(parts, "deadly,upside", measures=MEASURES, out=tmp_path, jobs=2)
+    (failed,) = result.failed
+    assert (failed["method"], failed["error"]["type"]) == ("deadly", "ProcessDied")
+    assert "died 2 times" in failed["error"]["message"]
+    assert result.mean("upside", "AP", "standard") > 0
+    # It was tried twice; nothing else was.
+    leases = Counter(row["key"] for row in Store(tmp_path).log() if row["event"] == "leased")
+    assert sorted(leases.values())[-2:] == [1, 2]
 
 
 def test_what_a_page_needs_is_in_the_record(folder):
