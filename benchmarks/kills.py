@@ -2,8 +2,7 @@
 
 A comparison is run once undisturbed. Then it is
 
-- killed (SIGKILL) at random moments and resumed, again and again; with --jobs above 1 every second kill hits
-  one worker only;
+- killed (SIGKILL) at random moments and resumed, again and again, with all its processes;
 - run with files limited to some sizes, as on a full disk, and resumed without the limit;
 - run by several processes at once over one store.
 
@@ -101,42 +100,20 @@ def check_whole(out: Path, whole: Path) -> None:
         assert (out / name).read_bytes() == (whole / name).read_bytes(), f"{out / name} differs"
 
 
-def workers_of(pid: int) -> list[int]:
-    """Return the processes that a comparison started for its fits."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
-            words = (each / "cmdline").read_bytes()
-        except OSError:  # it has just ended
-            continue
-        if parent == pid and b"loky" in words and b"tracker" not in words:
-            found.append(int(each.name))
-    return found
-
-
 def kill_at_random(
     command: Comparing, folder: Path, whole: Path, kills: int, seconds: float, jobs: int
 ) -> None:
-    chance, done, rounds, hits = random.Random(1), 0, 0, 0
+    chance, done, rounds = random.Random(1), 0, 0
     while done < kills:
         rounds += 1
         out, before = folder / f"killed-{rounds}", {}
         while True:
             process = command.start(out)
-            only_one = jobs > 1 and done % 2 == 1
-            while only_one and process.poll() is None and len(workers_of(process.pid)) < jobs:
-                time.sleep(0.05)
             # From the first import to a bit more than half of the work: later ones would mostly miss.
-            deadline = time.monotonic() + chance.uniform(0, (0.3 if only_one else 0.6) * seconds)
+            deadline = time.monotonic() + chance.uniform(0, 0.6 * seconds)
             while process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)
             ended = process.poll() is not None or done >= kills
-            one = workers_of(process.pid) if only_one and not ended else []
-            if one:
-                os.kill(chance.choice(one), signal.SIGKILL)
-                hits, done = hits + 1, done + 1
-                ended = True
             if ended:
                 said = process.communicate()[1]
                 assert process.returncode == 0, said
@@ -153,9 +130,7 @@ def kill_at_random(
         check_whole(out, whole)
         records, leases = check_log(out)
         print(f"  round {rounds}: {done} kills so far, {records} records in {leases} leases", flush=True)
-    print(
-        f"{done} kills ({hits} of one worker) in {rounds} comparisons: 0 lost, 0 made twice, files identical"
-    )
+    print(f"{done} kills in {rounds} comparisons: 0 lost, 0 made twice, files identical")
 
 
 def fill_disk(command: Comparing, folder: Path, whole: Path, sizes: int) -> None:
@@ -212,7 +187,7 @@ def main() -> None:
         check_whole(folder / "again", whole)
         records, _ = check_log(whole)
         print(f"undisturbed: {records} records in {seconds:.1f} s", flush=True)
-        kill_at_random(command, folder, whole, given.kills, seconds, given.jobs)
+        kill_at_random(command, folder, whole, given.kills, seconds)
         fill_disk(command, folder, whole, given.sizes)
         if given.processes:
             share(command, folder, whole, given.processes)
