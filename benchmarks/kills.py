@@ -100,9 +100,7 @@ def check_whole(out: Path, whole: Path) -> None:
         assert (out / name).read_bytes() == (whole / name).read_bytes(), f"{out / name} differs"
 
 
-def kill_at_random(
-    command: Comparing, folder: Path, whole: Path, kills: int, seconds: float, jobs: int
-) -> None:
+def kill_at_random(command: Comparing, folder: Path, whole: Path, kills: int, seconds: float) -> None:
     chance, done, rounds = random.Random(1), 0, 0
     while done < kills:
         rounds += 1
