@@ -75,6 +75,39 @@ def test_compare_prints_a_table_and_writes_files(folder, capsys):
     assert "6 of 6 cells are finished, 0 fits are left" in err
 
 
+def test_compare_tests_differences_and_prints_other_forms(folder, capsys):
+    arguments = ["compare", folder, "--methods", "regression,adarank(AP),adarank(P@1)", "--out", "run"]
+    code, out, _ = run(capsys, *arguments, "--baseline", "adarank(AP)", "--format", "latex", "--quiet")
+    assert code == 0
+    assert out.startswith("\\begin{table}")
+    assert "adarank(P@1) c &" in out
+    written = sorted(path.name for path in (folder.parent / "run").iterdir())
+    assert {"table.txt", "table.md", "table.tex", "significance.csv"} <= set(written)
+    lines = (folder.parent / "run" / "significance.csv").read_text().splitlines()
+    assert [line.split(",")[1:3] for line in lines[1:3]] == [
+        ["regression", "adarank(AP)"],
+        ["adarank(P@1)", "adarank(AP)"],
+    ]
+    code, out, _ = run(capsys, *arguments, "--format", "markdown", "--quiet", "--correction", "bh")
+    assert "| regression a | " in out
+    assert "Benjamini-Hochberg" in out
+
+
+def test_compare_with_folds_search_seeds_and_last_fit(folder, capsys):
+    arguments = ["compare", folder, "--methods", "approxap", "--measures", "AP", "--out", "run", "--dry-run"]
+    extra = ["--kfold", "4", "--search", "random:3", "--seeds", "0,1", "--refit"]
+    code, out, _ = run(capsys, *arguments, *extra)
+    assert (code, out) == (0, f"{4 * 2 * (3 + 1)} fits: 1 methods, 4 folds of data\n")
+
+
+def test_store_of_another_program_is_refused(folder, capsys):
+    (folder.parent / "run").mkdir()
+    (folder.parent / "run" / "store.sqlite").write_text("precious " * 200)
+    line = one_line(capsys, 3, "compare", folder, "--methods", "regression", "--out", "run", "--quiet")
+    assert "run/store.sqlite: not a store of directrank" in line
+    assert "choose another folder with --out" in line
+
+
 def test_compare_json_is_all_there_is(folder, capsys):
     code, out, err = run(
         capsys, "compare", folder, "--methods", "regression", "--measures", "AP", "--json", "--out", "run"
@@ -243,6 +276,16 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
         (["compare", "data", "--convention", "letor"], "no convention is called 'letor'"),
         (["compare", "data", "--missing", "zero"], "expected error, query_min or a number"),
         (["compare", "data", "--seed", "x"], "--seed"),
+        (["compare", "data", "--seeds", "0,x"], "expected numbers with commas"),
+        (["compare", "data", "--search", "random"], "expected grid, or random:N"),
+        (["compare", "data", "--kfold", "2"], "three folds or more"),
+        (["compare", "data", "--jobs", "0"], "--jobs"),
+        (["compare", "data", "--format", "html"], "expected text, markdown, latex, csv, json"),
+        (["compare", "data", "--correction", "none"], "expected holm, bh"),
+        (
+            ["compare", "data", "--methods", "regression", "--baseline", "adarank"],
+            "is not one of the methods",
+        ),
         (["fit", "aproxap", "data/Fold1/train.txt"], "did you mean approxap?"),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepnes=3"], "did you mean steepness?"),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness"], "expected name=value"),

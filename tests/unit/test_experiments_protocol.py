@@ -4,6 +4,10 @@ import csv
 import io
 import json
 import math
+import os
+import signal
+import sqlite3
+from collections import Counter
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +21,7 @@ from directrank.estimators.methods import Method
 from directrank.experiments import Observer, read_results
 from directrank.experiments.demo import write_folds
 from directrank.experiments.protocol import prepare
+from directrank.experiments.store import Store
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -31,6 +36,15 @@ class Counting(Regression):
         type(self).fits.append(self.ridge)
         if len(self.fits) in self.at:
             raise self.at[len(self.fits)]
+        return super().fit(X, y, qid, **options)
+
+
+class Deadly(Regression):
+    """Kills the process that fits it at ridge 1."""
+
+    def fit(self, X, y=None, qid=None, **options):
+        if self.ridge == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
         return super().fit(X, y, qid, **options)
 
 
@@ -52,6 +66,7 @@ def registry(monkeypatch):
     Counting.fits, Counting.at = [], {}
     fakes = (
         Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0, 1.0)}),
+        Method("deadly", Deadly, "kills", "no paper", grid={"ridge": (0.0, 1.0)}),
         Method("broken", Broken, "fails", "no paper"),
         Method("upside", Upside, "chooses", "no paper", grid={"ridge": (1.0, 0.0, 2.0)}),
     )
@@ -86,56 +101,78 @@ def test_resumed_run_reads_only_what_it_needs(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "more"),
     [
-        {"select_by": "nDCG@3"},
-        {"measures": ("AP",)},
-        {"convention": "letor3"},
-        {"seed": 1},
-        {"missing": "query_min"},
+        ({"select_by": "nDCG@3"}, 6),
+        ({"seed": 1}, 6),
+        ({"missing": "query_min"}, 6),
+        ({"measures": ("AP",)}, 0),
+        ({"convention": "letor3"}, 0),
+        ({"seeds": (0, 1)}, 6),
+        ({"search": "random:1"}, 0),
+        ({"refit": True}, 3),
     ],
     ids=str,
 )
-def test_every_option_makes_other_cells(folder, tmp_path, change):
+def test_options_make_other_fits_where_they_decide_them(folder, tmp_path, change, more):
     options = {"measures": MEASURES, "out": tmp_path / "run"}
     compare(folder, "counting", **options)
-    compare(folder, "counting", **(options | change))
-    assert len(Counting.fits) == 12
+    changed = compare(folder, "counting", **(options | change))
+    assert len(Counting.fits) == 6 + more
+    alone = compare(folder, "counting", **(options | change | {"out": tmp_path / "alone"}))
+    assert changed.to_csv("standard") == alone.to_csv("standard")
 
 
-def test_changed_data_grid_and_code_make_other_cells(folder, tmp_path, monkeypatch):
+def test_changed_data_grid_and_code_make_other_fits(folder, tmp_path, monkeypatch):
     out = tmp_path / "run"
     compare(folder, "counting", measures=MEASURES, out=out)
     vali = folder / "Fold2" / "vali.txt"
     vali.write_bytes(vali.read_bytes() + b"# a remark\n")
     compare(folder, "counting", measures=MEASURES, out=out)
     assert len(Counting.fits) == 6 + 2
-    monkeypatch.setattr("directrank.experiments.plan.code_digest", lambda: "another")
-    compare(folder, "counting", measures=MEASURES, out=out)
-    assert len(Counting.fits) == 8 + 6
-    other = Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0,)})
+    other = Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0, 2.0)})
     monkeypatch.setattr(methods, "METHODS", (other,))
     compare(folder, "counting", measures=MEASURES, out=out)
-    assert len(Counting.fits) == 14 + 3
+    assert Counting.fits[8:] == [2.0] * 3
+    monkeypatch.setattr("directrank.experiments.plan.code_digest", lambda: "another")
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 11 + 6
+    monkeypatch.setattr("directrank.experiments.plan.versions", lambda: {"numpy": "another"})
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 17 + 6
 
 
 @pytest.mark.parametrize("damage", ["truncated", "value", "empty", "other"])
-def test_damaged_cell_is_computed_again(folder, tmp_path, damage):
+def test_damaged_fit_is_made_again_and_no_other(folder, tmp_path, damage):
     out = tmp_path / "run"
-    compare(folder, "counting", measures=MEASURES, out=out)
-    cell, other = sorted((out / "cells").glob("Fold*.json"))[:2]
-    good = cell.read_text()
-    if damage == "value":
-        value = json.loads(good)["value"]["values"]["standard"]["test"]["AP"]
-        bad = good.replace(repr(value), repr(value / 2))
-        assert bad != good
-    else:
-        bad = {"truncated": good[:-40], "empty": "", "other": other.read_text()}[damage]
-    cell.write_text(bad)
-    compare(folder, "counting", measures=MEASURES, out=out)
-    assert len(Counting.fits) == 6 + 2
-    again = json.loads(cell.read_text())["value"]
-    assert again["values"] == json.loads(good)["value"]["values"]
+    first = compare(folder, "counting", measures=MEASURES, out=out)
+    connection = sqlite3.connect(out / "store.sqlite")
+    rows = connection.execute("SELECT key, label, value FROM cells").fetchall()
+    cells = [key for key, label, _ in rows if label == "Fold2 counting"]
+    fits = [(key, text) for key, label, text in rows if label.startswith("Fold2") and "[" in label]
+    (key, good), (_, other) = fits
+    value = repr(json.loads(good)["validation"])
+    bad = {"truncated": good[:-40], "empty": "", "other": other, "value": good.replace(value, "0.125")}[
+        damage
+    ]
+    assert bad != good
+    connection.execute("UPDATE cells SET value = ? WHERE key = ?", (bad, key))
+    connection.execute("DELETE FROM cells WHERE key = ?", cells)
+    connection.commit()
+    connection.close()
+    again = compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 6 + 1
+    assert again.to_csv("standard") == first.to_csv("standard")
+
+
+def test_damaged_record_of_a_cell_costs_no_fit(folder, tmp_path):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("UPDATE cells SET value = '{}' WHERE label = 'Fold1 counting'")
+    connection.close()
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    assert len(Counting.fits) == 6
+    assert again.to_csv("standard") == first.to_csv("standard")
 
 
 def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):
@@ -162,7 +199,8 @@ def test_failed_cells_are_tried_again_and_finished_ones_are_not(folder, tmp_path
     Counting.at = {}
     second = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert second.failed == []
-    assert len(Counting.fits) == 6 + 2
+    # Of the cell that failed, only the fit that failed.
+    assert len(Counting.fits) == 6 + 1
 
 
 def test_interrupted_run_keeps_its_cells(folder, tmp_path):
@@ -171,32 +209,32 @@ def test_interrupted_run_keeps_its_cells(folder, tmp_path):
         compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     Counting.at = {}
     compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    # Two fits were kept; the second cell had made one of its two and begun the other.
-    assert len(Counting.fits) == 4 + 4
+    # Three fits were kept, and the fourth had begun.
+    assert len(Counting.fits) == 4 + 3
     uninterrupted = compare(folder, "counting", measures=MEASURES, out=tmp_path / "other")
     assert (tmp_path / "run" / "results.csv").read_text() == uninterrupted.to_csv("standard")
 
 
-def test_full_disk_loses_no_finished_cell(folder, tmp_path, monkeypatch):
-    from directrank import atomic
+def test_full_disk_loses_no_finished_fit(folder, tmp_path, monkeypatch):
+    from directrank.experiments.store import Store
 
-    real, writes = atomic.os.fsync, []
+    real, commits = Store.settle, []
 
-    def full(descriptor):
-        writes.append(1)
-        if len(writes) > 4:
+    def full(self, finished):
+        commits.append(1)
+        if len(commits) > 4:  # the data check, two fits and their cell have been kept
             raise OSError(28, "No space left on device")
-        real(descriptor)
+        real(self, finished)
 
-    monkeypatch.setattr(atomic.os, "fsync", full)
+    monkeypatch.setattr(Store, "settle", full)
     with pytest.raises(OSError, match="No space left"):
         compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    monkeypatch.setattr(atomic.os, "fsync", real)
+    monkeypatch.setattr(Store, "settle", real)
     before = len(Counting.fits)
-    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert before == 4
+    whole = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert before > 2
     assert len(Counting.fits) - before == 4
-    assert not list((tmp_path / "run").rglob("*.part"))
+    assert whole.to_csv("standard") == compare(folder, "counting", measures=MEASURES).to_csv("standard")
 
 
 def test_the_validation_part_chooses_and_the_test_part_is_measured(folder, groups):
@@ -234,6 +272,163 @@ def test_equal_points_leave_the_first(folder, monkeypatch):
     monkeypatch.setattr(methods, "METHODS", (same,))
     result = compare(folder, "counting", measures=MEASURES)
     assert result.cells[0]["chosen"] == {"n_jobs": 1, "ridge": 0.0}
+
+
+def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
+    """The relevance of the test part cannot be read before the cell is assembled."""
+    from directrank.experiments import sweep
+
+    class Sealed(QueryGroups):
+        open = False
+
+        def __getattribute__(self, name):
+            if name in ("queries", "relevance", "features", "X") and not Sealed.open:
+                pytest.fail(f"{name} of the test part was read before the choice")
+            return super().__getattribute__(name)
+
+    Sealed.open = True
+    test = make_shifted(groups, 200)
+    sealed = Sealed(test.X, test.relevance, test.qid)
+    options = {
+        "select_by": "AP", "measures": MEASURES, "convention": "standard", "out": None, "seed": 0,
+        "missing": "error", "name": None, "refit": True,
+    }  # fmt: skip
+    plan, _ = prepare([groups, make_shifted(groups, 100), sealed], "upside", **options)
+    assembled = []
+
+    def assemble(*arguments):
+        Sealed.open = True
+        try:
+            assembled.append(real(*arguments))
+        finally:
+            Sealed.open = False
+        return assembled[-1]
+
+    real = sweep.assemble
+    monkeypatch.setattr(sweep, "assemble", assemble)
+    parts = (groups, make_shifted(groups, 100), sealed)
+    Sealed.open = False
+    records = sweep.Sweep(plan, Store(None), Observer(), lambda fold: parts).run()
+    assert records == assembled
+    assert "error" not in records[0]
+
+
+def test_best_of_seeds_is_their_mean(folder, tmp_path):
+    one, two, both = (
+        compare(folder, "counting", measures=MEASURES, seeds=seeds) for seeds in ((1,), (2,), (1, 2))
+    )
+    for fold in both.folds:
+        each = [result.value("counting", fold, "AP", "standard") for result in (one, two)]
+        assert both.value("counting", fold, "AP", "standard") == pytest.approx(sum(each) / 2, abs=1e-15)
+        assert [run["seed"] for run in both.cell("counting", fold)["seeds"]] == [1, 2]
+    assert both.summary["seeds"] == [1, 2]
+
+
+def test_last_fit_is_on_train_and_validation(groups):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    result = compare(parts, "counting", measures=MEASURES, refit=True)
+    chosen = result.cells[0]["chosen"]["ridge"]
+    both = QueryGroups(
+        np.concatenate([parts[0].X, parts[1].X]),
+        np.concatenate([parts[0].relevance, parts[1].relevance]),
+        np.concatenate([parts[0].qid, parts[1].qid]),
+    )
+    scores = Regression(ridge=chosen).fit(both).predict(parts[2])
+    expected = evaluate(parts[2], scores, measures=MEASURES)
+    assert result.value("counting", "fold", "AP", "standard") == pytest.approx(expected["AP"], abs=1e-12)
+    assert result.summary["refit"] is True
+
+
+def test_random_search_draws_points_of_the_grid(folder, monkeypatch):
+    from directrank.estimators.methods import configured
+    from directrank.experiments.plan import points_of
+
+    ridges = tuple(float(each) for each in range(20))
+    many = Method("counting", Counting, "", "", grid={"ridge": ridges})
+    monkeypatch.setattr(methods, "METHODS", (many,))
+    (method,) = configured("counting")
+    drawn = points_of(method, "random:5")
+    assert len({each["ridge"] for each in drawn}) == 5
+    assert drawn == sorted(drawn, key=lambda each: each["ridge"])
+    assert drawn == points_of(method, "random:5")
+    assert points_of(method, "random:20") == points_of(method, "random:99") == method.points()
+    result = compare(folder, "counting", measures=MEASURES, search="random:2")
+    assert [len(cell["tried"]) for cell in result.cells] == [2, 2, 2]
+    for wrong in ("random", "random:0", "random:x", "all"):
+        with pytest.raises(ValueError, match="expected grid, or random:N"):
+            compare(folder, "counting", search=wrong)
+
+
+def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
+    from directrank.experiments.sources import folds_of
+
+    write_letor(groups, tmp_path / "all.txt")
+    for source in (groups, folder, tmp_path / "all.txt"):
+        _, folds = folds_of(source, k=4, seed=3)
+        parts = [fold.load() for fold in folds]
+        tested = [qid for _, _, test in parts for qid in test.queries.qid.tolist()]
+        assert sorted(map(str, tested)) == sorted(map(str, groups.queries.qid.tolist()))
+        for train, vali, test in parts:
+            names = [set(map(str, part.queries.qid.tolist())) for part in (train, vali, test)]
+            assert [len(each) for each in names] == [18, 9, 9]
+            assert len(set.union(*names)) == 36
+    assert folds[0].digests != folds_of(source, k=4, seed=4)[1][0].digests
+    result = compare(groups, "counting", measures=MEASURES, kfold=4)
+    assert result.folds == ["Fold1", "Fold2", "Fold3", "Fold4"]
+    with pytest.raises(ValueError, match="three folds or more"):
+        folds_of(groups, k=2)
+    with pytest.raises(DataError, match="36 queries cannot be divided into 40"):
+        folds_of(groups, k=40)[1][0].load()
+
+
+def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
+    from directrank.estimators.presets import METHODS
+
+    monkeypatch.setattr(methods, "METHODS", METHODS)
+    alone = compare(folder, "regression,approxap", measures=MEASURES, search="random:2", out=tmp_path / "a")
+    shared = compare(
+        folder, "regression,approxap", measures=MEASURES, search="random:2", out=tmp_path / "b", jobs=2
+    )
+    assert (tmp_path / "a" / "results.csv").read_bytes() == (tmp_path / "b" / "results.csv").read_bytes()
+    assert [cell["tried"][0]["validation"] for cell in alone.cells] == [
+        cell["tried"][0]["validation"] for cell in shared.cells
+    ]
+
+
+def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, tmp_path):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    result = compare(parts, "deadly,upside", measures=MEASURES, out=tmp_path, jobs=2)
+    (failed,) = result.failed
+    assert (failed["method"], failed["error"]["type"]) == ("deadly", "ProcessDied")
+    assert "died 2 times" in failed["error"]["message"]
+    assert result.mean("upside", "AP", "standard") > 0
+    # It was tried twice; nothing else was.
+    leases = Counter(row["key"] for row in Store(tmp_path).log() if row["event"] == "leased")
+    assert sorted(leases.values())[-2:] == [1, 2]
+
+
+def test_what_a_page_needs_is_in_the_record(folder):
+    result = compare(folder, "counting", measures=MEASURES)
+    cell = result.cells[0]
+    assert cell["training"]["status"] == "converged"
+    assert len(cell["weights"]["coefficients"]) == len(cell["weights"]["features"]) == 4
+    assert len(cell["ranked"]) == len(cell["qid"]) == 12
+    assert all(0 < len(each) <= 10 for each in cell["ranked"])
+    # The first of each query as ranked: its P@1 by hand.
+    first = [float(each[0] > 0) for each in cell["ranked"]]
+    again = compare(folder, "counting", measures=("P@1",))
+    assert again.cells[0]["per_query"]["standard"]["P@1"] == first
+    assert cell["peak_memory"] is None or cell["peak_memory"] > 1 << 20
+    assert json.loads(json.dumps(result.to_dict()))["significance"]["standard"]["pairs"]["AP"] == []
+
+
+def test_histories_are_thinned():
+    from directrank.experiments.fits import thinned
+
+    rows = thinned([{"iteration": place, "value": place / 2} for place in range(1001)])
+    assert len(rows) == 200
+    assert (rows[0]["iteration"], rows[-1]["iteration"]) == (0, 1000)
+    assert [row["iteration"] for row in rows] == sorted(row["iteration"] for row in rows)
 
 
 def test_results_files(folder, tmp_path):

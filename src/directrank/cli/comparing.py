@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from directrank.cli.failures import DONE, FAILED, InterruptedRunError, usage
+from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
 from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, SelectBy
 from directrank.cli.output import print_json, print_table, remark
-from directrank.cli.settings import missing_rule, names
+from directrank.cli.settings import missing_rule, names, seeds_of
 
 if TYPE_CHECKING:
     from directrank.cli.progress import Lines
@@ -55,6 +55,28 @@ def compare(
     name: Annotated[str | None, typer.Option("--name", help="Name of the data set in results.")] = None,
     seed: Seed = 0,
     missing: Missing = "error",
+    kfold: Annotated[
+        int | None, typer.Option("--kfold", help="Make so many folds of all queries, at random by --seed.")
+    ] = None,
+    search: Annotated[
+        str, typer.Option("--search", help="Points of each grid that are tried: grid, or random:20.")
+    ] = "grid",
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Train the choice once more on train and vali together.")
+    ] = False,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Such as 0,1,2: means over them; --seed alone by default.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes, of one thread each.")] = 1,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Test the others against this method, not every pair.")
+    ] = None,
+    correction: Annotated[
+        str, typer.Option("--correction", help="For many tests: holm, or bh (Benjamini-Hochberg).")
+    ] = "holm",
+    form: Annotated[
+        str, typer.Option("--format", help="Print tables as text, markdown, latex, csv or json.")
+    ] = "text",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many fits there are.")] = False,
     json: JSON = False,
     quiet: Quiet = False,
@@ -79,24 +101,38 @@ def compare(
         "seed": seed,
         "missing": missing_rule(missing),
         "name": name,
+        "kfold": kfold,
+        "search": search,
+        "refit": refit,
+        "seeds": None if seeds is None else seeds_of(seeds),
     }
     with usage():
         plan, _ = prepare(data, methods, **arguments)
+        _check_printing(form, correction, baseline, plan)
     if dry_run:
         return _print_plan(plan, json)
     observer = _observer(json, quiet)
     with observer:
         result = _resumable(
-            lambda: run(data, methods, **arguments, observer=observer, command=["directrank", *sys.argv[1:]]),
+            lambda: run(
+                data,
+                methods,
+                **arguments,
+                baseline=baseline,
+                correction=correction,
+                observer=observer,
+                command=["directrank", *sys.argv[1:]],
+            ),
             observer,
             str(folder),
         )
     if json:
         print_json(result.to_dict())
     else:
-        _print_comparison(result)
+        _print_comparison(result, form)
         remark(
-            f"Written: {folder}/results.csv, results.standard.csv, results.json. "
+            f"Written: {folder}/results.csv, results.standard.csv, results.json, table.txt, table.md, "
+            "table.tex, significance.csv. "
             f"Next: directrank report {folder} -o report.html",
             quiet=quiet,
         )
@@ -149,17 +185,35 @@ def _print_plan(plan, json: bool) -> int:
     return DONE
 
 
-def _print_comparison(result: "Comparison") -> None:
+def _check_printing(form: str, correction: str, baseline: str | None, plan) -> None:
+    from directrank.experiments.contrasts import CORRECTIONS
+    from directrank.experiments.formats import FORMATS
+    from directrank.experiments.protocol import label_of
+
+    for option, value, known in (("--format", form, FORMATS), ("--correction", correction, CORRECTIONS)):
+        if value not in known:
+            raise UsageError(f"{option} {value}: expected {', '.join(known)}")
+    if baseline is not None:
+        label_of(baseline, plan)
+
+
+def _print_comparison(result: "Comparison", form: str) -> None:
+    from directrank.experiments.formats import FORMATS
     from directrank.experiments.tables import by_fold, headline
 
-    for convention in result.conventions:
-        print_table(headline(result, convention))
-        print()
+    tables = [headline(result, convention) for convention in result.conventions]
     if len(result.folds) > 1:
         asked = result.conventions[0]
         measure = result.summary["select_by"]
         shown = measure if measure in result.measures else result.measures[0]
-        print_table(by_fold(result, asked, shown))
+        tables.append(by_fold(result, asked, shown))
+    for place, table in enumerate(tables):
+        if place:
+            print()
+        if form == "text":
+            print_table(table)
+        else:
+            print(FORMATS[form](table))
 
 
 def _print_demo(story, page: Path, quiet: bool) -> None:

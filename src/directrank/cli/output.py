@@ -53,14 +53,19 @@ def print_table(table: "Table") -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    from directrank.experiments.tables import raised
+
     drawn = RichTable(title=Text(table.title), caption=Text(table.caption), box=SIMPLE_HEAD)
     drawn.add_column("method", no_wrap=True)
     for column in table.columns:
         drawn.add_column(Text(column), justify="right", no_wrap=True)
     for row, (label, _) in enumerate(table.rows):
         cells = [
-            Text(table.shown(row, column) or "failed", style="bold green" if table.best(row, column) else "")
+            Text(
+                (table.shown(row, column) or "failed") + raised(table.mark(row, column)),
+                style="bold green" if table.best(row, column) else "",
+            )
             for column in range(len(table.columns))
         ]
-        drawn.add_row(Text(label), *cells)
+        drawn.add_row(Text(f"{label} {table.letter(row)}".rstrip()), *cells)
     Console().print(drawn)

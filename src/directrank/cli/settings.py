@@ -31,6 +31,17 @@ def missing_rule(text: str) -> str | float:
         raise UsageError(f"--missing {text}: expected error, query_min or a number") from None
 
 
+def seeds_of(text: str) -> list[int]:
+    """Return the numbers of a list with commas."""
+    try:
+        seeds = [int(each) for each in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--seeds {text}: expected numbers with commas, such as 0,1,2") from None
+    if min(seeds) < 0:
+        raise UsageError(f"--seeds {text}: a seed is 0 or more")
+    return seeds
+
+
 def value_of(text: str) -> Any:
     """Return what a written value means: an int, a float, true, false, none, or the text itself."""
     if text.lower() in WORDS:

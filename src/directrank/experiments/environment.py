@@ -10,7 +10,10 @@ from pathlib import Path
 import directrank
 
 #: Rooms whose code decides a number; pages and commands may change without a new fit.
-DECISIVE = ("data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py", "jit.py")
+DECISIVE = (
+    "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py", "jit.py",
+    "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
+)  # fmt: skip
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 

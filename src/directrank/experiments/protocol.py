@@ -5,17 +5,19 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from directrank.data.folds import PARTS
-from directrank.errors import DataError
 from directrank.estimators.methods import configured
-from directrank.experiments.cells import STANDARD, Options, run_cell
+from directrank.experiments.cells import STANDARD, Options
+from directrank.experiments.contrasts import significance
 from directrank.experiments.datacheck import checked_collection
 from directrank.experiments.environment import environment
+from directrank.experiments.formats import write_tables
 from directrank.experiments.observer import Observer
-from directrank.experiments.plan import Plan, make_plan
+from directrank.experiments.parallel import run_in_processes
+from directrank.experiments.plan import GRID, Plan, checked_search, make_plan
 from directrank.experiments.results import FORMAT, Comparison
-from directrank.experiments.sources import FoldSource, Triple, folds_of
-from directrank.experiments.store import FolderStore, MemoryStore
+from directrank.experiments.sources import folds_of
+from directrank.experiments.store import Store
+from directrank.experiments.sweep import PartsOf, Sweep
 from directrank.measures import CONVENTIONS, parse_measure
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
@@ -32,6 +34,13 @@ def compare(
     seed: int = 0,
     missing: str | float = "error",
     name: str | None = None,
+    kfold: int | None = None,
+    search: str = GRID,
+    refit: bool = False,
+    seeds: Sequence[int] | None = None,
+    jobs: int = 1,
+    baseline: str | None = None,
+    correction: str = "holm",
     observer: Observer | None = None,
     command: Sequence[str] = (),
 ) -> Comparison:
@@ -61,6 +70,24 @@ def compare(
         See `directrank.read_letor`.
     name : str, optional
         The name of the data set; that of the folder by default.
+    kfold : int, optional
+        Make so many folds of all queries, at random by `seed`, in place of those that came with the data.
+    search : str, default="grid"
+        ``grid`` tries every point of a method's grid, ``random:20`` twenty of them.
+    refit : bool, default=False
+        Whether the point chosen is trained once more on train and validation together, and that is tested.
+        Such a last fit has no validation part: a method that picks among its rounds does so on its training
+        queries.
+    seeds : sequence of int, optional
+        Every fit is made with each seed, each chooses for itself, and values are means over them; `seed`
+        alone by default.
+    jobs : int, default=1
+        Processes, of one thread each, that share the fits. One process uses all processors within a fit.
+        Results do not depend on it.
+    baseline : str, optional
+        The method that the others are tested against; by default every pair of methods is tested.
+    correction : {"holm", "bh"}, default="holm"
+        For testing many pairs: Holm, or Benjamini and Hochberg.
     observer : Observer, optional
         Told of progress.
     command : sequence of str, optional
@@ -83,18 +110,56 @@ def compare(
     observer = observer or Observer()
     plan, store = prepare(
         source, methods, select_by=select_by, measures=measures, convention=convention, out=out,
-        seed=seed, missing=missing, name=name,
+        seed=seed, missing=missing, name=name, kfold=kfold, search=search, refit=refit, seeds=seeds,
     )  # fmt: skip
+    if jobs < 1:
+        raise ValueError(f"jobs must be 1 or more, got {jobs}")
+    if baseline is not None:
+        baseline = label_of(baseline, plan)
     observer.planned(plan)
-    result = _run(plan, store, observer, list(command))
+    result = _run(plan, store, observer, list(command), jobs)
+    store.close()
+    result.summary["significance"] = {
+        each: significance(result, each, baseline=baseline, correction=correction)
+        for each in result.conventions
+    }
     if out is not None:
         result.write(out)
+        write_tables(result, out)
     return result
 
 
+def label_of(baseline: str, plan: Plan) -> str:
+    """Return the label of a planned method that a name stands for.
+
+    Raises
+    ------
+    ValueError
+        If the method is not among those compared.
+    """
+    wanted = configured(baseline, plan.options.select_by)
+    labels = [method.label for method in plan.methods]
+    if len(wanted) != 1 or wanted[0].label not in labels:
+        raise ValueError(f"baseline {baseline!r} is not one of the methods compared: {', '.join(labels)}")
+    return wanted[0].label
+
+
 def prepare(
-    source: Any, methods, *, select_by, measures, convention, out, seed, missing, name
-) -> tuple[Plan, FolderStore | MemoryStore]:
+    source: Any,
+    methods,
+    *,
+    select_by,
+    measures,
+    convention,
+    out,
+    seed,
+    missing,
+    name,
+    kfold=None,
+    search=GRID,
+    refit=False,
+    seeds=None,
+) -> tuple[Plan, Store]:
     """Return what `compare` would do, without doing it; it takes the same parameters."""
     if convention not in CONVENTIONS:
         raise ValueError(f"no convention is called {convention!r}; there are {', '.join(CONVENTIONS)}")
@@ -107,54 +172,27 @@ def prepare(
         chooser.name,
         tuple(dict.fromkeys(parse_measure(each).name for each in measures)),
         convention,
-        seed,
+        tuple(dict.fromkeys(int(each) for each in seeds)) if seeds else (seed,),
         missing,
+        search,
+        bool(refit),
     )
+    checked_search(search)
     chosen = configured(methods, options.select_by)
-    dataset, folds = folds_of(source, missing=missing)
-    store = MemoryStore() if out is None else FolderStore(out)
+    dataset, folds = folds_of(source, missing=missing, k=kfold, seed=seed)
+    store = Store(out)
     return make_plan(name or dataset, folds, chosen, options, store), store
 
 
-def _run(plan: Plan, store: FolderStore | MemoryStore, observer: Observer, command: list[str]) -> Comparison:
-    records: list[dict[str, Any]] = []
-    parts_of = _OneAtATime()
+def _run(plan: Plan, store: Store, observer: Observer, command: list[str], jobs: int) -> Comparison:
+    parts_of = PartsOf()
     check = checked_collection(plan.folds[0], parts_of, store)
     observer.checked(check["lines"])
-    for cell in plan.cells:
-        record = plan.finished.get(cell.key)
-        reused = record is not None
-        if record is None:
-            parts = parts_of(cell.fold)
-            observer.starting(cell.fold.name, cell.method.label, cell.n_fits)
-            record = run_cell(cell.fold, parts, cell.method, plan.options, observer)
-            if "error" not in record:
-                store.put(cell.key, cell.label, record)
-        records.append(record)
-        observer.finished(record, reused)
+    if jobs == 1:
+        records = Sweep(plan, store, observer, parts_of).run()
+    else:
+        records = run_in_processes(plan, store, observer, jobs)
     return Comparison(_summary(plan, check, command), records)
-
-
-class _OneAtATime:
-    """Reads folds when they are needed and holds one of them in memory."""
-
-    def __init__(self):
-        self._name, self._parts = "", None
-
-    def __call__(self, fold: FoldSource) -> Triple:
-        if self._parts is None or self._name != fold.name:
-            self._parts = None  # the old fold goes before the new one comes
-            self._name, self._parts = fold.name, _labelled(fold.load())
-        return self._parts
-
-
-def _labelled(parts: Triple) -> Triple:
-    for name, part in zip(PARTS, parts, strict=True):
-        if not part.labelled:
-            raise DataError(
-                f"{part.name or name}: has no relevance; a comparison needs it in all three parts"
-            )
-    return parts
 
 
 def _summary(plan: Plan, check: dict[str, Any], command: list[str]) -> dict[str, Any]:
@@ -164,7 +202,10 @@ def _summary(plan: Plan, check: dict[str, Any], command: list[str]) -> dict[str,
         "select_by": plan.options.select_by,
         "measures": list(plan.options.measures),
         "convention": plan.options.convention,
-        "seed": plan.options.seed,
+        "seed": plan.options.seeds[0],
+        "seeds": list(plan.options.seeds),
+        "search": plan.options.search,
+        "refit": plan.options.refit,
         "missing": plan.options.missing,
         "methods": [
             {

@@ -152,3 +152,8 @@ def _touch_everything(result: Comparison) -> None:
     for convention in result.conventions:
         for row in result.rows(convention):
             float(row[-1])
+        tested = result.summary.get("significance", {}).get(convention)
+        for measure in result.measures if tested else ():
+            dict(tested["better_than"][measure], **tested["letters"])
+            for pair in tested["pairs"][measure]:
+                float(pair["difference"])

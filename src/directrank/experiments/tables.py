@@ -23,6 +23,10 @@ class Table:
         A label and its values; None where there is none.
     errors : sequence of bool
         Of each column, whether smaller is better.
+    letters : sequence of str
+        The letter of each row, if differences were tested.
+    marks : sequence of sequence of str
+        Of each row and column, the letters of the rows that this one is significantly better than.
     """
 
     title: str
@@ -30,6 +34,8 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[float | None]]]
     errors: Sequence[bool]
+    letters: Sequence[str] = ()
+    marks: Sequence[Sequence[str]] = ()
 
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
@@ -43,20 +49,45 @@ class Table:
         value = self.rows[row][1][column]
         return "" if value is None else f"{value:.{DECIMALS}f}"
 
+    def mark(self, row: int, column: int) -> str:
+        """Return the letters of the rows that a value is significantly better than."""
+        return self.marks[row][column] if self.marks else ""
+
+    def letter(self, row: int) -> str:
+        """Return the letter of a row, or an empty text."""
+        return self.letters[row] if self.letters else ""
+
 
 def headline(result: Comparison, convention: str) -> Table:
     """Return the means over folds on the test part: one row a method, one column a measure."""
     folds = f"mean of {len(result.folds)} folds" if len(result.folds) > 1 else "one fold"
+    tested = result.summary.get("significance", {}).get(convention)
+    letters, marks, words = _tested(result, tested)
     return Table(
         f"{result.dataset}: test, {folds}, convention {convention}",
-        f"hyper-parameters chosen on validation by {result.summary['select_by']}",
+        f"hyper-parameters chosen on validation by {result.summary['select_by']}{words}",
         result.measures,
         [
             (method, [result.mean(method, measure, convention) for measure in result.measures])
             for method in result.methods
         ],
         [is_error(measure) for measure in result.measures],
+        letters,
+        marks,
     )
+
+
+def _tested(result: Comparison, tested: dict | None) -> tuple[list[str], list[list[str]], str]:
+    """Return letters and marks of the rows, and what they mean."""
+    if not tested or not any(tested["pairs"].values()):
+        return [], [], ""
+    marks = [[tested["better_than"][name].get(row, "") for name in result.measures] for row in result.methods]
+    rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
+    words = (
+        f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
+        f"p < {tested['alpha']:g}"
+    )
+    return [tested["letters"].get(row, "") for row in result.methods], marks, words
 
 
 def by_fold(result: Comparison, convention: str, measure: str) -> Table:
@@ -84,20 +115,35 @@ def is_error(measure: str) -> bool:
     return bool(getattr(parse_measure(measure), "printed_as_error", False))
 
 
+#: Letters as superscripts; the few that Unicode lacks stay as they are.
+RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+
+
+def raised(letters: str) -> str:
+    """Return letters as superscripts."""
+    return letters.translate(RAISED)
+
+
 def plain(table: Table) -> str:
     """Return a table as lines of text; ``*`` marks the best of a column."""
+    columns = range(len(table.columns))
+    marked = [
+        max((len(table.mark(row, each)) for row in range(len(table.rows))), default=0) for each in columns
+    ]
     head = ["method", *table.columns]
     body = [
         [
-            label,
+            f"{label} {table.letter(row)}".rstrip() if table.letters else label,
             *(
-                (table.shown(row, column) or "failed") + ("*" if table.best(row, column) else " ")
+                (table.shown(row, column) or "failed")
+                + ("*" if table.best(row, column) else " ")
+                + raised(table.mark(row, column)).ljust(marked[column])
                 for column in range(len(table.columns))
             ),
         ]
         for row, (label, _) in enumerate(table.rows)
     ]
-    head = [head[0], *(f"{each} " for each in head[1:])]
+    head = [head[0], *(f"{each} " + " " * wide for each, wide in zip(head[1:], marked, strict=True))]
     widths = [max(len(line[place]) for line in [head, *body]) for place in range(len(head))]
     lines = [
         "  ".join(

@@ -1,0 +1,162 @@
+"""One fit of a comparison: a method at a point of its grid, from train and vali alone."""
+
+import base64
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from directrank.data import QueryGroups
+from directrank.estimators.methods import Configured
+from directrank.measures import mean_value, parse_measure, settled
+from directrank.measures.arguments import checked_scores
+from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
+from directrank.strict_json import as_plain
+
+#: Rows kept of a training history.
+MOST_ROWS = 200
+
+
+def fit_point(
+    train: QueryGroups,
+    vali: QueryGroups | None,
+    method: Configured,
+    point: Mapping[str, Any],
+    *,
+    seed: int,
+    select_by: str,
+    n_threads: int | None = None,
+) -> dict[str, Any]:
+    """Train a method at a point of its grid, and measure it on the validation part.
+
+    The test part is not among the arguments, so nothing here can have seen it.
+
+    Parameters
+    ----------
+    train : QueryGroups
+    vali : QueryGroups, optional
+        None for a last fit on all there is, which is measured on nothing.
+    method : Configured
+    point : mapping of str to number
+    seed : int
+    select_by : str
+        The measure that chooses, in the standard convention.
+    n_threads : int, optional
+        All processors by default.
+
+    Returns
+    -------
+    dict
+        Plain values: ``validation``, ``seconds``, how training ended and its history, ``scorer``,
+        ``warnings`` with their counts; or ``error``.
+    """
+    record: dict[str, Any] = {"parameters": dict(point), "seed": seed}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            record.update(_fitted(train, vali, method, point, seed, select_by, n_threads))
+        except Exception as error:  # Whatever a method does, the comparison records it and goes on.
+            record["error"] = failure(error)
+    record["warnings"] = counted(caught)
+    return as_plain(record)
+
+
+def restored(fit: Mapping[str, Any], method: Configured, names=None):
+    """Return the ranker of a record that `fit_point` made; it predicts bit for bit as the one trained."""
+    ranker = method.build(fit["parameters"], random_state=fit["seed"])
+    kind = next(each for each in SCORER_KINDS if each.name == fit["scorer"]["kind"])
+    tensors = {name: _unpacked(each) for name, each in fit["scorer"]["tensors"].items()}
+    ranker.scorer_ = kind.put_together(tensors)
+    ranker.n_features_in_ = fit["n_features"]
+    if names is not None:
+        ranker.feature_names_in_ = np.asarray(names, dtype=object)
+    return ranker
+
+
+def failure(error: BaseException) -> dict[str, str]:
+    """Return an exception as plain text, while it is being handled."""
+    return {
+        "type": type(error).__name__,
+        "message": " ".join(str(error).split()),
+        "traceback": traceback.format_exc(),
+    }
+
+
+def counted(caught) -> dict[str, int]:
+    """Return caught warnings as text, with how often each came."""
+    return dict(
+        Counter(f"{each.category.__name__}: {' '.join(str(each.message).split())}" for each in caught)
+    )
+
+
+def _fitted(train, vali, method: Configured, point, seed, select_by, n_threads) -> dict[str, Any]:
+    started = time.perf_counter()
+    ranker = method.build(point, random_state=seed)
+    if n_threads is not None and "n_jobs" not in point:
+        ranker.set_params(n_jobs=n_threads)
+    ranker.fit(train, eval_set=vali)
+    value = None if vali is None else _validation(ranker, train, vali, select_by)
+    return {
+        "validation": value,
+        "seconds": time.perf_counter() - started,
+        "status": ranker.status_,
+        "message": getattr(ranker, "message_", ""),
+        "certificate": {name: float(each) for name, each in ranker.certificate_.items()},
+        "iterations": len(ranker.history_),
+        "history": thinned(ranker.history_),
+        "peak_memory": peak_memory(),
+        "n_features": int(ranker.n_features_in_),
+        "scorer": _packed(ranker.scorer_),
+    }
+
+
+def _validation(ranker, train: QueryGroups, vali: QueryGroups, select_by: str) -> float:
+    # The largest grade of these two parts: that of the test part is not for us to know.
+    max_grade = max(part.queries.max_relevance for part in (train, vali))
+    chooser = settled(parse_measure(select_by), max_grade)
+    scores = checked_scores(ranker.predict(vali), vali.n_docs)
+    return mean_value(chooser, vali.queries, vali.to_inner(scores))
+
+
+def thinned(history) -> list[dict[str, Any]]:
+    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
+    rows = [
+        {name: each for name, each in as_plain(row).items() if isinstance(each, (int, float, str))}
+        for row in history
+    ]
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(int))]
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes of memory that this process has held; None where that is not told."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _packed(scorer) -> dict[str, Any]:
+    kind = kind_of(scorer)
+    tensors = {
+        name: {
+            "dtype": tensor.dtype.str,
+            "shape": list(tensor.shape),
+            "bytes": base64.b64encode(tensor.tobytes()).decode(),
+        }
+        for name, tensor in kind.take_apart(scorer).items()
+    }
+    return {"kind": kind.name, "tensors": tensors}
+
+
+def _unpacked(tensor: Mapping[str, Any]) -> np.ndarray:
+    values = np.frombuffer(base64.b64decode(tensor["bytes"]), dtype=np.dtype(tensor["dtype"]))
+    return values.reshape(tensor["shape"]).copy()

@@ -1,0 +1,139 @@
+"""Is a difference more than chance? Paired statistics on the values of queries.
+
+Every function takes differences, one row a query and one column a comparison. Smucker, Allan and Carterette
+(CIKM 2007) argue for the randomisation test on exactly such values.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+FLIPS = 20_000
+RESAMPLES = 5_000
+#: Numbers in a block of signs or counts: 64 MiB of float64.
+BLOCK = 1 << 23
+#: Sums closer than this to the observed one, relative to the sum of magnitudes, count as equal to it.
+ROUNDING = 1e-13
+
+
+def t_test(differences: np.ndarray) -> np.ndarray:
+    """Return two-sided p-values of Student's paired t-test, (n_pairs,).
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        1 where all differences are 0 or there are fewer than two; 0 where all are the same other number.
+    """
+    from scipy.special import stdtr
+
+    n = len(differences)
+    if n < 2:
+        return np.ones(differences.shape[1])
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, mean / (spread / np.sqrt(n)))
+    return 2.0 * stdtr(n - 1, -np.abs(t))
+
+
+def randomisation_test(differences: np.ndarray, *, n_flips: int = FLIPS, seed: int = 0) -> np.ndarray:
+    """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,).
+
+    Under the null hypothesis each query's difference is as likely to have the other sign; the statistic is
+    the mean. Signs are one matrix for all comparisons, so that a test is a product of matrices. All 2^n
+    patterns are tried if there are no more than `n_flips`; else that many random ones, and the observed
+    pattern is counted among them, so that p is never 0.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+    n_flips : int, default=20000
+    seed : int, default=0
+    """
+    n, n_pairs = differences.shape
+    exact = n < 60 and 2**n <= n_flips
+    slack = ROUNDING * np.abs(differences).sum(axis=0)
+    observed = np.abs(differences.sum(axis=0)) - slack
+    reached = np.zeros(n_pairs, dtype=np.int64)
+    for signs in _all_signs(n) if exact else _random_signs(n, n_flips, np.random.default_rng(seed)):
+        reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
+    return reached / 2**n if exact else (reached + 1) / (n_flips + 1)
+
+
+def bootstrap_interval(
+    differences: np.ndarray, *, level: float = 0.95, n_resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the percentile bootstrap interval of the mean difference over queries.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+    level : float in (0, 1), default=0.95
+    n_resamples : int, default=5000
+    seed : int, default=0
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_pairs,)
+    """
+    n = len(differences)
+    rng = np.random.default_rng(seed)
+    means = [
+        np.stack([np.bincount(row, minlength=n) for row in rng.integers(n, size=(size, n))]) @ differences / n
+        for size in _block_sizes(n_resamples, n)
+    ]
+    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
+
+
+def effect_size(differences: np.ndarray) -> np.ndarray:
+    """Return the mean difference in units of its standard deviation over queries (Cohen's d_z).
+
+    0 where all differences are 0, infinite where all are the same other number, NaN below two queries.
+    """
+    if len(differences) < 2:
+        return np.full(differences.shape[1], np.nan)
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mean == 0, 0.0, mean / spread)
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Return p-values adjusted by Holm's step-down rule: the chance of any false discovery is bounded."""
+    p = np.asarray(p, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return _placed(np.minimum(steps, 1.0), order)
+
+
+def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
+    """Return p-values adjusted by Benjamini and Hochberg: the share of false discoveries is bounded."""
+    p = np.asarray(p, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    steps = np.minimum.accumulate(scaled[::-1])[::-1]
+    return _placed(np.minimum(steps, 1.0), order)
+
+
+def _placed(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    out = np.empty_like(values)
+    out[order] = values
+    return out
+
+
+def _block_sizes(total: int, n: int) -> list[int]:
+    most = max(1, BLOCK // max(n, 1))
+    return [min(most, total - done) for done in range(0, total, most)]
+
+
+def _all_signs(n: int) -> Iterator[np.ndarray]:
+    patterns = np.arange(2**n)[:, None] >> np.arange(n)
+    yield 1.0 - 2.0 * (patterns & 1)
+
+
+def _random_signs(n: int, n_flips: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    for size in _block_sizes(n_flips, n):
+        yield 1.0 - 2.0 * rng.integers(2, size=(size, n), dtype=np.int8)

@@ -1,0 +1,316 @@
+"""The store: leases, processes, damage, and what is refused."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from directrank.errors import DataError
+from directrank.experiments import store as module
+from directrank.experiments.owners import is_dead, new_owner
+from directrank.experiments.store import Store, key_of
+
+WANTED = [("a", "A"), ("b", "B"), ("c", "C")]
+
+
+def events(store: Store) -> list[tuple[str, str]]:
+    return [(row["key"], row["event"]) for row in store.log()]
+
+
+def aged(folder: Path, seconds: float, owner: str = "elsewhere:1:x") -> None:
+    """Make every lease one of a process on another machine that was last heard of so long ago."""
+    with sqlite3.connect(folder / "store.sqlite") as connection:
+        connection.execute(
+            "UPDATE cells SET owner = ?, beat = ? WHERE state = 'leased'", (owner, time.time() - seconds)
+        )
+    connection.close()
+
+
+def test_nothing_is_written_before_something_is_kept(tmp_path):
+    store = Store(tmp_path / "run")
+    assert store.get("a") is None
+    assert store.ended(["a"]) == set()
+    assert store.log() == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    value = {"x": [0.1, None, "é"], "nan": float("inf")}
+    Store(tmp_path).put("a", "A", value)
+    assert Store(tmp_path).get("a") == value
+
+
+def test_a_key_is_leased_once(tmp_path):
+    first, second = Store(tmp_path), Store(tmp_path)
+    assert first.claim(WANTED, 2) == ["a", "b"]
+    assert second.claim(WANTED) == ["c"]
+    assert first.claim(WANTED) == []
+    first.settle([("a", "A", "done", {"by": 1})])
+    assert second.get("a") == {"by": 1}
+    assert second.claim(WANTED) == []
+    first.release()
+    assert second.claim(WANTED) == ["b"]
+
+
+@pytest.mark.parametrize(("age", "free"), [(1.0, False), (19.0, False), (21.0, True), (-21.0, True)])
+def test_a_silent_lease_is_free_after_two_intervals(tmp_path, age, free):
+    first, second = Store(tmp_path), Store(tmp_path)
+    first.claim(WANTED)
+    aged(tmp_path, age)
+    assert second.claim(WANTED) == (["a", "b", "c"] if free else [])
+
+
+def test_beats_keep_a_lease(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "HEARTBEAT", 0.05)
+    first, second = Store(tmp_path), Store(tmp_path)
+    first.claim(WANTED[:1])
+    with first.beating():
+        time.sleep(0.4)
+        row = sqlite3.connect(tmp_path / "store.sqlite").execute("SELECT beat FROM cells").fetchone()
+    assert time.time() - row[0] < 0.35
+    monkeypatch.setattr(module, "HEARTBEAT", 100.0)
+    assert second.claim(WANTED[:1]) == []
+
+
+def test_lease_of_a_killed_process_is_free_at_once(tmp_path):
+    script = (
+        "import sys, time; from directrank.experiments.store import Store; "
+        "print(Store(sys.argv[1]).claim([('a', 'A')]), flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "['a']\n"
+    store = Store(tmp_path)
+    assert store.claim(WANTED[:1]) == []
+    os.kill(process.pid, signal.SIGKILL)
+    # Free even before anybody asked for its exit code.
+    deadline = time.monotonic() + 10
+    while not (taken := store.claim(WANTED[:1])) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.stdout.close()
+    process.wait()
+    assert taken == ["a"]
+
+
+def test_owners():
+    mine = new_owner()
+    place, number, _ = mine.split(":")
+    assert number == str(os.getpid())
+    assert not is_dead(mine)
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    assert is_dead(f"{place}:{process.pid}:x")
+    assert not is_dead(f"elsewhere:{process.pid}:x")
+    assert not is_dead(f"{place}:1:x")
+
+
+def test_failures_are_kept_in_this_run_and_tried_again_in_the_next(tmp_path):
+    first = Store(tmp_path)
+    first.claim(WANTED[:1])
+    first.settle([("a", "A", "failed", {"error": {}})])
+    assert first.outcomes(["a"]) == {"a": ("failed", {"error": {}})}
+    assert first.claim(WANTED[:1]) == []
+    assert first.get("a") is None
+    later = Store(tmp_path)
+    later.since = time.time() + 1
+    assert later.outcomes(["a"]) == {}
+    assert later.claim(WANTED[:1]) == ["a"]
+
+
+def test_what_kills_two_processes_is_recorded_as_failed(tmp_path):
+    watcher = Store(tmp_path)
+    for _ in range(2):
+        assert Store(tmp_path).claim(WANTED[:1]) == ["a"]
+        aged(tmp_path, 1000)
+    assert watcher.claim(WANTED[:1]) == []
+    state, value = watcher.outcomes(["a"])["a"]
+    assert state == "failed"
+    assert "died 2 times" in value["error"]["message"]
+    # In a later run its past is forgiven.
+    later = Store(tmp_path)
+    later.since = time.time() + 1
+    assert later.claim(WANTED[:1]) == ["a"]
+
+
+def test_a_finished_key_stays_as_it_was_finished(tmp_path):
+    slow, quick = Store(tmp_path), Store(tmp_path)
+    slow.claim(WANTED[:1])
+    aged(tmp_path, 1000)
+    assert quick.claim(WANTED[:1]) == ["a"]
+    quick.settle([("a", "A", "done", {"by": "quick"})])
+    slow.settle([("a", "A", "done", {"by": "slow"})])
+    assert slow.get("a") == {"by": "quick"}
+    assert events(slow) == [("a", "leased"), ("a", "leased"), ("a", "done")]
+
+
+def test_damaged_value_counts_as_absent(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", "A", {"x": 1})
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("""UPDATE cells SET value = '{"x":2}'""")
+    connection.close()
+    assert store.get("a") is None
+    assert store.claim(WANTED[:1]) == ["a"]
+
+
+def test_interrupted_transaction_changes_nothing(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", "A", {"x": 1})
+    with pytest.raises(TypeError):
+        store.settle([("b", "B", "done", {"x": 1}), ("c", "C", "done", {"x": object()})])
+    assert store.ended(["a", "b", "c"]) == {"a"}
+    store.put("b", "B", {})
+
+
+@pytest.mark.parametrize(
+    "content", [b"no database at all, but some text" * 40, b"SQLite format 3\0" + bytes(200)]
+)
+def test_files_that_are_no_store_are_refused(tmp_path, content):
+    (tmp_path / "store.sqlite").write_bytes(content)
+    with pytest.raises(DataError, match=r"store\.sqlite: not a store of directrank.*move it away"):
+        Store(tmp_path).get("a")
+    assert (tmp_path / "store.sqlite").read_bytes() == content
+
+
+def test_databases_of_others_are_refused_untouched(tmp_path):
+    connection = sqlite3.connect(tmp_path / "store.sqlite")
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(DataError, match="a database of another program"):
+        Store(tmp_path).put("a", "A", {})
+    connection = sqlite3.connect(tmp_path / "store.sqlite")
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+    connection.close()
+
+
+def test_later_versions_are_refused(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", "A", {})
+    store.close()
+    connection = sqlite3.connect(tmp_path / "store.sqlite")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(DataError, match="version 99, this release reads 1"):
+        Store(tmp_path).get("a")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 4096, 6000, 9000])
+def test_truncated_stores_are_refused_or_made_anew_and_show_nothing_wrong(tmp_path, keep):
+    store = Store(tmp_path)
+    for number in range(40):
+        store.put(f"key {number}", "", {"number": number, "padding": "x" * 400})
+    store.close()
+    path = tmp_path / "store.sqlite"
+    content = path.read_bytes()
+    assert len(content) > 10_000
+    path.write_bytes(content[:keep])
+    again = Store(tmp_path)
+    try:
+        values = [again.get(f"key {number}") for number in range(40)]
+        again.put("new", "", {})
+    except DataError:
+        return
+    wholes = [{"number": number, "padding": "x" * 400} for number in range(40)]
+    assert all(value in (None, whole) for value, whole in zip(values, wholes, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_flipped_bytes_are_never_shown_as_values(tmp_path, seed):
+    import random
+
+    store = Store(tmp_path)
+    for number in range(20):
+        store.put(f"key {number}", "", {"number": number, "padding": "x" * 300})
+    store.close()
+    path = tmp_path / "store.sqlite"
+    content, chance = bytearray(path.read_bytes()), random.Random(seed)
+    for _ in range(8):
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+    try:
+        again = Store(tmp_path)
+        values = [again.get(f"key {number}") for number in range(20)]
+    except (DataError, OSError):
+        return
+    assert all(value in (None, {"number": n, "padding": "x" * 300}) for n, value in enumerate(values))
+
+
+def test_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        Store(tmp_path / "file").put("a", "A", {})
+    (tmp_path / "store.sqlite").mkdir()
+    with pytest.raises(OSError, match="choose another with --out"):
+        Store(tmp_path).put("a", "A", {})
+
+
+def test_full_disk_is_said_and_loses_nothing(tmp_path):
+    """A limit on file sizes stands in for a full disk: the write fails in the middle."""
+    script = """
+import resource, signal, sys
+from directrank.experiments.store import Store
+store = Store(sys.argv[1])
+store.put("first", "", {"x": 1})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    for number in range(1000):
+        store.put(f"more {number}", "", {"padding": "x" * 5000})
+except OSError as error:
+    print(number, error)
+"""
+    for size in (50_000, 100_000, 333_333):
+        folder = tmp_path / str(size)
+        ended = subprocess.run(
+            [sys.executable, "-c", script, str(folder), str(size)], capture_output=True, text=True, check=True
+        )
+        kept, said = ended.stdout.split(" ", 1)
+        assert "run the same command again: what is finished is kept" in said
+        store = Store(folder)
+        assert store.get("first") == {"x": 1}
+        assert all(store.get(f"more {number}") for number in range(int(kept)))
+        store.put("afterwards", "", {})
+
+
+def test_memory_is_a_store_too():
+    store = Store(None)
+    assert store.claim(WANTED) == ["a", "b", "c"]
+    store.settle([("a", "A", "done", {"x": 1})])
+    with store.beating():
+        assert store.get("a") == {"x": 1}
+    store.release()
+    assert store.claim(WANTED) == ["b", "c"]
+
+
+def test_eight_processes_take_every_key_once(tmp_path):
+    script = """
+import sys, time
+from directrank.experiments.store import Store
+store = Store(sys.argv[1])
+wanted = [(str(number), "") for number in range(120)]
+while len(store.ended(key for key, _ in wanted)) < len(wanted):
+    taken = store.claim(wanted, 3)
+    store.settle([(key, "", "done", {"by": sys.argv[2]}) for key in taken])
+"""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path), str(number)], stderr=subprocess.PIPE)
+        for number in range(8)
+    ]
+    said = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 8, said
+    happened = events(Store(tmp_path))
+    assert sorted(key for key, event in happened if event == "leased") == sorted(map(str, range(120)))
+    assert sorted(key for key, event in happened if event == "done") == sorted(map(str, range(120)))
+
+
+def test_keys_tell_facts_apart():
+    assert key_of({"a": 1}) != key_of({"a": 2})
+    assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
