@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from directrank.contracts import Measure, Standardised, Surrogate
+from directrank.contracts import Measure, Surrogate
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
+from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
 from directrank.surrogates.objective import Objective
 

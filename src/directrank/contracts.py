@@ -78,84 +78,6 @@ class Measure(Protocol):
         ...
 
 
-@runtime_checkable
-class PositionDifferentiable(Measure, Protocol):
-    """A measure that is also defined, and differentiable, at fractional positions."""
-
-    def position_gradient(
-        self, queries: "Queries", positions: np.ndarray, truncation: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Value of each query and its derivative with respect to the position of each document.
-
-        Parameters
-        ----------
-        queries : Queries
-        positions : ndarray of shape (n_docs,)
-            Fractional positions ≥ 1; only the `leading` documents of each query are read.
-        truncation : float
-            Steepness of the logistic that replaces a comparison of two positions, in 1/position.
-
-        Returns
-        -------
-        values : ndarray of shape (n_queries,), float64
-        gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class RelevantTerms:
-    r"""A measure of two classes as a sum over relevant documents, counted from the top.
-
-    .. math:: E(\pi) = \text{const} + \sum_{i=1}^{R} (a + b\,i + e\,[\![ i = 1 ]\!]) \, v(p_i)
-
-    where :math:`p_i` is the position of the i-th relevant document of the ranking.
-
-    Attributes
-    ----------
-    curve : ndarray of shape (longest + 1,), float64
-        v at each position from 1; its first entry belongs to no position.
-    level, growth, first : ndarray of shape (n_queries,), float64
-        a, b and e of each query, the divisor of the measure included.
-    """
-
-    curve: np.ndarray
-    level: np.ndarray
-    growth: np.ndarray
-    first: np.ndarray
-
-
-@runtime_checkable
-class TwoClassMeasure(Measure, Protocol):
-    """A measure that, for relevant and irrelevant documents, is a sum over the relevant ones."""
-
-    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
-        """The terms for queries of `sizes` documents of which `n_relevant` are relevant."""
-        ...
-
-
-@runtime_checkable
-class GradedGainMeasure(Measure, Protocol):
-    """A measure that is a sum over documents of a gain times a curve of position."""
-
-    def graded_terms(self, queries: "Queries") -> tuple[np.ndarray, np.ndarray]:
-        """The gain of each document, divisor included, (n_docs,), and the curve as in `RelevantTerms`."""
-        ...
-
-
-@runtime_checkable
-class PositionBounded(Measure, Protocol):
-    """A measure that falls at most linearly with the position of each document."""
-
-    def position_slopes(self, queries: "Queries") -> np.ndarray:
-        """Slopes u ≥ 0 of the documents, float64 (n_docs,); 0 beyond the leading documents.
-
-        For every ranking of a query, E(π) ≥ E₁ − Σ u (π − 1), E₁ being what the sum over documents would be
-        if all of them stood at position 1.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class Step:
     """A step along a direction of scores.
@@ -174,18 +96,6 @@ class Step:
     decrease: float
     gained: float = float("nan")
     lost: float = float("nan")
-
-
-@runtime_checkable
-class Standardised(Measure, Protocol):
-    """A measure with a standard form of its supervision (Buffoni et al. 2011, Definition 4).
-
-    Whatever the distribution of relevance, to rank by the expected standard form is best in expectation.
-    """
-
-    def supervision(self, queries: "Queries") -> np.ndarray:
-        """The standard form r(y) ≥ 0 of each document, float64 (n_docs,)."""
-        ...
 
 
 @runtime_checkable
@@ -324,33 +234,6 @@ class BoundObjective(Protocol):
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""
         ...
-
-
-@dataclass(frozen=True)
-class AuditRow:
-    """A bound on a measure, or an approximation of it, on each query of a trained model.
-
-    A surrogate gives its rows by a class method ``audit_rows(measure, queries, scores)``; one without it is
-    asked for its value, if it can be made of the measure alone.
-
-    Attributes
-    ----------
-    name, kind : str
-        Such as ``exponential`` and ``type one``.
-    values : ndarray of shape (n_queries,)
-        In units of 1 − E.
-    error : ndarray of shape (n_queries,)
-        Of an approximation: how far it can be from 1 − E, by theorem; of a bound: how far the true maximum
-        can be above. NaN where nothing is known.
-    is_bound : bool
-        Whether every value lies above 1 − E.
-    """
-
-    name: str
-    kind: str
-    values: np.ndarray
-    error: np.ndarray
-    is_bound: bool
 
 
 @dataclass

@@ -2,20 +2,12 @@
 
 import pytest
 
-from directrank.contracts import (
-    ORACLES,
-    DifferentiableScorer,
-    Measure,
-    PositionDifferentiable,
-    Scorer,
-    Solver,
-    Surrogate,
-    check_fit,
-)
+from directrank.contracts import ORACLES, DifferentiableScorer, Measure, Scorer, Solver, Surrogate, check_fit
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.estimators.methods import METHODS, configured
 from directrank.measures import AP, NDCG, RR, WTA
+from directrank.measures.capabilities import PositionDifferentiable
 from directrank.scorers import SCORERS, Linear
 from directrank.solvers import LBFGS, SOLVERS, ClosedForm, QueryBoosting
 from directrank.surrogates import SURROGATES, SmoothedPositions, SquaredError, TypeOneBound

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 import oracles
-from directrank.contracts import Measure, PositionDifferentiable
+from directrank.contracts import Measure
 from directrank.data.grouping import group_rows
 from directrank.measures import MEASURES, evaluate, parse_measure, settled
+from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.positions import Positions, perfect_positions, positions_of
 from strategies import cases, random_case
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import AuditRow, Measure
+from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.measures.positions import positions_of
 from directrank.surrogates import SURROGATES
+from directrank.surrogates.audit_row import AuditRow
 
 # A bound may fall short of the loss by rounding.
 ROUNDING = 1e-9

@@ -1,11 +1,102 @@
 """What some measures can do besides judging a ranking, for surrogates that ask for it."""
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from directrank.contracts import Measure, PositionDifferentiable
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
+
+
+@runtime_checkable
+class PositionDifferentiable(Measure, Protocol):
+    """A measure that is also defined, and differentiable, at fractional positions."""
+
+    def position_gradient(
+        self, queries: Queries, positions: np.ndarray, truncation: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Value of each query and its derivative with respect to the position of each document.
+
+        Parameters
+        ----------
+        queries : Queries
+        positions : ndarray of shape (n_docs,)
+            Fractional positions ≥ 1; only the `leading` documents of each query are read.
+        truncation : float
+            Steepness of the logistic that replaces a comparison of two positions, in 1/position.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,), float64
+        gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RelevantTerms:
+    r"""A measure of two classes as a sum over relevant documents, counted from the top.
+
+    .. math:: E(\pi) = \text{const} + \sum_{i=1}^{R} (a + b\,i + e\,[\![ i = 1 ]\!]) \, v(p_i)
+
+    where :math:`p_i` is the position of the i-th relevant document of the ranking.
+
+    Attributes
+    ----------
+    curve : ndarray of shape (longest + 1,), float64
+        v at each position from 1; its first entry belongs to no position.
+    level, growth, first : ndarray of shape (n_queries,), float64
+        a, b and e of each query, the divisor of the measure included.
+    """
+
+    curve: np.ndarray
+    level: np.ndarray
+    growth: np.ndarray
+    first: np.ndarray
+
+
+@runtime_checkable
+class TwoClassMeasure(Measure, Protocol):
+    """A measure that, for relevant and irrelevant documents, is a sum over the relevant ones."""
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """The terms for queries of `sizes` documents of which `n_relevant` are relevant."""
+        ...
+
+
+@runtime_checkable
+class GradedGainMeasure(Measure, Protocol):
+    """A measure that is a sum over documents of a gain times a curve of position."""
+
+    def graded_terms(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+        """The gain of each document, divisor included, (n_docs,), and the curve as in `RelevantTerms`."""
+        ...
+
+
+@runtime_checkable
+class PositionBounded(Measure, Protocol):
+    """A measure that falls at most linearly with the position of each document."""
+
+    def position_slopes(self, queries: Queries) -> np.ndarray:
+        """Slopes u ≥ 0 of the documents, float64 (n_docs,); 0 beyond the leading documents.
+
+        For every ranking of a query, E(π) ≥ E₁ − Σ u (π − 1), E₁ being what the sum over documents would be
+        if all of them stood at position 1.
+        """
+        ...
+
+
+@runtime_checkable
+class Standardised(Measure, Protocol):
+    """A measure with a standard form of its supervision (Buffoni et al. 2011, Definition 4).
+
+    Whatever the distribution of relevance, to rank by the expected standard form is best in expectation.
+    """
+
+    def supervision(self, queries: Queries) -> np.ndarray:
+        """The standard form r(y) ≥ 0 of each document, float64 (n_docs,)."""
+        ...
 
 
 @runtime_checkable

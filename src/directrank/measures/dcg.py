@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.jit import kernel
+from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.measures.relevant import longest, terms

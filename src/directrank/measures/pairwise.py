@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
 from directrank.jit import kernel
+from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.grammar import Named, checked_choice
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, terms

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import RelevantTerms
 from directrank.data.queries import Queries
+from directrank.measures.capabilities import RelevantTerms
 
 
 def n_relevant(queries: Queries, rel: float) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, PositionBounded, Step
+from directrank.contracts import Measure, Step
 from directrank.data.queries import Queries
+from directrank.measures.capabilities import PositionBounded
 from directrank.surrogates.expected_kernels import gained_and_lost
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 from directrank.surrogates.steps import StepsAlong, ratio_step

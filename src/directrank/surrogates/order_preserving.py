@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from directrank.contracts import AuditRow, Measure, Standardised
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures.average_precision import AP
+from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
+from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.bound_pairs import BoundPairs
 from directrank.surrogates.pair_margins import PairMargin, pair_margin
 

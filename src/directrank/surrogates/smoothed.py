@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.contracts import AuditRow, Measure, PositionDifferentiable
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.measures.capabilities import Certified
+from directrank.measures.capabilities import Certified, PositionDifferentiable
 from directrank.measures.positions import perfect_positions, positions_of
+from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from directrank.contracts import AuditRow, Measure
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.positions import positions_of
+from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.pairwise import runs_of_pairs
 from directrank.surrogates.swap_kernels import distance_losses, swap_sums
 

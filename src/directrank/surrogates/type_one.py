@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from directrank.contracts import AuditRow, Measure
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
+from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.margins import Exponential, Logistic, Margin
 
 

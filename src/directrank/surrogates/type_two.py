@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import AuditRow, GradedGainMeasure, Measure, TwoClassMeasure
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
+from directrank.measures.capabilities import GradedGainMeasure, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
 from directrank.surrogates.assignment import most_violated_assignment
+from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.passing import most_violated_passings
 from directrank.surrogates.rescaled import FACTORS, hull, largest
 
