@@ -40,7 +40,7 @@ class Linear:
     def forward(self, parameters: np.ndarray, features: np.ndarray, dtype=np.float32) -> np.ndarray:
         """Return scores at `parameters`, of type `dtype`, for the kernels of the gradient."""
         out = np.empty(len(features), dtype)
-        _row_products(features, parameters.astype(dtype), out)
+        _row_products(features, parameters.astype(dtype, copy=False), out)
         return out
 
     def backward(self, features: np.ndarray, gradient: np.ndarray) -> np.ndarray:

@@ -17,11 +17,13 @@ def value_and_gradient(
     follow each other while a block is in the processor's cache. Shards are added in index order.
     """
 
+    typed = parameters.astype(objective.dtype)
+
     def statistic(parts: Sequence[Part]) -> tuple[float, np.ndarray]:
         total, gradient = 0.0, np.zeros(len(parameters))
         for part in parts:
             block = features[part.rows]
-            value, slope = part.oracles.value_and_gradient(scorer.forward(parameters, block, objective.dtype))
+            value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
             total += value
             gradient += scorer.backward(block, slope)
         return total, gradient
