@@ -16,7 +16,6 @@ def value_and_gradient(
     Each shard streams its blocks: scores, gradient with respect to scores and the product with the features
     follow each other while a block is in the processor's cache. Shards are added in index order.
     """
-
     typed = parameters.astype(objective.dtype)
 
     def statistic(parts: Sequence[Part]) -> tuple[float, np.ndarray]:
