@@ -61,8 +61,7 @@ EXAMPLES = {
         cls(per_query=True, weight=gain_difference),
     ],
     "SwapWeighted": lambda cls: [
-        cls(parse_measure("nDCG@3"), weights="swap"),
-        cls(parse_measure("nDCG"), weights="swap"),
+        *accepted(lambda measure: cls(measure, weights="swap")),
         cls(parse_measure("nDCG")),
     ],
 }

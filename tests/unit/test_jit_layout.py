@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.measures import dcg, smooth_precision
+from directrank.measures import dcg, smooth_precision, swapping
+from directrank.measures import swapping_graded as graded
 from directrank.scorers import linear
-from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels
+from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels, swap_tables
 
 SMALL, LARGE = (8, 8), (1, 3, 5, 9, 17, 33)  # less than a vector's room, and several vectors
 
@@ -106,9 +107,37 @@ def calls(sizes, dtype):
             *(swap_kernels.swap_sums, scores, pairs[0], pairs[1], k["gain"], pairs[2], pairs[2]),
             *(np.arange(len(scores)), np.zeros(0), docs),
         ),
+        **swap_calls(k, pairs[1]),
         "soft_precision": (
             *(smooth_precision.soft_precision, k["positions"], *tables, k["divisor"]),
             *(3.0, 0.7, k["per_query"], docs),
+        ),
+    }
+
+
+def swap_calls(k, weights):
+    """Kernels of swap tables and their arguments, by name."""
+    queries, divisor, gain = k["queries"], k["divisor"], k["gain"]
+    indptr, pairs = queries.indptr, swapping.pair_table(queries)
+    place = np.arange(queries.n_docs) - np.repeat(indptr[:-1], queries.sizes)
+    worth = np.append(0.0, 1.0 / np.arange(1.0, queries.sizes.max() + 2))
+    numbers = np.random.default_rng(4).random((2, max(pairs.n_pairs, queries.n_docs)))
+    stopping, curve = gain / 8, numbers[1, : queries.n_docs].copy()
+    table, twin = numbers[0, : pairs.n_pairs].copy(), np.arange(queries.n_docs)
+    cells = (pairs.below, pairs.start)
+    return {
+        "ap_swaps": (swapping.ap_swaps, place, indptr, k["lead"], *cells, worth, divisor, table),
+        "rr_swaps": (swapping.rr_swaps, place, indptr, k["lead"], *cells, worth, table),
+        "err_swaps": (graded.err_swaps, stopping, place, indptr, *cells, worth, divisor, table),
+        "wpd_swaps": (graded.wpd_swaps, queries.relevance, place, indptr, *cells, table),
+        "gain_swaps": (graded.gain_swaps, gain, place, curve, indptr, *cells, table),
+        "average_over_twins": (
+            *(swap_tables.average_over_twins, table, pairs.below, pairs.stop, pairs.start),
+            *(twin, np.ones(queries.n_docs, np.int64)),
+        ),
+        "table_sums": (
+            *(swap_tables.table_sums, k["scores"], indptr, weights, *cells),
+            *(table.astype(np.float32), k["docs"]),
         ),
     }
 

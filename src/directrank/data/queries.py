@@ -83,6 +83,16 @@ class Queries:
         reached = np.concatenate(([0], np.cumsum(self.relevance > 0)))
         return reached[self.indptr[1:]] - reached[self.indptr[:-1]]
 
+    def chosen(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
+        """Return some queries, and the rows of their documents; `which` is bool (n_queries,)."""
+        rows = np.flatnonzero(np.repeat(which, self.sizes))
+        docid = None if self.docid is None else self.docid[rows]
+        indptr = np.append(0, np.cumsum(self.sizes[which]))
+        some = Queries(
+            self.relevance[rows], indptr, self.row[rows], self.qid[which], docid, self.standardised
+        )
+        return some, rows
+
     def part(self, start: int, stop: int) -> "Queries":
         """Return queries `start` to `stop` as views."""
         first, last = self.indptr[start], self.indptr[stop]

@@ -13,6 +13,7 @@ from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_precision import soft_ap
+from directrank.measures.swapping import ap_swaps, pair_table
 
 
 class AP(Named):
@@ -102,6 +103,16 @@ class AP(Named):
         """See `TwoClassMeasure`: the i-th relevant document adds i / p, divided by their number."""
         growth = 1.0 / self._of_relevant(n_relevant)
         return terms(reciprocals(sizes, self.cutoff), growth=growth, n_queries=len(sizes))
+
+    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        pairs = pair_table(queries)
+        table, worth = np.zeros(pairs.n_pairs), np.append(0.0, reciprocals(queries.sizes, self.cutoff))
+        ap_swaps(
+            place, queries.indptr, self.leading(queries), pairs.below, pairs.start, worth,
+            self._divisor(queries), table,
+        )  # fmt: skip
+        return table
 
     def _divisor(self, queries: Queries) -> np.ndarray:
         return self._of_relevant(n_relevant(queries, self.rel))

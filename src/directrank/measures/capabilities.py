@@ -125,3 +125,16 @@ class PositionLinear(Measure, Protocol):
         not negative; a is zero beyond the `leading` documents.
         """
         ...
+
+
+@runtime_checkable
+class Swappable(Measure, Protocol):
+    """A measure that knows what the exchange of two documents does, without evaluating it anew."""
+
+    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+        """|E after the exchange − E| of all pairs of different relevance, float64 (n_pairs,).
+
+        `place` is the place of each document in its query from 0, int64 (n_docs,), all different; pairs stand
+        as in `directrank.measures.swapping.PairTable`. Measures without it are evaluated after each exchange.
+        """
+        ...

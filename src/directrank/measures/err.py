@@ -10,9 +10,11 @@ from directrank.errors import DataError
 from directrank.jit import kernel
 from directrank.measures.grammar import Named, checked_cutoff, checked_grade
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.measures.relevant import longest
+from directrank.measures.relevant import longest, reciprocals
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_stops import soft_stops
+from directrank.measures.swapping import pair_table
+from directrank.measures.swapping_graded import err_swaps
 
 
 def read_max(value: Any) -> dict[str, Any]:
@@ -115,6 +117,16 @@ class ERR(Named):
             products * reciprocal_sums(leading, error) + error + cutoff_error(error, truncation, self.cutoff)
         )
         return bound / self._norm(queries)
+
+    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        pairs = pair_table(queries)
+        table, worth = np.zeros(pairs.n_pairs), np.append(0.0, reciprocals(queries.sizes, self.cutoff))
+        err_swaps(
+            self._stopping(queries), place, queries.indptr, pairs.below, pairs.start, worth,
+            self._norm(queries), table,
+        )  # fmt: skip
+        return table
 
     def _norm(self, queries: Queries) -> np.ndarray:
         """What the value of each query is divided by; 1 where the query is undefined."""

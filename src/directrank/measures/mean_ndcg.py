@@ -10,6 +10,8 @@ from directrank.measures.dcg import NDCG, discounts, gain_and_discount, gains
 from directrank.measures.grammar import Named
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest
+from directrank.measures.swapping import pair_table
+from directrank.measures.swapping_graded import gain_swaps
 
 
 class MeanNDCG(Named):
@@ -63,6 +65,16 @@ class MeanNDCG(Named):
         )  # fmt: skip
         return np.minimum(values, 1.0)
 
+    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        pairs, gain = pair_table(queries), gains(queries, self.gain)
+        table, worth = np.zeros(pairs.n_pairs), np.zeros(queries.n_docs)
+        _worth_of_places(
+            gain, queries.indptr, queries.n_positive, discounts(longest(queries), self.discount), worth
+        )
+        gain_swaps(gain, place, worth, queries.indptr, pairs.below, pairs.start, table)
+        return table
+
 
 def mean_ndcg_naive(gain, above, tied, discount) -> float:
     """Expected MeanNDCG of one query, from all its documents by descending gain, for tests."""
@@ -77,26 +89,42 @@ def mean_ndcg_naive(gain, above, tied, discount) -> float:
 
 @kernel
 def _mean_ndcg(gain, above, tied, indptr, leading, discount, values):
-    worth = np.empty(len(discount) + 1)  # of a gain of 1 at the places from the top down to each
-    place = np.empty(len(discount))
+    worth, place = np.empty(len(discount)), np.empty(len(discount))
+    total = np.empty(len(discount) + 1)  # of a gain of 1 at the places from the top down to each
     for q in range(len(indptr) - 1):
         values[q] = 0.0
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         if leading[q] == 0:
             continue
-        ideal = 0.0
+        _of_one_query(gain[start : start + leading[q]], discount, worth[:n])
+        total[0] = 0.0
         for p in range(n):
-            ideal += gain[start + p] * discount[p] if p < leading[q] else 0.0
-            place[p] = 1.0 / ideal
-        for p in range(n - 2, -1, -1):
-            place[p] += place[p + 1]
-        worth[0] = 0.0
-        for p in range(n):
-            worth[p + 1] = worth[p] + discount[p] * place[p] / n
+            total[p + 1] = total[p] + worth[p]
             place[p] = 0.0
         # Summing by place, not by document, makes the value independent of the order of rows, bit for bit.
         for i in range(start, start + leading[q]):
             a, m = above[i], tied[i]
-            place[a] += gain[i] * (worth[a + m] - worth[a]) / m
+            place[a] += gain[i] * (total[a + m] - total[a]) / m
         for p in range(n):
             values[q] += place[p]
+
+
+@kernel
+def _worth_of_places(gain, indptr, leading, discount, worth):
+    for q in range(len(indptr) - 1):
+        if leading[q] > 0:
+            first = indptr[q]
+            _of_one_query(gain[first : first + leading[q]], discount, worth[first : indptr[q + 1]])
+
+
+@kernel
+def _of_one_query(gain, discount, worth):
+    # What a gain of 1 at each place adds: its discount over the ideals of all cutoffs from there on.
+    n, ideal = len(worth), 0.0
+    for p in range(n):
+        ideal += gain[p] * discount[p] if p < len(gain) else 0.0
+        worth[p] = 1.0 / ideal
+    for p in range(n - 2, -1, -1):
+        worth[p] += worth[p + 1]
+    for p in range(n):
+        worth[p] *= discount[p] / n

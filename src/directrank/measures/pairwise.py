@@ -16,6 +16,8 @@ from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.grammar import Named, checked_choice
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, terms
+from directrank.measures.swapping import pair_table
+from directrank.measures.swapping_graded import wpd_swaps
 
 
 def read_complement(value: Any) -> dict[str, Any]:
@@ -97,6 +99,13 @@ class WPD(Named):
         )
         return values
 
+    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        pairs = pair_table(queries)
+        table = np.zeros(pairs.n_pairs)
+        wpd_swaps(queries.relevance, place, queries.indptr, pairs.below, pairs.start, table)
+        return table
+
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: each position down costs one pair, as in the area under the ROC curve."""
         pairs = np.maximum(n_relevant * (sizes - n_relevant), 1)
@@ -124,6 +133,7 @@ class ZeroOne(WPD):
 
     #: A ranking is right as a whole: there is no sum over documents.
     relevant_terms: ClassVar[Any] = None
+    swap_differences: ClassVar[Any] = None
 
     bare_name = "ZeroOne"
     aliases = ("0/1", "zero_one", "01")

@@ -154,6 +154,15 @@ class WTA(Named):
         _hits(positions.above, positions.tied, queries.indptr, self.leading(queries), 1, values)
         return values
 
+    def linear_in_positions(
+        self, queries: Queries, places: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `PositionLinear`."""
+        first = np.zeros(places or longest(queries))
+        first[:1] = 1.0
+        place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+        return (place < np.repeat(self.leading(queries), queries.sizes)).astype(np.float64), first
+
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: only the first position is worth anything."""
         winner = (np.arange(int(sizes.max(initial=1))) < 1).astype(float)

@@ -13,6 +13,7 @@ from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_stops import soft_stops
+from directrank.measures.swapping import pair_table, rr_swaps
 
 
 class RR(Named):
@@ -86,6 +87,15 @@ class RR(Named):
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: the first relevant document decides."""
         return terms(reciprocals(sizes, self.cutoff), first=1.0, n_queries=len(sizes))
+
+    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        pairs = pair_table(queries)
+        # One place more than the longest query has, for a relevant document that does not exist.
+        worth = np.concatenate(([0.0], reciprocals(queries.sizes, self.cutoff), [0.0]))
+        table = np.zeros(pairs.n_pairs)
+        rr_swaps(place, queries.indptr, self.leading(queries), pairs.below, pairs.start, worth, table)
+        return table
 
     @property
     def fixed_places(self) -> int:

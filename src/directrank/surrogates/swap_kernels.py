@@ -43,7 +43,7 @@ def swap_sums(scores, runs, weights, gains, level, inside, place, by_distance, g
                 _weights_by_distance(gains[i], place[i], inside[i], g, p, by_distance, weights[r], w)
             else:
                 _weights_by_level(gains[i], level[i], place[i], inside[i], g, d, p, weights[r], w)
-            value, pull = _weighted_logistic(scores[i], s, w, slopes)
+            value, pull = weighted_logistic(scores[i], s, w, slopes)
             total += value
             gradient[i] -= scores.dtype.type(pull)
     return total
@@ -65,7 +65,8 @@ def _weights_by_distance(gain, place, inside, gains, places, by_distance, weight
 
 
 @kernel
-def _weighted_logistic(x, losers, w, slopes):
+def weighted_logistic(x, losers, w, slopes):
+    """Return the value of the pairs of a winner of score x, and their pull on it; spread the other slopes."""
     real = losers.dtype.type
     total, pull = 0.0, 0.0
     for j in range(len(losers)):

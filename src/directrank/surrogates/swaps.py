@@ -4,11 +4,14 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.measures.capabilities import PositionLinear
+from directrank.measures.capabilities import PositionLinear, Swappable
+from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
+from directrank.measures.swapping import pair_table
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.pairwise import runs_of_pairs
 from directrank.surrogates.swap_kernels import distance_losses, swap_sums
+from directrank.surrogates.swap_tables import BoundSwapTable
 
 WEIGHTS = ("swap", "ndcg2")
 
@@ -19,17 +22,30 @@ class SwapWeighted:
     .. math:: \sum_{i, j : y_i > y_j} w_{ij}(\bar\pi) \ln(1 + e^{-(s_i - s_j)})
 
     The oracle ``reweigh`` moves the fixed ranking :math:`\bar\pi`; until it is called all documents are
-    tied. Between two calls the surrogate is an ordinary convex function. Weights are expected values over
-    the orders of tied documents: a stable sort of documents sorted by relevance would tell the answer.
+    tied. Between two calls the surrogate is an ordinary convex function. Weights are mean values over the
+    orders of tied documents: a stable sort of documents sorted by relevance would tell the answer.
 
     Parameters
     ----------
-    measure : PositionLinear
-        Whose gains and discounts make the weights: nDCG, DCG or P, with or without a cutoff.
+    measure : Measure
+        Any for "swap", but the 0/1 error, which an exchange hardly ever changes; one with gains and discounts
+        for "ndcg2": nDCG, DCG, P or WTA.
     weights : {"swap", "ndcg2"}, default="ndcg2"
-        The difference that an exchange of i and j makes, :math:`|g_i - g_j|\,|D(\bar\pi_i) - D(\bar\pi_j)|`
-        [1]_; or that of moving one document past the distance between them, :math:`|g_i - g_j|\,
-        |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i - \bar\pi_j| + 1)|`, a bound on nDCG [2]_.
+        The difference |E after − E| that an exchange of i and j makes to the measure [1]_, which is
+        :math:`|g_i - g_j|\,|D(\bar\pi_i) - D(\bar\pi_j)|` for nDCG; or that of moving one document past the
+        distance between them, :math:`|g_i - g_j|\, |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i -
+        \bar\pi_j| + 1)|`, a bound on nDCG [2]_.
+
+    Raises
+    ------
+    TypeError
+        If the measure cannot give such weights.
+
+    Notes
+    -----
+    O(n²) per query for the measures of this library; a measure without closed form is evaluated after each
+    exchange, O(n³) per query, whenever the ranking is fixed anew, and `notes` says how often. Measures that
+    are sums over documents keep O(n) numbers, the others one for each pair.
 
     Traits
     ------
@@ -47,13 +63,18 @@ class SwapWeighted:
     is_bound, is_convex, is_smooth = False, True, True
 
     def __init__(self, measure: Measure, *, weights: str = "ndcg2"):
-        if not isinstance(measure, PositionLinear):
-            raise TypeError(
-                f"SwapWeighted needs a measure with linear_in_positions; {measure.name} has none. "
-                "nDCG, DCG and P have it."
-            )
         if weights not in WEIGHTS:
             raise ValueError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}, not {weights!r}")
+        if isinstance(measure, ZeroOne):
+            raise TypeError(
+                f"an exchange of two documents hardly ever changes {measure.name}: it gives no weights. "
+                "Use WPD, which counts the pairs in the wrong order"
+            )
+        if weights == "ndcg2" and not isinstance(measure, PositionLinear):
+            raise TypeError(
+                f"the weights 'ndcg2' (LambdaLoss) need gains and discounts; {measure.name} has none. nDCG, "
+                "DCG, P and WTA have; for other measures take the weights 'swap' (LambdaRank)"
+            )
         self.measure, self.weights = measure, weights
 
     @property
@@ -70,13 +91,25 @@ class SwapWeighted:
         """Return none: the value of this loss is neither a bound nor an approximation of 1 − E."""
         return []
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps":
+    def notes(self, queries: Queries) -> list[str]:
+        """Say what the weights cost, if the measure has no closed form for them."""
+        if isinstance(self.measure, (PositionLinear, Swappable)):
+            return []
+        times = pair_table(queries).n_pairs
+        return [
+            f"{self.measure.name} has no closed form for exchanges: it is evaluated {times} times, once for "
+            "each pair of different relevance, whenever the ranking is fixed anew"
+        ]
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps | BoundSwapTable":
         """Bind to some queries with a weight each."""
-        return BoundSwaps(self, queries, weights)
+        if isinstance(self.measure, PositionLinear):
+            return BoundSwaps(self, queries, weights)
+        return BoundSwapTable(self.measure, queries, weights)
 
 
 class BoundSwaps:
-    """The oracles of `SwapWeighted` on some queries."""
+    """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
     def __init__(self, surrogate: SwapWeighted, queries: Queries, weights: np.ndarray):
         self.surrogate, self.queries = surrogate, queries

@@ -48,9 +48,9 @@ class LambdaRank(Ranker):
     Parameters
     ----------
     measure : str or Measure, default="nDCG"
-        nDCG, DCG or P, with or without a cutoff.
+        Any measure but ZeroOne for "swap"; nDCG, DCG, P or WTA for "ndcg2".
     weights : {"ndcg2", "swap"}, default="ndcg2"
-        LambdaLoss's bound on nDCG, or LambdaRank's difference that an exchange makes.
+        LambdaLoss's bound on nDCG, or LambdaRank's difference that an exchange makes to the measure.
     penalty : float, default=0.01
         λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
     rounds : int, default=5

@@ -1,0 +1,281 @@
+"""What exchanging two documents does to a measure: closed forms against evaluation after each exchange."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import oracles
+from directrank import LambdaRank
+from directrank.data.grouping import group_rows
+from directrank.errors import DataError
+from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
+from directrank.measures.capabilities import PositionLinear, Swappable
+from directrank.measures.positions import Positions
+from directrank.measures.swapping import AT_ONCE, pair_table, swaps_by_evaluation
+from directrank.surrogates import SwapWeighted
+from directrank.surrogates.swap_tables import expected_differences, strict_ranking
+
+NAMES = [
+    "nDCG", "nDCG@3", "DCG@2", "nDCG(dcg='letor')@4", "P@1", "P@3", "P(denominator='list')@30", "WTA",
+    "WTA(rel='max')", "AP", "AP@4", "AP(rel=2)", "AP(denominator='min')@3", "RR", "RR@2", "RR(rel=2)",
+    "ERR(max=4)", "ERR(max=4)@3", "nERR(max=5)", "nERR(max=4)@2", "WPD", "MeanNDCG", "MeanNDCG(dcg='log2')",
+    "ZeroOne",
+]  # fmt: skip
+STRICT = {
+    "AP": oracles.average_precision(),
+    "AP@4": oracles.average_precision(4),
+    "AP(rel=2)": oracles.average_precision(rel=2),
+    "RR": oracles.reciprocal_rank(),
+    "RR@2": oracles.reciprocal_rank(2),
+    "P@3": oracles.precision(3),
+    "WTA": oracles.winner_takes_all(),
+}
+
+
+def some_queries(seed, sizes=(6, 9, 1, 4, 12), grades=5):
+    rng = np.random.default_rng(seed)
+    relevance = rng.integers(0, grades, sum(sizes)).astype(float)
+    relevance[: sizes[0]] *= seed % 2  # sometimes nothing is relevant
+    return group_rows(relevance, np.repeat(np.arange(len(sizes)), sizes))[0]
+
+
+def random_places(queries, seed):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.permutation(int(n)) for n in queries.sizes]).astype(np.int64)
+
+
+def blocks(queries):
+    return [range(a, b) for a, b in itertools.pairwise(queries.indptr.tolist())]
+
+
+def pairs_of(queries):
+    """All pairs of different relevance in the order of tables."""
+    y = queries.relevance
+    return [(i, j) for rows in blocks(queries) for i in rows for j in rows if y[i] > y[j]]
+
+
+def by_evaluation(measure, queries, place):
+    """The definition: exchange two places, evaluate."""
+
+    def values(p):
+        return measure.query_values(queries, Positions(p.astype(np.int32), np.ones(len(p), np.int32)))
+
+    before, query = values(place), np.repeat(np.arange(queries.n_queries), queries.sizes)
+    found = []
+    for i, j in pairs_of(queries):
+        after = place.copy()
+        after[i], after[j] = place[j], place[i]
+        found.append(abs(values(after) - before)[query[i]])
+    return np.array(found)
+
+
+def differences(measure, queries, place):
+    """As the library would compute them."""
+    if isinstance(measure, Swappable):
+        return measure.swap_differences(queries, place)
+    if isinstance(measure, PositionLinear):
+        gains, discounts = measure.linear_in_positions(queries)
+        return np.array(
+            [
+                abs((gains[i] - gains[j]) * (discounts[place[i]] - discounts[place[j]]))
+                for i, j in pairs_of(queries)
+            ]
+        )
+    return swaps_by_evaluation(measure, queries, place)
+
+
+def test_every_measure_is_among_the_names():
+    assert {parse_measure(name).bare_name for name in NAMES} == {each.bare_name for each in MEASURES}
+
+
+def test_all_but_the_0_1_error_have_closed_forms():
+    for name in NAMES:
+        assert isinstance(parse_measure(name), (Swappable, PositionLinear)) == (name != "ZeroOne")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_differences_are_those_of_evaluation(name):
+    measure = parse_measure(name)
+    for seed in range(12):
+        queries = some_queries(seed)
+        place = random_places(queries, seed)
+        expected = by_evaluation(measure, queries, place)
+        assert len(expected) == pair_table(queries).n_pairs
+        np.testing.assert_allclose(differences(measure, queries, place), expected, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(swaps_by_evaluation(measure, queries, place), expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_differences_are_those_of_the_definition_of_the_measure(name):
+    """Without the library: a strict measure of relevance in ranked order."""
+    for seed in range(8):
+        queries = some_queries(seed + 50)
+        place, y = random_places(queries, seed), queries.relevance
+        expected = []
+        for i, j in pairs_of(queries):
+            rows = next(np.array(each) for each in blocks(queries) if i in each)
+            ranked = y[rows][np.argsort(place[rows])]
+            swapped = ranked.copy()
+            swapped[[place[i], place[j]]] = ranked[[place[j], place[i]]]
+            expected.append(abs(STRICT[name](swapped) - STRICT[name](ranked)))
+        np.testing.assert_allclose(differences(parse_measure(name), queries, place), expected, atol=1e-14)
+
+
+def test_by_hand():
+    """Relevance 1, 0, 0, 1 from the top; documents of relevance 1 first in the inner order."""
+    queries = group_rows(np.array([1.0, 1, 0, 0]), np.zeros(4, int))[0]
+    place = np.array([0, 3, 1, 2])
+    before, table = (1 + 2 / 4) / 2, AP().swap_differences(queries, place)
+    after = [(1 / 2 + 2 / 4) / 2, (1 / 3 + 2 / 4) / 2, (1 + 2 / 2) / 2, (1 + 2 / 3) / 2]
+    np.testing.assert_allclose(table, [abs(each - before) for each in after], rtol=1e-15)
+    np.testing.assert_allclose(RR().swap_differences(queries, place), [1 / 2, 2 / 3, 0, 0], rtol=1e-15)
+    np.testing.assert_allclose(WPD().swap_differences(queries, place), [1 / 4, 2 / 4, 2 / 4, 1 / 4])
+
+
+def test_long_lists_do_not_underflow():
+    """A thousand documents of the largest grade: hardly anyone passes ten of them."""
+    queries = group_rows(np.append(np.full(1000, 4.0), 0.0), np.zeros(1001, int))[0]
+    table = parse_measure("ERR(max=4)").swap_differences(queries, np.arange(1001))
+    u = 15 / 16
+    first = u * (1 - sum((1 - u) ** (t - 2) * u / t for t in range(2, 1001)))
+    assert table[0] == pytest.approx(first, rel=1e-13)
+    assert np.isfinite(table).all()
+    assert (np.diff(table[:8]) < 0).all()
+
+
+def test_evaluation_in_batches(monkeypatch):
+    queries = some_queries(3)
+    place = random_places(queries, 4)
+    whole = swaps_by_evaluation(MeanNDCG(), queries, place)
+    assert AT_ONCE > 1000
+    monkeypatch.setattr("directrank.measures.swapping.AT_ONCE", 30)
+    np.testing.assert_array_equal(swaps_by_evaluation(MeanNDCG(), queries, place), whole)
+
+
+class TestTies:
+    def enumerated(self, measure, queries, scores):
+        """The mean over all strict orders of one query, each pair by evaluation."""
+        orders = list(oracles.tie_orders(scores))
+        total = 0.0
+        for order in orders:
+            place = np.empty(len(scores), np.int64)
+            place[order] = np.arange(len(scores))
+            total = total + by_evaluation(measure, queries, place)
+        return total / len(orders)
+
+    @pytest.mark.parametrize("name", ["AP", "ERR(max=2)@2", "WPD"])
+    def test_twins_are_averaged_exactly(self, name):
+        """Ties of one relevance only: the mean over all their orders."""
+        queries = group_rows(np.array([2.0, 1, 1, 0, 0, 0]), np.zeros(6, int))[0]
+        scores = np.array([0.5, 2.0, 2.0, 1.0, 1.0, 3.0])
+        measure = parse_measure(name)
+        expected = self.enumerated(measure, queries, scores)
+        np.testing.assert_allclose(expected_differences(measure, queries, scores), expected, atol=1e-14)
+
+    @pytest.mark.parametrize("name", ["AP", "RR", "ERR(max=2)"])
+    def test_random_orders_come_near_the_mean_of_all(self, name, monkeypatch):
+        monkeypatch.setattr("directrank.surrogates.swap_tables.ORDERS", 4000)
+        queries = group_rows(np.array([2.0, 1, 0, 0, 0]), np.zeros(5, int))[0]
+        measure = parse_measure(name)
+        for scores in (np.zeros(5), np.array([0.0, 1, 1, 0, 2])):
+            expected = self.enumerated(measure, queries, scores)
+            np.testing.assert_allclose(expected_differences(measure, queries, scores), expected, atol=0.01)
+
+    def test_the_start_does_not_tell_the_answer(self):
+        """All tied: the weight of a pair depends on its query and its grades alone."""
+        queries = some_queries(1, sizes=(12, 3, 12))
+        table = expected_differences(AP(), queries, np.zeros(27))
+        query, y = np.repeat([0, 1, 2], [12, 3, 12]), queries.relevance
+        kinds = {}
+        for (i, j), weight in zip(pairs_of(queries), table, strict=True):
+            kinds.setdefault((query[i], y[i], y[j]), []).append(weight)
+        assert all(np.ptp(weights) < 1e-12 for weights in kinds.values())
+        assert table.max() > 0
+
+    def test_rows_and_queries_may_come_in_any_order(self):
+        queries = some_queries(7, sizes=(8, 5))
+        scores = np.round(np.random.default_rng(8).normal(size=13))
+        alone = [
+            expected_differences(AP(), queries.part(q, q + 1), scores[rows.start : rows.stop])
+            for q, rows in enumerate(blocks(queries))
+        ]
+        together = expected_differences(AP(), queries, scores)
+        np.testing.assert_array_equal(np.concatenate(alone), together)
+        _, place = strict_ranking(queries, scores, 3)
+        assert [sorted(place[rows.start : rows.stop].tolist()) for rows in blocks(queries)] == [
+            list(range(8)),
+            list(range(5)),
+        ]
+
+
+class Halves:
+    """A measure that this library has never heard of: the share of relevant documents in the upper half."""
+
+    name = "Halves"
+
+    def leading(self, queries):
+        return queries.n_positive
+
+    def undefined(self, queries):
+        return queries.n_positive == 0
+
+    def constant(self, queries):
+        return (queries.n_positive == 0) | (queries.n_positive == queries.sizes)
+
+    def query_values(self, queries, positions):
+        query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+        upper = (queries.relevance > 0) * (positions.above < 0.5 * queries.sizes[query])
+        return np.bincount(query, upper, queries.n_queries) / np.maximum(queries.n_positive, 1)
+
+
+def learnable(n_queries=15, n_docs=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * n_docs, 4))
+    y = np.digitize(X @ [1.0, -0.5, 0.3, 0.0] + 0.5 * rng.normal(size=len(X)), [0.3, 1.3])
+    return X, y, np.repeat(np.arange(n_queries), n_docs)
+
+
+class TestTraining:
+    @pytest.mark.parametrize(
+        "name", ["AP", "AP@5", "RR", "ERR(max=2)", "nERR(max=2)@3", "WPD", "WTA", "MeanNDCG"]
+    )
+    def test_lambdarank_takes_any_measure(self, name):
+        X, y, qid = learnable()
+        ranker = LambdaRank(name, weights="swap").fit(X, y, qid)
+        assert ranker.selected_by_ == parse_measure(name).name
+        by_ndcg = LambdaRank("nDCG", select_by=name).fit(X, y, qid)
+        assert ranker.score(X, y, qid) > 0.95 * by_ndcg.score(X, y, qid)
+        assert not any("closed form" in note for note in ranker.notes_)
+
+    def test_a_measure_from_outside_is_evaluated_and_says_so(self):
+        X, y, qid = learnable(6, 8)
+        ranker = LambdaRank(Halves(), weights="swap", rounds=2).fit(X, y, qid)
+        pairs = sum(a > b for q in range(6) for a in y[qid == q] for b in y[qid == q])
+        assert f"evaluated {pairs} times" in ranker.notes_[-1]
+        assert ranker.score(X, y, qid) > 0.7
+
+    def test_refusals_name_the_measure(self):
+        with pytest.raises(TypeError, match="hardly ever changes ZeroOne"):
+            SwapWeighted(parse_measure("ZeroOne"), weights="swap")
+        with pytest.raises(TypeError, match="need gains and discounts; AP has none"):
+            SwapWeighted(AP(), weights="ndcg2")
+        X, y, qid = learnable()
+        with pytest.raises(DataError, match="ERR needs the largest grade"):
+            LambdaRank("ERR", weights="swap").fit(X, y, qid)
+
+    def test_table_losses_by_definition(self):
+        """The value is Σ w |ΔE| ln(1 + e^{−(s_i − s_j)}), and two queries weigh differently."""
+        queries = some_queries(5, sizes=(6, 9))
+        rng = np.random.default_rng(6)
+        fixed, scores = rng.normal(size=(2, 15))
+        bound = SwapWeighted(AP(), weights="swap").bind(queries, np.array([0.25, 0.75]))
+        bound.reweigh(fixed)
+        place = strict_ranking(queries, fixed)[1]
+        weights = by_evaluation(AP(), queries, place)
+        total = sum(
+            (0.25 if i < 6 else 0.75) * w * math.log1p(math.exp(scores[j] - scores[i]))
+            for (i, j), w in zip(pairs_of(queries), weights, strict=True)
+        )
+        assert bound.value_and_gradient(scores)[0] == pytest.approx(total, rel=1e-6)
