@@ -104,19 +104,19 @@ class SwapWeighted:
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps | BoundSwapTable":
         """Bind to some queries with a weight each."""
         if isinstance(self.measure, PositionLinear):
-            return BoundSwaps(self, queries, weights)
+            return BoundSwaps(self.measure, self.weights, queries, weights)
         return BoundSwapTable(self.measure, queries, weights)
 
 
 class BoundSwaps:
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
-    def __init__(self, surrogate: SwapWeighted, queries: Queries, weights: np.ndarray):
-        self.surrogate, self.queries = surrogate, queries
+    def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
+        self.kind, self.queries = kind, queries
         runs, query = runs_of_pairs(queries, by_grades=False)
         self.runs, self.weights = runs[weights[query] > 0], weights[query][weights[query] > 0]
         longest = int(queries.sizes.max(initial=1))
-        self.gains, discounts = surrogate.measure.linear_in_positions(queries, longest + 1)
+        self.gains, discounts = measure.linear_in_positions(queries, longest + 1)
         self.discounts = discounts[:longest]
         # Distances come in halves: a tied block stands at its middle.
         self.by_distance = distance_losses(np.append(discounts, 0.0))
@@ -126,7 +126,7 @@ class BoundSwaps:
         """Fix the weights at the ranking of these scores."""
         positions = positions_of(self.queries, scores)
         self.place = (2 * positions.above + positions.tied + 1).astype(np.int64)  # twice the mean position
-        if self.surrogate.weights == "swap":
+        if self.kind == "swap":
             self.level, self.inside = _over_blocks(self.discounts, positions)
         else:
             self.level, self.inside = np.zeros(len(scores)), _within_blocks(self.by_distance, positions)
@@ -134,7 +134,7 @@ class BoundSwaps:
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and its derivative with respect to each score."""
         gradient = np.zeros_like(scores)
-        by_distance = self.by_distance if self.surrogate.weights == "ndcg2" else np.zeros(0)
+        by_distance = self.by_distance if self.kind == "ndcg2" else np.zeros(0)
         total = swap_sums(
             scores, self.runs, self.weights, self.gains, self.level, self.inside, self.place, by_distance,
             gradient,
