@@ -133,6 +133,15 @@ class Annealed(Surrogate, Protocol):
 
 
 @runtime_checkable
+class Estimated(Surrogate, Protocol):
+    """A surrogate that takes something from the training queries as a whole, before it is bound to parts."""
+
+    def estimated(self, queries: "Queries", weights: np.ndarray) -> Surrogate:
+        """Return the surrogate with what these queries, each of some weight, tell."""
+        ...
+
+
+@runtime_checkable
 class Scorer(Protocol):
     """Features to scores."""
 

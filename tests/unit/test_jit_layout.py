@@ -99,6 +99,7 @@ def calls(sizes, dtype):
         "pair_sums huber": (pair_kernels.pair_sums, scores, *pairs, pair_margins.HUBER, 0.5, docs),
         "pair_sums squared": (pair_kernels.pair_sums, scores, *pairs, pair_margins.SQUARED_HINGE, 0.0, docs),
         "pair_sums logistic": (pair_kernels.pair_sums, scores, *pairs, pair_margins.LOGISTIC, 0.0, docs),
+        "pair_sums hinge": (pair_kernels.pair_sums, scores, *pairs, pair_margins.HINGE, 0.0, docs),
         "pair_curvature": (
             *(pair_kernels.pair_curvature, scores, k["slopes"], *pairs),
             *(pair_margins.HUBER, 0.5, docs),

@@ -69,11 +69,11 @@ def test_the_objective_descends_and_the_gap_holds(groups):
     assert early.certificate_["objective"] - values[-1] <= early.certificate_["gap"] + 1e-12
 
 
-def test_hinge_is_close_to_the_hinge(groups):
+def test_huber_is_close_to_the_hinge(groups):
     def function(theta):
         return definition(groups, theta, 0.1, lambda t: np.maximum(0, 1 - t))
 
-    ranker = RankSVM(loss="hinge", penalty=0.1).fit(groups)
+    ranker = RankSVM(loss="huber", penalty=0.1).fit(groups)
     best = min(
         function(minimize(function, start, method="Nelder-Mead", options={"maxiter": 4000}).x)
         for start in (ranker.scorer_.coefficients,)
@@ -138,6 +138,8 @@ def test_needs_a_penalty_and_curvature():
     [
         RankSVM(),
         RankSVM(loss="hinge"),
+        RankSVM(loss="huber"),
+        RankSVM(weight="nDCG@1"),
         RankNet(),
         LambdaRank(),
         LambdaRank("P@3", weights="swap"),
@@ -167,7 +169,7 @@ def test_learns(groups, ranker):
 
 def test_refusals(groups):
     for ranker, words in (
-        (RankSVM(loss="logistic"), "'squared_hinge' or 'hinge'"),
+        (RankSVM(loss="logistic"), "'squared_hinge', 'hinge', 'huber'"),
         (Preorder(weights="all"), "weights must be"),
         (OrderPreserving(solver="newton"), "'lbfgs' or 'sgd'"),
     ):

@@ -12,7 +12,9 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.jit import kernel
+from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.positions import Positions
+from directrank.measures.swapping_graded import gain_swaps
 
 #: Documents that are evaluated at once, in many copies of a query.
 AT_ONCE = 1 << 18
@@ -55,6 +57,33 @@ def _pair_table(queries: Queries) -> PairTable:
     last = np.minimum.accumulate(np.where(ends, row, queries.n_docs)[::-1])[::-1]
     stop = np.repeat(queries.indptr[1:], queries.sizes)
     return PairTable(last + 1, stop, np.append(0, np.cumsum(stop - last - 1)))
+
+
+def swap_differences(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
+    """Return the table of a measure: in closed form, or by evaluation.
+
+    Parameters
+    ----------
+    measure : Measure
+    queries : Queries
+    place : ndarray of shape (n_docs,), int64
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,), float64
+    """
+    if isinstance(measure, Swappable):
+        return measure.swap_differences(queries, place)
+    if not isinstance(measure, PositionLinear):
+        return swaps_by_evaluation(measure, queries, place)
+    pairs = pair_table(queries)
+    table = np.zeros(pairs.n_pairs)
+    gain, discount = measure.linear_in_positions(queries)
+    inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    gain_swaps(
+        np.asarray(gain, np.float64), place, discount[inner], queries.indptr, pairs.below, pairs.start, table
+    )
+    return table
 
 
 def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:

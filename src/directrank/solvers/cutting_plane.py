@@ -20,6 +20,9 @@ class CuttingPlane:
     ----------
     C : float, default=10.0
         > 0; that of Eq. (8).
+    penalty : float, optional
+        In place of C: λ > 0 on half the squared norm, the objective being 1 at zero scores, as gradient
+        solvers have it. What is reported is then λ/2 |w|² plus that objective.
     line_search : bool, default=True
         Without it, the plain cutting-plane method: many more iterations.
     tolerance : float, default=1e-3
@@ -43,10 +46,12 @@ class CuttingPlane:
     needs = frozenset({"most_violated", "value_and_gradient"})
     beyond = 0.1
 
-    def __init__(self, *, C=10.0, line_search=True, tolerance=1e-3, max_iterations=500):
+    def __init__(self, *, C=10.0, penalty=None, line_search=True, tolerance=1e-3, max_iterations=500):
         if not C > 0:
             raise ValueError(f"C must be positive, not {C}")
-        self.C, self.line_search = float(C), line_search
+        if penalty is not None and not penalty > 0:
+            raise ValueError(f"penalty must be positive, not {penalty}")
+        self.C, self.penalty, self.line_search = float(C), penalty, line_search
         self.tolerance, self.max_iterations = tolerance, max_iterations
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
@@ -54,14 +59,16 @@ class CuttingPlane:
         n_features = features.shape[1]
         best, scores = np.zeros(n_features), np.zeros(objective.n_docs, objective.dtype)
         point, at = best, scores
-        planes = _Planes(n_features, self.C)
+        unit = 1.0 if self.penalty is None else self.penalty
+        C = self.C if self.penalty is None else objective.scale / self.penalty
+        planes = _Planes(n_features, C)
         trace: list[dict] = []
         objective_value, status, passes, gap = np.inf, "budget", 0, np.inf
         for iteration in range(1, self.max_iterations + 1):
             risk, vector, offset = self._plane(objective, scorer, features, at)
             planes.add(vector, offset)
             if not self.line_search or iteration == 1:
-                value = 0.5 * float(point @ point) + self.C * risk
+                value = 0.5 * float(point @ point) + C * risk
                 if value < objective_value:
                     best, scores, objective_value = point, at, value
             w, bound = planes.solve(0.1 * self.tolerance)
@@ -69,14 +76,15 @@ class CuttingPlane:
             if objective_value - bound > self.tolerance * objective_value:
                 ahead = forward(objective, scorer, features, w)
                 if self.line_search:
-                    t, objective_value = self._search(objective, best, w, scores, ahead)
+                    t, objective_value = self._search(objective, C, best, w, scores, ahead)
                     best, scores = best + t * (w - best), scores + t * (ahead - scores)
                     point = best + self.beyond * (w - best)
                     at = scores + objective.dtype(self.beyond) * (ahead - scores)
                 else:
                     point, at = w, ahead
             gap = objective_value - bound
-            trace.append({"iteration": iteration, "objective": objective_value, "bound": bound, "gap": gap})
+            reported = {"objective": objective_value, "bound": bound, "gap": gap}
+            trace.append({"iteration": iteration} | {name: unit * each for name, each in reported.items()})
             if gap <= self.tolerance * objective_value:
                 status = "converged"
                 break
@@ -86,8 +94,8 @@ class CuttingPlane:
             scorer.at(best),
             status,
             {
-                "duality_gap": gap,
-                "objective": objective_value,
+                "duality_gap": unit * gap,
+                "objective": unit * objective_value,
                 "relative_gap": relative,
                 "passes": float(passes),
             },
@@ -110,7 +118,7 @@ class CuttingPlane:
         risks, slopes, vectors = zip(*objective.map_shards(statistic), strict=True)
         return sum(risks), np.sum(vectors, axis=0), sum(risks) - sum(slopes)
 
-    def _search(self, objective, best, w, scores, ahead) -> tuple[float, float]:
+    def _search(self, objective, C, best, w, scores, ahead) -> tuple[float, float]:
         """Minimise along the line from `best` to `w` by its tangents; return the step and the value."""
         move = ahead - scores
         a, b = float(best @ (w - best)), float((w - best) @ (w - best))
@@ -119,7 +127,7 @@ class CuttingPlane:
             s = scores + objective.dtype(t) * move
             risk, slope = _line(objective, s, move)
             quadratic = 0.5 * float(best @ best) + t * a + 0.5 * t * t * b
-            return quadratic + self.C * risk, a + t * b + self.C * slope
+            return quadratic + C * risk, a + t * b + C * slope
 
         return minimise_on_line(along)
 

@@ -8,8 +8,10 @@ from directrank.surrogates.listwise import CosineDistance, PlackettLuce, Softmax
 from directrank.surrogates.objective import Objective
 from directrank.surrogates.order_preserving import OrderPreserving
 from directrank.surrogates.pairwise import Pairwise, gain_difference
+from directrank.surrogates.pairwise_hinge import PairwiseHinge
 from directrank.surrogates.pointwise import SquaredError
 from directrank.surrogates.smoothed import SmoothedPositions
+from directrank.surrogates.swap_drop import SwapDrop
 from directrank.surrogates.swaps import SwapWeighted
 from directrank.surrogates.type_one import TypeOneBound
 from directrank.surrogates.type_two import TypeTwoBound
@@ -29,6 +31,7 @@ SURROGATES = (
     Fidelity,
     OrderPreserving,
     Pairwise,
+    PairwiseHinge,
     SwapWeighted,
     TypeTwoBound,
     WorkingSetBound,
@@ -44,10 +47,12 @@ __all__ = [
     "Objective",
     "OrderPreserving",
     "Pairwise",
+    "PairwiseHinge",
     "PlackettLuce",
     "SmoothedPositions",
     "SoftmaxCrossEntropy",
     "SquaredError",
+    "SwapDrop",
     "SwapWeighted",
     "TypeOneBound",
     "TypeTwoBound",

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import Annealed, Step, Surrogate
+from directrank.contracts import Annealed, Estimated, Step, Surrogate
 from directrank.data.queries import Queries
 from directrank.data.shards import Block, Shard, map_in_order
 from directrank.errors import DataError
@@ -88,6 +88,8 @@ class Objective:
                 f"{queries.n_queries} queries (each has one document, or one class of relevance)"
             )
         weights = np.where(self.left_out, 0.0, weights)
+        if isinstance(surrogate, Estimated):
+            self.surrogate = surrogate.estimated(queries, weights)
         self.weights = weights / weights.sum()
         self._queries = queries
         self.shards = tuple(tuple(self._part(block) for block in shard.blocks) for shard in shards)

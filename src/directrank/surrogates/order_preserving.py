@@ -69,8 +69,9 @@ class OrderPreserving:
         self.measure, self.margin, self.per_pair = measure, pair_margin(margin, width), per_pair
         if not self.margin.is_order_preserving:
             raise ValueError(
-                f"the {self.margin.name} margin is flat nowhere, which order-preserving losses need "
-                "(Buffoni et al. 2011, Theorem 1); use 'huber' or 'squared_hinge'"
+                f"the {self.margin.name} margin has a corner or is flat nowhere, but order-preserving losses "
+                "need a smooth one that becomes flat (Buffoni et al. 2011, Theorem 1); use 'huber' or "
+                "'squared_hinge'"
             )
         if per_pair:
             self.is_bound = False

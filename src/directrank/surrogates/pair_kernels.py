@@ -11,7 +11,7 @@ import numpy as np
 
 from directrank.jit import kernel
 from directrank.surrogates.exponential import exponential
-from directrank.surrogates.pair_margins import HUBER, SQUARED_HINGE, PairMargin
+from directrank.surrogates.pair_margins import HINGE, HUBER, SQUARED_HINGE, PairMargin
 
 # Factors of at most 2 each, so that their product fits float32.
 CHUNK = 64
@@ -48,6 +48,8 @@ def pair_sums(scores, runs, weights, strength, margin, width, gradient):
                 value, pull = _huber(scores[i], losers, slopes, w, width)
             elif margin == SQUARED_HINGE:
                 value, pull = _squared_hinge(scores[i], losers, slopes, w)
+            elif margin == HINGE:
+                value, pull = _hinge(scores[i], losers, slopes, w)
             else:
                 value, pull = _logistic(scores[i], losers, slopes, w)
             total += w * np.float64(value)
@@ -103,6 +105,20 @@ def _squared_hinge(x, losers, slopes, w):
         slopes[j] += weight * u
         pull += u
     return total, weight * pull
+
+
+@kernel
+def _hinge(x, losers, slopes, w):
+    real = losers.dtype.type
+    none, one, top, weight = real(0), real(1), real(1) - x, real(w)
+    total, met = none, none
+    for j in range(len(losers)):
+        u = top + losers[j]
+        total += u if u > none else none
+        c = one if u > none else none
+        slopes[j] += weight * c
+        met += c
+    return total, weight * met
 
 
 @kernel

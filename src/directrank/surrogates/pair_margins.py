@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-HUBER, SQUARED_HINGE, LOGISTIC = 0, 1, 2
+HUBER, SQUARED_HINGE, LOGISTIC, HINGE = 0, 1, 2, 3
 
 
 class Huber:
@@ -71,6 +71,27 @@ class SquaredHinge:
         return 2.0 * (margin < 1.0)
 
 
+class Hinge:
+    r"""The hinge, :math:`\varphi(t) = \max(0, 1 - t)`; it has a corner at t = 1."""
+
+    name = "hinge"
+    code = HINGE
+    is_order_preserving: ClassVar[bool] = False
+    width = 0.0
+
+    def value(self, margin: np.ndarray) -> np.ndarray:
+        """Return φ at each margin."""
+        return np.maximum(0.0, 1.0 - margin)
+
+    def slope(self, margin: np.ndarray) -> np.ndarray:
+        """Return a derivative of φ at each margin, −1 or 0; 0 at the corner."""
+        return -1.0 * (margin < 1.0)
+
+    def curvature(self, margin: np.ndarray) -> np.ndarray:
+        """Return φ'' at each margin, where it exists: nothing."""
+        return np.zeros_like(margin)
+
+
 class Logistic:
     r"""The logistic margin, :math:`\varphi(t) = \ln(1 + e^{-t})`."""
 
@@ -93,7 +114,7 @@ class Logistic:
         return np.exp(-np.logaddexp(0.0, margin) - np.logaddexp(0.0, -margin))
 
 
-PairMargin = Huber | SquaredHinge | Logistic
+PairMargin = Huber | SquaredHinge | Logistic | Hinge
 #: Margins of pairs by name.
 PAIR_MARGINS: tuple[type[PairMargin], ...] = (Huber, SquaredHinge, Logistic)
 

@@ -1,14 +1,14 @@
 r"""Losses on the pairs of long lists: after sorting, prefix sums in place of pairs.
 
-Both hinges are sums of :math:`(c - s_i + s_j)_+^2`: the squared hinge with c = 1, and the Huber hinge as the
-difference of two, c = 1 + h and c = 1 − h, over 4h. In sorted order the losers that a winner meets are a
-suffix, and what is needed of them are the sums of 1, s and s².
+The smooth hinges are sums of :math:`(c - s_i + s_j)_+^2`: the squared hinge with c = 1, and the Huber hinge
+as the difference of two, c = 1 + h and c = 1 − h, over 4h. In sorted order the losers that a winner meets are
+a suffix, and what is needed of them are the sums of 1, s and s²; of 1 and s for the hinge itself.
 """
 
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.surrogates.pair_margins import Huber, PairMargin, SquaredHinge
+from directrank.surrogates.pair_margins import Hinge, Huber, PairMargin, SquaredHinge
 
 #: Pairs for each document of a run above which sorting is faster than the loop over pairs.
 PAIRS_PER_DOCUMENT = 600.0
@@ -16,7 +16,7 @@ PAIRS_PER_DOCUMENT = 600.0
 
 def goes_by_sorting(winners: np.ndarray, losers: np.ndarray, margin: PairMargin) -> np.ndarray:
     """Say for which runs, of so many winners and losers, prefix sums are used, bool (n_runs,)."""
-    if not isinstance(margin, (Huber, SquaredHinge)):
+    if not isinstance(margin, (Huber, SquaredHinge, Hinge)):
         return np.zeros(len(winners), np.bool_)
     return winners * losers > PAIRS_PER_DOCUMENT * (winners + losers)
 
@@ -35,7 +35,10 @@ def sorted_run(scores, run, weight, strength, margin: PairMargin, gradient) -> f
     middle = float(scores[run[0]])  # small numbers keep their digits in the sums of squares
     x, s = scores[won].astype(np.float64) - middle, scores[lost].astype(np.float64) - middle
     a, pull, push = weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
-    total = sum(factor * _squares(x, a, s, c, factor, pull, push) for c, factor in squares_of(margin))
+    if isinstance(margin, Hinge):
+        total = _ramps(x, a, s, pull, push)
+    else:
+        total = sum(factor * _squares(x, a, s, c, factor, pull, push) for c, factor in squares_of(margin))
     gradient[won] += pull.astype(gradient.dtype)
     gradient[lost] += push.astype(gradient.dtype)
     return total
@@ -78,6 +81,25 @@ def _squares(x, a, s, c, factor, pull, push):
             firsts += a[met] * x[met]
             met -= 1
         push[j] += 2.0 * factor * ((c + s[j]) * ones - firsts)
+    return value
+
+
+@kernel
+def _ramps(x, a, s, pull, push):
+    value, met, ones, firsts = 0.0, 0, 0.0, 0.0
+    for i in range(len(x)):
+        while met < len(s) and s[met] > x[i] - 1.0:
+            ones += 1.0
+            firsts += s[met]
+            met += 1
+        value += a[i] * (ones * (1.0 - x[i]) + firsts)
+        pull[i] -= a[i] * ones
+    met, ones = len(x) - 1, 0.0
+    for j in range(len(s) - 1, -1, -1):
+        while met >= 0 and s[j] > x[met] - 1.0:
+            ones += a[met]
+            met -= 1
+        push[j] += ones
     return value
 
 

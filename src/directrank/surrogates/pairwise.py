@@ -6,7 +6,8 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.surrogates.bound_pairs import BoundPairs
-from directrank.surrogates.pair_margins import PairMargin, pair_margin
+from directrank.surrogates.pair_margins import Hinge, PairMargin, pair_margin
+from directrank.surrogates.swap_drop import SwapDrop, estimated_weight
 
 #: A weight ≥ 0 for pairs of grades, arrays in and out: of the better document, and of the worse.
 GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -30,8 +31,9 @@ class Pairwise:
         Of the Huber margin, in score units.
     per_query : bool, default=False
         Divide the sum of each query by its number of pairs [2]_.
-    weight : callable, optional
-        w(y, y') ≥ 0 of arrays of grades, such as `gain_difference`; 1 by default.
+    weight : callable or SwapDrop, optional
+        w(y, y') ≥ 0 of arrays of grades, such as `gain_difference`, or estimated from the training queries; 1
+        by default.
 
     Traits
     ------
@@ -58,14 +60,21 @@ class Pairwise:
         margin: str | PairMargin = "huber",
         width: float = 0.5,
         per_query: bool = False,
-        weight: GradeWeight | None = None,
+        weight: GradeWeight | SwapDrop | None = None,
     ):
         self.margin, self.per_query, self.weight = pair_margin(margin, width), per_query, weight
+        if isinstance(self.margin, Hinge):
+            raise TypeError("the hinge has a corner and no second derivative: use PairwiseHinge")
 
     @property
     def name(self) -> str:
         """The surrogate with its margin."""
         return f"Pairwise({self.margin.name}{', per query' if self.per_query else ''})"
+
+    def estimated(self, queries: Queries, weights: np.ndarray) -> "Pairwise":
+        """See `Estimated`: the weights of grades, where they are a `SwapDrop`."""
+        weight = estimated_weight(self.weight, queries, weights)
+        return Pairwise(margin=self.margin, per_query=self.per_query, weight=weight)
 
     def constant(self, queries: Queries) -> np.ndarray:
         """Queries of one grade: they have no pairs."""
@@ -79,24 +88,39 @@ class Pairwise:
         ValueError
             If a pair of grades has a negative weight.
         """
-        all_runs, query = runs_of_pairs(queries, by_grades=False)
-        pairs = np.bincount(query, _pairs(all_runs), minlength=queries.n_queries)
-        if self.per_query:
-            weights = weights / np.maximum(pairs, 1.0)
-        if self.weight is None:
-            runs, each = all_runs, weights[query]
-        else:
-            runs, query = runs_of_pairs(queries, by_grades=True)
-            each = self.weight(queries.relevance[runs[:, 0]], queries.relevance[runs[:, 2]])
-            if np.min(each, initial=0.0) < 0:
-                raise ValueError("the weight of a pair of grades is negative; it must be ≥ 0")
-            each = weights[query] * each
-        return BoundPairs(runs[each > 0], each[each > 0], np.ones(queries.n_docs), self.margin)
+        runs, each = weighted_runs(queries, weights, self.per_query, self.weight)
+        return BoundPairs(runs, each, np.ones(queries.n_docs), self.margin)
 
 
 def of_one_grade(queries: Queries) -> np.ndarray:
     """Say which queries have documents of one grade only, bool (n_queries,)."""
     return queries.relevance[queries.indptr[:-1]] == queries.relevance[queries.indptr[1:] - 1]
+
+
+def weighted_runs(
+    queries: Queries, weights: np.ndarray, per_query: bool, by_grade: GradeWeight | SwapDrop | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of different relevance as runs, and what a pair of each run weighs, if anything.
+
+    Raises
+    ------
+    ValueError
+        If a pair of grades has a negative weight.
+    """
+    by_grade = estimated_weight(by_grade, queries, weights)
+    runs, query = runs_of_pairs(queries, by_grades=False)
+    if per_query:
+        pairs = np.bincount(query, _pairs(runs), minlength=queries.n_queries)
+        weights = weights / np.maximum(pairs, 1.0)
+    if by_grade is None:
+        each = weights[query]
+    else:
+        runs, query = runs_of_pairs(queries, by_grades=True)
+        each = by_grade(queries.relevance[runs[:, 0]], queries.relevance[runs[:, 2]])
+        if np.min(each, initial=0.0) < 0:
+            raise ValueError("the weight of a pair of grades is negative; it must be ≥ 0")
+        each = weights[query] * each
+    return runs[each > 0], each[each > 0]
 
 
 def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.jit import kernel
-from directrank.measures.capabilities import Swappable
-from directrank.measures.swapping import pair_table, swaps_by_evaluation
+from directrank.measures.swapping import pair_table, swap_differences
 from directrank.surrogates.swap_kernels import weighted_logistic
 
 #: Orders of tied documents over which weights are averaged.
@@ -52,23 +51,17 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
     """
     pairs = pair_table(queries)
     ranking, place = strict_ranking(queries, scores)
-    table = _differences(measure, queries, place)
+    table = swap_differences(measure, queries, place)
     mixed, twin = _ties(queries, scores, ranking)
     if mixed.any():
         some, rows = queries.chosen(mixed)
         several = (strict_ranking(some, scores[rows], number)[1] for number in range(ORDERS))
         cells = np.repeat(mixed, pairs.start[queries.indptr[1:]] - pairs.start[queries.indptr[:-1]])
-        table[cells] = sum(_differences(measure, some, each) for each in several) / ORDERS
+        table[cells] = sum(swap_differences(measure, some, each) for each in several) / ORDERS
     if (twin != np.arange(queries.n_docs)).any():
         sizes = np.bincount(twin, minlength=queries.n_docs)
         average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
     return table
-
-
-def _differences(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
-    if isinstance(measure, Swappable):
-        return measure.swap_differences(queries, place)
-    return swaps_by_evaluation(measure, queries, place)
 
 
 def strict_ranking(

@@ -1,38 +1,47 @@
 """RankSVM."""
 
+from directrank.contracts import Measure
 from directrank.estimators.method import Method
 from directrank.estimators.presets.penalties import PENALTIES
 from directrank.estimators.ranker import Ranker
+from directrank.measures import parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import TruncatedNewton
-from directrank.surrogates import Pairwise
+from directrank.solvers import CuttingPlane, TruncatedNewton
+from directrank.surrogates import Pairwise, PairwiseHinge, SwapDrop
 
-#: Width of the rounded corner that stands for the hinge, in score units.
-HINGE_WIDTH = 0.05
+LOSSES = ("squared_hinge", "hinge", "huber")
+#: Width of the rounded corner of "huber", in score units.
+HUBER_WIDTH = 0.05
+#: Relative duality gap to which the hinge is solved.
+GAP = 1e-4
 
 
 class RankSVM(Ranker):
-    """Ranking SVM: a hinge on each pair of documents of different relevance, by truncated Newton.
+    """Ranking SVM: a hinge on each pair of documents of different relevance.
 
     Parameters
     ----------
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The hinge is rounded within 0.05 of its corner, so that Newton's method applies.
+    loss : {"squared_hinge", "hinge", "huber"}, default="squared_hinge"
+        max(0, 1 − m)² of the margin m of a pair, by truncated Newton; max(0, 1 − m) itself, by cutting planes
+        to a duality gap of 0.01 %; or that with its corner rounded within 0.05, by truncated Newton.
     per_query : bool, default=False
         Divide the pairs of each query by their number (IR-SVM's query weights); plain sums otherwise.
-    weight : callable, optional
-        Weight ≥ 0 of two arrays of grades (IR-SVM's rank weights); 1 by default.
+    weight : callable, str or Measure, optional
+        IR-SVM's weights of two grades; 1 by default. A function ≥ 0 of two arrays of grades; or a measure,
+        such as "nDCG@1" in the paper: how far it drops when two documents of these grades are exchanged in a
+        perfect ranking, in the mean over the training queries.
     penalty : float, default=0.1
         λ > 0 on half the squared norm of the coefficients, relative to the objective at zero scores: 1/C, C
         multiplying the mean of the loss over pairs.
     max_iterations : int, default=100
-        Newton steps.
+        Newton steps; planes for the hinge.
     select_by, random_state, n_jobs, strict_qid
         See `Ranker`.
 
     References
     ----------
-    .. [1] T. Joachims, "Optimizing search engines using clickthrough data", KDD 2002.
+    .. [1] T. Joachims, "Optimizing search engines using clickthrough data", KDD 2002; "Training linear SVMs
+       in linear time", KDD 2006.
     .. [2] O. Chapelle, S. S. Keerthi, "Efficient algorithms for ranking with SVMs", Information Retrieval 13,
        2010.
     .. [3] Y. Cao et al., "Adapting ranking SVM to document retrieval", SIGIR 2006.
@@ -48,14 +57,17 @@ class RankSVM(Ranker):
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
     def _parts(self):
-        margins = {"squared_hinge": "squared_hinge", "hinge": "huber"}
-        if self.loss not in margins:
-            raise ValueError(f"loss must be 'squared_hinge' or 'hinge', not {self.loss!r}")
-        surrogate = Pairwise(
-            margin=margins[self.loss], width=HINGE_WIDTH, per_query=self.per_query, weight=self.weight
-        )
-        solver = TruncatedNewton(penalty=self.penalty, max_iterations=self.max_iterations)
-        return surrogate, solver, Linear()
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, not {self.loss!r}")
+        weight = self.weight
+        if isinstance(weight, (str, Measure)):
+            weight = SwapDrop(parse_measure(weight))
+        pairs = {"per_query": self.per_query, "weight": weight}
+        if self.loss == "hinge":
+            solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
+            return PairwiseHinge(**pairs), solver, Linear()
+        surrogate = Pairwise(margin=self.loss, width=HUBER_WIDTH, **pairs)
+        return surrogate, TruncatedNewton(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
 
 
 METHODS = (
