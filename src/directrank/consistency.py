@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -26,6 +27,28 @@ MAX_DOCS = 8
 TIED = 1e-6
 #: Less regret than this is rounding.
 NO_REGRET = 1e-9
+
+
+#: Distributions that refute something, by name: what they show, and probability and relevance of outcomes.
+EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
+    "graded": (
+        "plain pairs, and pairs per query, of three grades",
+        [(0.2, (4, 0, 0)), (0.8, (0, 1, 0))],
+    ),
+    "binary": (
+        "plain pairs of two grades",
+        [(0.30, (1, 1, 0, 0, 1)), (0.29, (1, 0, 1, 1, 0)), (0.41, (0, 0, 0, 0, 1))],
+    ),
+    "binary-norm": ("pairs per query of two grades", [(0.45, (1, 0, 0, 0)), (0.55, (0, 1, 1, 0))]),
+    "graded-norm": (
+        "pairs per query, weighted by differences of gains",
+        [(0.43, (0, 1, 3)), (0.57, (3, 3, 2))],
+    ),
+    "theorem-3": (
+        "any order-preserving loss, for AP and ERR (Buffoni et al. 2011, Theorem 3)",
+        [(0.5, (1, 1, 0, 0)), (0.5, (0, 0, 1, 1))],
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -87,6 +110,8 @@ class Distribution:
             raise ValueError(f"probabilities add up to {self.probability.sum():g}; expected 1, none negative")
         self.n_docs = lengths.pop()
         relevance = np.concatenate([np.asarray(y, np.float64) for _, y in outcomes])
+        if not (np.isfinite(relevance).all() and (relevance >= 0).all()):
+            raise ValueError("relevance must be finite and not negative")
         self.queries: Queries = group_rows(relevance, np.repeat(np.arange(len(outcomes)), self.n_docs))[0]
         # Which document stands at each row of the outcomes, sorted by relevance.
         self.document = self.queries.row % self.n_docs
@@ -140,7 +165,7 @@ def check(
     Raises
     ------
     TypeError
-        If the surrogate has no value.
+        If the surrogate has no value, or none that gradients minimise.
     ValueError
         If the distribution is none.
     DataError
@@ -159,8 +184,7 @@ def check(
     >>> check(OrderPreserving(DCG()), DCG(), graded).ranking, check(Pairwise(), DCG(), graded).ranking
     ((0, 1, 2), (1, 0, 2))
     """
-    if "value_and_gradient" not in surrogate.offers:
-        raise TypeError(f"{surrogate.name} offers no value_and_gradient, so that it cannot be minimised here")
+    _refuse_what_has_no_minimiser(surrogate)
     outcomes = Distribution(distribution)
     scores = minimiser(surrogate, outcomes)
     value = float(outcomes.expected_values(measure, merged(scores)[None])[0])
@@ -175,6 +199,29 @@ def check(
         regret <= NO_REGRET * max(1.0, abs(best_value)),
         outcomes.expected_supervision(measure) if isinstance(measure, Standardised) else None,
     )
+
+
+def _refuse_what_has_no_minimiser(surrogate: Any) -> None:
+    if "value_and_gradient" not in surrogate.offers:
+        raise TypeError(f"{surrogate.name} offers no value_and_gradient, so that it cannot be minimised here")
+    if "reweigh" in surrogate.offers:
+        raise TypeError(f"the weights of {surrogate.name} follow the ranking: it has no minimiser of its own")
+    if not surrogate.is_smooth:
+        raise TypeError(f"{surrogate.name} has corners, so that gradients do not find its minimiser")
+
+
+def random_distribution(
+    rng: np.random.Generator, *, max_docs: int = 5, max_grade: int = 4
+) -> list[tuple[float, tuple[float, ...]]]:
+    """Return a random distribution over two to five outcomes for 2 to `max_docs` documents, for `check`.
+
+    Every outcome has two grades, so that it can teach.
+    """
+    n_docs, n_outcomes = int(rng.integers(2, max_docs + 1)), int(rng.integers(2, 6))
+    relevance = rng.integers(0, max_grade + 1, (n_outcomes, n_docs))
+    relevance[:, 0] = np.where(np.ptp(relevance, axis=1) == 0, (relevance[:, 0] + 1) % 2, relevance[:, 0])
+    probability = rng.dirichlet(np.ones(n_outcomes))
+    return [(float(p), tuple(map(float, y))) for p, y in zip(probability, relevance, strict=True)]
 
 
 def minimiser(surrogate: Surrogate, outcomes: Distribution) -> np.ndarray:

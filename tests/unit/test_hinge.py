@@ -195,7 +195,7 @@ class TestGradeWeights:
             (1 + 1 / 2) / 2
         )  # two queries, two at the top
         assert table(grade([1.0]), grade([0.0])) == pytest.approx((0 + 1) / 2)  # the first has a 2 at the top
-        weighted = SwapDrop(NDCG(1)).estimated(self.queries(), np.array([0.0, 1.0, 3.0]))
+        weighted = SwapDrop(NDCG(1)).estimated(self.queries(), np.array([0.0, 1.0, 4.0]))
         assert weighted(grade([2.0]), grade([0.0])) == pytest.approx(1 / 2)
         assert weighted(grade([2.0]), grade([1.0])) == 0.0  # only in a query that weighs nothing
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from directrank.cli import auditing, comparing, listing, training
+from directrank.cli import auditing, comparing, consistency, listing, training
 from directrank.cli.failures import ended, usage_problem
 
 
@@ -62,6 +62,7 @@ COMMANDS = (
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", training.evaluate),
     ("Train and use one ranker", auditing.audit),
+    ("Look into a loss", consistency.consistency),
 )
 for panel, command in COMMANDS:
     app.command(rich_help_panel=panel)(command)
