@@ -45,6 +45,13 @@ def test_the_examples_refute_what_they_say(capsys, name, method, value, best):
     assert "does not refute" in out
 
 
+def test_orders_are_printed_from_the_first(capsys):
+    out = run(capsys, "preorder", "DCG", "--example", "graded")[1]
+    assert "its order   2 > 1 > 3:" in out
+    assert "best order  1 > 2 > 3:" in out
+    assert "2 = 3 > 1 > 4" in run(capsys, "consistent-dcg", "DCG", "--example", "binary-norm")[1]
+
+
 def test_theorem_3(capsys):
     """E[ERR] 41/96 and 43/96, E[AP] 17/24 and 16/24: no order-preserving loss can tell, all scores tie."""
     for measure, best in (("ERR(max=1)", 43 / 96), ("AP", 17 / 24)):

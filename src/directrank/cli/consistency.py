@@ -52,12 +52,16 @@ def consistency(
     surrogate, judged = _asked(method, measure, settings or [])
     if random is not None:
         _try_random(surrogate, judged, random, seed, json)
-        return
+    elif distribution is not None:
+        _try_one(surrogate, judged, read_distribution(distribution), str(distribution), json)
+    else:
+        _try_one(surrogate, judged, _example(str(example)), f"--example {example}", json)
+
+
+def _try_one(surrogate, judged, outcomes: Outcomes, where: str, json: bool) -> None:
     from directrank.consistency import check
     from directrank.errors import DataError
 
-    outcomes = _example(str(example)) if distribution is None else read_distribution(distribution)
-    where = f"--example {example}" if distribution is None else str(distribution)
     with usage():
         try:
             verdict = check(surrogate, judged, outcomes)
@@ -92,7 +96,7 @@ def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
         if not isinstance(outcome, dict) or outcome.keys() != {"probability", "relevance"}:
             raise DataError(f"{path}: outcome {number}: {form}")
         probability, relevance = outcome["probability"], outcome["relevance"]
-        grades = relevance if isinstance(relevance, list) else [None]
+        grades: list[Any] = relevance if isinstance(relevance, list) else [None]
         if not all(_is_number(each) for each in [probability, *grades]):
             raise DataError(f"{path}: outcome {number}: probability and relevance are numbers; {form}")
         found.append((float(probability), [float(each) for each in grades]))
