@@ -14,6 +14,7 @@ from directrank.surrogates import pair_kernels, smoothed_kernels
 WIDE = "[yz]mm" if "+avx" in get_host_cpu_features() else r"(add|mul|div|cmp\w*)p[sd]"
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
+FOUR = (np.float32(1),) * 4
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
@@ -23,6 +24,12 @@ HOT = {
     ),
     "_huber": (pair_kernels._huber, np.float32(1), DOCS, DOCS.copy(), 0.5, 0.5),
     "_squared_hinge": (pair_kernels._squared_hinge, np.float32(1), DOCS, DOCS.copy(), 0.5),
+    "_four_hubers": (pair_kernels._four_hubers, FOUR, DOCS, DOCS.copy(), 0.5, (0.1,) * 4, 0.5),
+    "_four_squared_hinges": (
+        *(pair_kernels._four_squared_hinges, FOUR, DOCS, DOCS.copy(), 0.5),
+        (0.1,) * 4,
+    ),
+    "_hinge": (pair_kernels._hinge, np.float32(1), DOCS, DOCS.copy(), 0.5),
     "_logistic_chunk": (pair_kernels._logistic_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
     "_squared_hinge_curvature": (
         *(pair_kernels._squared_hinge_curvature, np.float32(1), np.float32(1), DOCS, DOCS),
