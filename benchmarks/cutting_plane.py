@@ -33,10 +33,10 @@ class Silent:
         return 0.0
 
 
-def collection(n_queries, n_docs=60, n_features=46, seed=0):
+def collection(n_queries, n_docs=60, n_features=46, seed=0, noise=1.0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_queries * n_docs, n_features)).astype(np.float32)
-    truth = X @ rng.normal(size=n_features) / np.sqrt(n_features) + 0.5 * rng.normal(size=len(X))
+    truth = X @ rng.normal(size=n_features) / np.sqrt(n_features) + noise * rng.normal(size=len(X))
     return QueryGroups(X, (truth > 1.2).astype(float), np.repeat(np.arange(n_queries), n_docs))
 
 
