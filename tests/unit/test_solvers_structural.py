@@ -102,7 +102,9 @@ def test_a_converged_solution_does_not_depend_on_the_order_of_queries():
     qid = np.repeat(order, 12)
     other = QueryGroups(groups.features[rows], groups.queries.relevance[rows], qid)
     solver = BCFW(C=30.0, tolerance=1e-6, max_passes=500)
-    found = [solve(solver, TypeTwoBound(AP()), each, seed=seed)[1] for seed, each in enumerate((groups, other))]
+    found = [
+        solve(solver, TypeTwoBound(AP()), each, seed=seed)[1] for seed, each in enumerate((groups, other))
+    ]
     assert all(each.status == "converged" for each in found)
     first, second = (each.scorer.coefficients for each in found)
     # The objective is strongly convex: |w − w'|² / 2 is at most the sum of the gaps.
@@ -119,7 +121,9 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
         for trial in range(60):
             query, vector, offset = trial % 2, rng.normal(size=4), rng.random()
             height = offset + vector @ cuts.w
-            heights = [cuts.offsets[k] + cuts.vectors[k] @ cuts.w for k in range(query * room, (query + 1) * room)]
+            heights = [
+                cuts.offsets[k] + cuts.vectors[k] @ cuts.w for k in range(query * room, (query + 1) * room)
+            ]
             held = sum(cuts.alpha[query * room + k] * heights[k] for k in range(room))
             gap = take_cut(cuts, query, offset, vector, moving=bool(trial % 5))
             assert gap == pytest.approx(cuts.caps[query] * max(0.0, height, *heights) - held, abs=1e-12)
@@ -225,6 +229,17 @@ def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():
     assert literal.history_[-1]["perfect"] > 5
     assert default.history_[-1]["perfect"] == 1
     assert literal.score(groups) < default.score(groups)
+
+
+def test_the_round_is_best_on_training_queries_unless_asked_otherwise():
+    groups, validation = collection(n_queries=8, noise=2.0), collection(n_queries=6, seed=1, noise=2.0)
+    fitted = PermuRank(rounds=12).fit(groups, eval_set=validation)
+    assert fitted.score(groups) == max(row["monitor"] for row in fitted.history_)
+    other = PermuRank(rounds=12, best_on="validation").fit(groups, eval_set=validation)
+    assert other.score(validation) == max(row["monitor"] for row in other.history_)
+    assert other.score(validation) >= fitted.score(validation)
+    with pytest.raises(ValueError, match="best_on must be 'training' or 'validation', not 'test'"):
+        PermuRank(best_on="test").fit(groups)
 
 
 def test_what_does_not_fit_is_refused_by_name():

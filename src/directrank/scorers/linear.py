@@ -58,6 +58,7 @@ def backward_naive(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 # Rows are read by two indices, not as slices: a slice of a row costs as much as its product.
 @kernel
 def row_products(features, w, out):
+    """Write X w, in the type of w."""
     for i in range(len(out)):
         total = w.dtype.type(0)
         for k in range(features.shape[1]):
@@ -67,6 +68,7 @@ def row_products(features, w, out):
 
 @kernel
 def transposed_product(features, gradient, partial, out):
+    """Add Xᵀ g to `out`, float64 (n_features,); `partial` is zeros of the gradient's type, and is again."""
     n_docs, n_features = features.shape
     for four in range(n_docs // 4):
         i = 4 * four

@@ -84,24 +84,28 @@ def improve_block(vectors, offsets, start, stop, cap, alpha, w, heights):
 
     As `solve_blocks`; `heights` of shape (n_planes,) is written.
     """
-    gap = 0.0
+    gap, size = 0.0, 0.0
+    for k in range(start, stop):
+        size = max(size, abs(offsets[k]))
+    # Heights that differ by rounding are equal: the first counts, whatever the order of sums made of them.
+    same = 1e-13 * size
     for trial in range(2 * (stop - start)):
         left, held = cap, 0.0
         # -1 is the plane 0.
-        high, low, top, bottom = -1, -1, 0.0, np.inf
+        high, low, top, bottom = -1, -1, 0.0, 1e300
         for k in range(start, stop):
             heights[k] = offsets[k] + dot(vectors[k], w)
             left -= alpha[k]
             held += alpha[k] * heights[k]
-            if heights[k] > top:
+            if heights[k] > top + same:
                 high, top = k, heights[k]
-            if alpha[k] > 0.0 and heights[k] < bottom:
+            if alpha[k] > 0.0 and heights[k] < bottom - same:
                 low, bottom = k, heights[k]
         if trial == 0:
             gap = cap * top - held
-        if left > 1e-15 * cap and bottom > 0.0:
+        if left > 1e-12 * cap and bottom > -same:
             low, bottom = -1, 0.0
-        if high == low or not top - bottom > 1e-14 * (abs(top) + abs(bottom)):
+        if high == low or not top - bottom > same:
             break
         _move(vectors, high, low, top - bottom, left, alpha, w)
     return gap
