@@ -205,9 +205,9 @@ class BoundTwoClasses(BoundTypeTwo):
         """
         found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.n_relevant > 0):
-            corners = hull(lambda rho, q=int(q): self._search(scores, q, rho))
+            found_on_hull = hull(lambda rho, q=int(q): self._search(scores, q, rho))
             for name, factor in FACTORS.items():
-                value, above = largest(corners, factor)
+                value, above = largest(*found_on_hull, factor)
                 found[name][:, q] = value + self.out_of_reach[q], above - value
         return {name: (values[0], values[1]) for name, values in found.items()}
 
