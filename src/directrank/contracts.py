@@ -43,6 +43,7 @@ ORACLES = {
     "document_weights": "float and (n_docs,), the weight of each document for boosting over documents",
     "step_along": "the best step along a direction of scores, with its certificate: a `Step`",
     "most_violated": "one cut per query: gap and direction in scores",
+    "cut_form": "arrays from which a compiled loop finds those cuts (surrogates.passing.cut_of_query)",
     "violated_pairs": "a perfect and an imperfect ranking per query, each linear in scores, and the gap",
     "pair_form": "how the margins of such pairs make the bound",
 }
@@ -220,6 +221,10 @@ class BoundObjective(Protocol):
         """One part for each query that can teach."""
         ...
 
+    def whole(self) -> Part:
+        """All queries as one part."""
+        ...
+
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """The measure of each query, float64 (n_queries,)."""
         ...
@@ -290,13 +295,7 @@ class Solver(Protocol):
 
 
 def check_fit(surrogate: Surrogate, solver: Solver, solvers: Sequence[type] = ()) -> None:
-    """Refuse a solver that needs an oracle which the surrogate does not offer.
-
-    Raises
-    ------
-    UnfitPairError
-        Naming what is missing, what is offered, and the solvers that would do.
-    """
+    """Raise `UnfitPairError`, naming the solvers that would do, if a solver needs what is not offered."""
     missing = sorted(solver.needs - surrogate.offers)
     if not missing:
         return

@@ -463,3 +463,44 @@ def comparing_commands():
 
     assert comparing.compare in [each for _, each in COMMANDS]
     return COMMANDS
+
+
+def test_audit_prints_a_table_json_and_a_picture(fold, capsys, tmp_path):
+    model, picture = tmp_path / "model.dr", tmp_path / "audit.svg"
+    assert run(capsys, "fit", "svmmap", fold / "train.txt", "-o", model, "-q")[0] == 0
+    code, out, err = run(capsys, "audit", model, fold / "test.txt", "--picture", picture)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].startswith("AP, ")
+    assert lines[0].split()[-8:] == ["kind", "mean", "distance", "largest", "on", "query", "error", "holds"]
+    bounds = [line for line in lines if " type " in line]
+    assert len(bounds) == 7  # two of type one, five of type two
+    assert all(line.split()[-1] == "yes" for line in bounds)
+    assert f"Written: {picture}" in err
+    assert "which a ranking attains" in err
+    drawn = picture.read_text()
+    assert drawn.startswith("<svg")
+    assert all(name in drawn for name in ("margin-rescaled hinge, Eq. (9)", "step, Eq. (6)", "1 − E"))
+
+    code, out, err = run(capsys, "audit", model, fold / "test.txt", "--measure", "nDCG@3", "--json")
+    found = json.loads(out)
+    assert (code, err, found["measure"]) == (0, "", "nDCG@3")
+    assert len(found["loss"]["per_query"]) == found["n_queries"] == len(found["qid"])
+    for row in found["rows"]:
+        assert len(row["per_query"]) == found["n_queries"]
+        assert row["holds"] in (True, None)
+        assert row["error"] is None or row["error"] >= 0
+    smoothed = [row for row in found["rows"] if row["name"].startswith("smoothed")]
+    assert len(smoothed) == 2
+    assert all(row["error"] is not None for row in smoothed)  # certified under a cutoff too
+
+
+def test_audit_says_what_is_wrong(fold, capsys, tmp_path):
+    assert run(capsys, "fit", "regression", fold / "train.txt", "-o", "m.dr", "-q")[0] == 0
+    line = one_line(capsys, 2, "audit", "m.dr", fold / "test.txt", "--measure", "nDGC")
+    assert "nDGC" in line
+    flat = tmp_path / "flat.txt"
+    flat.write_text("0 qid:1 1:1 2:0 3:0 4:0\n0 qid:1 1:2 2:0 3:0 4:0\n")
+    code, out, err = run(capsys, "audit", "m.dr", flat)
+    assert (code, out) == (3, "")
+    assert "nothing to audit: AP is the same for every ranking of each query" in err.splitlines()[-1]

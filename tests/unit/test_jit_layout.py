@@ -75,9 +75,9 @@ def calls(sizes, dtype):
             *(smoothed_kernels.backward, scores, k["powers"], *tables, 1e4),
             *(k["slopes"], k["weights"], docs),
         ),
-        "_row_products": (linear._row_products, features, scores[:5].copy(), docs),
-        "_transposed_product": (
-            *(linear._transposed_product, features, k["slopes"]),
+        "row_products": (linear.row_products, features, scores[:5].copy(), docs),
+        "transposed_product": (
+            *(linear.transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
         "_soft_dcg": (

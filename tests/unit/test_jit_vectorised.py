@@ -35,8 +35,8 @@ HOT = {
         *(pair_kernels._squared_hinge_curvature, np.float32(1), np.float32(1), DOCS, DOCS),
         *(DOCS.copy(), 0.5),
     ),
-    "_row_products": (linear._row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
-    "_transposed_product": (linear._transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
+    "row_products": (linear.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
+    "transposed_product": (linear.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1)),
 }
 

@@ -9,6 +9,7 @@ from directrank.estimators import PermuRank, Ranker, StructuralSVM
 from directrank.measures import AP, NDCG, mean_value, parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
+from directrank.solvers.cuts import dual_value, no_cuts, settle, take_cut
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 
 
@@ -75,6 +76,67 @@ def test_the_gap_bounds_the_distance_to_a_better_solution():
     assert rough.certificate["passes"] <= 6
     distance = rough.certificate["objective"] - fine.certificate["objective"]
     assert 0 <= distance <= rough.certificate["duality_gap"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("n_queries", [12, 400])  # one shard in float64, many in float32
+@pytest.mark.parametrize("name", ["AP", "RR", "P@3"])
+def test_the_compiled_loop_is_the_oracle_query_by_query(name, n_queries):
+    """Whatever way the queries are visited, the cuts, the steps and the certificates are the same."""
+    groups = collection(n_queries=n_queries, n_features=40 if n_queries > 12 else 5, n_docs=16)
+    surrogate = TypeTwoBound(parse_measure(name))
+    solver = BCFW(C=10.0, tolerance=1e-3)
+    _, compiled = solve(solver, surrogate, groups)
+    surrogate.offers = surrogate.offers - {"cut_form"}
+    _, one_by_one = solve(solver, surrogate, groups)
+    same = 1e-9 if n_queries == 12 else 1e-3
+    assert compiled.certificate["objective"] == pytest.approx(one_by_one.certificate["objective"], rel=same)
+    if n_queries == 12:
+        np.testing.assert_allclose(compiled.scorer.coefficients, one_by_one.scorer.coefficients, atol=1e-9)
+        assert [row["pass"] for row in compiled.trace] == [row["pass"] for row in one_by_one.trace]
+
+
+def test_a_converged_solution_does_not_depend_on_the_order_of_queries():
+    groups = collection()
+    order = np.random.default_rng(3).permutation(20)
+    rows = (12 * order[:, None] + np.arange(12)).ravel()
+    qid = np.repeat(order, 12)
+    other = QueryGroups(groups.features[rows], groups.queries.relevance[rows], qid)
+    solver = BCFW(C=30.0, tolerance=1e-6, max_passes=500)
+    found = [
+        solve(solver, TypeTwoBound(AP()), each, seed=seed)[1] for seed, each in enumerate((groups, other))
+    ]
+    assert all(each.status == "converged" for each in found)
+    first, second = (each.scorer.coefficients for each in found)
+    # The objective is strongly convex: |w − w'|² / 2 is at most the sum of the gaps.
+    allowed = 2.0 * sum(each.certificate["duality_gap"] for each in found)
+    assert 0.5 * np.square(first - second).sum() <= allowed
+
+
+def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
+    """Random cuts of one query: the dual never falls, and w stays the sum of what is kept."""
+    rng = np.random.default_rng(0)
+    for room in (2, 3, 8):
+        cuts = no_cuts(np.array([2.0, 1.0]), room, 4)
+        last = 0.0
+        for trial in range(60):
+            query, vector, offset = trial % 2, rng.normal(size=4), rng.random()
+            height = offset + vector @ cuts.w
+            heights = [
+                cuts.offsets[k] + cuts.vectors[k] @ cuts.w for k in range(query * room, (query + 1) * room)
+            ]
+            held = sum(cuts.alpha[query * room + k] * heights[k] for k in range(room))
+            gap = take_cut(cuts, query, offset, vector, moving=bool(trial % 5))
+            assert gap == pytest.approx(cuts.caps[query] * max(0.0, height, *heights) - held, abs=1e-12)
+            moved = cuts.w.copy()
+            dual = dual_value(cuts)
+            np.testing.assert_allclose(moved, cuts.w, atol=1e-12)
+            assert dual >= last - 1e-12
+            by_query = cuts.alpha.reshape(2, room)
+            assert (by_query >= 0).all()
+            assert (by_query.sum(axis=1) <= cuts.caps + 1e-12).all()
+            last = dual
+        assert settle(cuts, np.arange(2), 1e-9, 500) < 500
+        assert dual_value(cuts) >= last - 1e-12
 
 
 def test_graded_gains():
@@ -169,16 +231,29 @@ def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():
     assert literal.score(groups) < default.score(groups)
 
 
+def test_the_round_is_best_on_training_queries_unless_asked_otherwise():
+    groups, validation = collection(n_queries=8, noise=2.0), collection(n_queries=6, seed=1, noise=2.0)
+    fitted = PermuRank(rounds=12).fit(groups, eval_set=validation)
+    assert fitted.score(groups) == max(row["monitor"] for row in fitted.history_)
+    other = PermuRank(rounds=12, best_on="validation").fit(groups, eval_set=validation)
+    assert other.score(validation) == max(row["monitor"] for row in other.history_)
+    assert other.score(validation) >= fitted.score(validation)
+    with pytest.raises(ValueError, match="best_on must be 'training' or 'validation', not 'test'"):
+        PermuRank(best_on="test").fit(groups)
+
+
 def test_what_does_not_fit_is_refused_by_name():
     with pytest.raises(
         TypeError, match=r"TypeTwoBound needs a measure with relevant_terms; ERR\(max=4\) has none"
     ):
         StructuralSVM("ERR(max=4)").fit(collection())
-    with pytest.raises(UnfitPairError, match="BCFW needs most_violated, value_and_gradient; WorkingSetBound"):
+    with pytest.raises(UnfitPairError, match="BCFW needs most_violated; WorkingSetBound"):
         Ranker(WorkingSetBound(AP()), BCFW())
     with pytest.raises(UnfitPairError, match="Use LBFGS or SGD or BCFW or CuttingPlane"):
         Ranker(TypeTwoBound(AP()), QueryBoosting())
     with pytest.raises(ValueError, match="C must be positive"):
         BCFW(C=0)
+    with pytest.raises(ValueError, match="max_passes and kept must be at least 2, not 1 and 8"):
+        BCFW(max_passes=1)
     with pytest.raises(ValueError, match="solver must be one of bcfw, ocas, bmrm"):
         StructuralSVM(solver="smo").fit(collection())

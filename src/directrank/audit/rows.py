@@ -35,8 +35,8 @@ class Summary:
     loosest : str
         The query where it is.
     error : float
-        Mean of what theory allows: of an approximation, its distance; of a bound, how much the true maximum
-        can lie above it. NaN where nothing is known.
+        Mean of what theory allows: of an approximation, its distance; of a bound, how much the maximum over
+        all rankings can lie above its value, which a ranking attains. NaN where no theorem says anything.
     holds : bool or None
         Whether a bound lies above the loss on every query; None for an approximation.
     """
@@ -94,7 +94,7 @@ class Audit:
         lines = [["1 - E", "the loss", f"{self.loss.mean():.4f}", "", "", "", "", ""]]
         for each in self.summaries():
             holds = "" if each.holds is None else "yes" if each.holds else "NO"
-            error = "" if np.isnan(each.error) else f"{each.error:.1e}"
+            error = "no theorem" if np.isnan(each.error) else f"≤ {each.error:.1e}" if each.error else "exact"
             lines.append(
                 [each.name, each.kind, f"{each.mean:.4f}", f"{each.distance:.4f}", f"{each.largest:.4f}",
                  each.loosest, error, holds]
@@ -189,6 +189,7 @@ def _rows(cls: Any, measure: Measure, queries: Queries, scores: np.ndarray) -> l
         by_gradient = "value_and_gradient" in surrogate.offers
         values[q] = oracles.value_and_gradient(block)[0] if by_gradient else oracles.value(block)
     kind = "bound" if surrogate.is_bound else "approximation"
-    unknown = np.full(queries.n_queries, np.nan)
+    # A bound's value is what it is; how far an approximation can be off, only a theorem could say.
+    error = np.full(queries.n_queries, 0.0 if surrogate.is_bound else np.nan)
     name = getattr(cls, "audit_name", cls.__name__)
-    return [AuditRow(name, kind, values, unknown, surrogate.is_bound)]
+    return [AuditRow(name, kind, values, error, surrogate.is_bound)]

@@ -24,6 +24,7 @@ def audit(
     """Put a model's loss beside every bound on it and every approximation of it."""
     from directrank.atomic import write_atomically
     from directrank.audit import audit as audited
+    from directrank.cli.progress import Spinner
     from directrank.data import read_letor
     from directrank.measures import parse_measure
     from directrank.models import load
@@ -32,7 +33,8 @@ def audit(
         chosen = None if measure is None else parse_measure(measure)
     ranker = load(model)
     groups = read_letor(data, missing=missing_rule(missing), n_features=ranker.n_features_in_)
-    found = audited(ranker, groups, chosen)
+    with Spinner(f"auditing {groups.n_queries} queries", quiet=json):
+        found = audited(ranker, groups, chosen)
     if picture is not None:
         write_atomically(picture, found.svg())
         remark(f"Written: {picture}", quiet=json)
@@ -42,5 +44,9 @@ def audit(
     head, lines = found.table()
     head[0] = f"{found.measure}, {len(found.qid)} queries"
     print_columns(head, lines)
+    remark(
+        "error: of a bound, how far the maximum over all rankings can lie above the value, which a ranking "
+        "attains; of an approximation, how far it can be from 1 - E; both proved"
+    )
     if found.left_out:
         remark(f"left out, the same for every ranking: {', '.join(found.left_out)}")

@@ -143,7 +143,8 @@ class Ranker(BaseEstimator):
         )
         validation = self._validation_data(eval_set, eval_qid, eval_group)
         measure = self._selection_measure(surrogate)
-        monitor = MeanMonitor(measure, validation or groups, None if validation else weights)
+        judges = self._judged_on(groups, validation)
+        monitor = MeanMonitor(measure, judges, weights if judges is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         scorer = self._started(scorer, groups, weights)
         with threadpool_limits(limits=1, user_api="blas"):
@@ -189,6 +190,10 @@ class Ranker(BaseEstimator):
     def _started(self, scorer, groups: QueryGroups, weights):
         """Return the scorer from which training starts; presets that take a start override this."""
         return scorer
+
+    def _judged_on(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
+        """Return the queries by which iterates, rounds and starts are chosen."""
+        return validation or groups
 
     def _n_threads(self) -> int:
         processors = os.cpu_count() or 1

@@ -34,19 +34,19 @@ class Linear:
         (a matrix product does not promise that, and a tie would be lost).
         """
         out = np.empty(len(features))
-        _row_products(features, np.asarray(self.coefficients, np.float64), out)
+        row_products(features, np.asarray(self.coefficients, np.float64), out)
         return out
 
     def forward(self, parameters: np.ndarray, features: np.ndarray, dtype=np.float32) -> np.ndarray:
         """Return scores at `parameters`, of type `dtype`, for the kernels of the gradient."""
         out = np.empty(len(features), dtype)
-        _row_products(features, parameters.astype(dtype, copy=False), out)
+        row_products(features, parameters.astype(dtype, copy=False), out)
         return out
 
     def backward(self, features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return Xᵀ g, float64 (n_features,); a few rows are summed in the type of the gradient."""
         out = np.zeros(features.shape[1])
-        _transposed_product(features, gradient, np.zeros(features.shape[1], gradient.dtype), out)
+        transposed_product(features, gradient, np.zeros(features.shape[1], gradient.dtype), out)
         return out
 
 
@@ -57,7 +57,8 @@ def backward_naive(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 # Rows are read by two indices, not as slices: a slice of a row costs as much as its product.
 @kernel
-def _row_products(features, w, out):
+def row_products(features, w, out):
+    """Write X w, in the type of w."""
     for i in range(len(out)):
         total = w.dtype.type(0)
         for k in range(features.shape[1]):
@@ -66,7 +67,8 @@ def _row_products(features, w, out):
 
 
 @kernel
-def _transposed_product(features, gradient, partial, out):
+def transposed_product(features, gradient, partial, out):
+    """Add Xᵀ g to `out`, float64 (n_features,); `partial` is zeros of the gradient's type, and is again."""
     n_docs, n_features = features.shape
     for four in range(n_docs // 4):
         i = 4 * four

@@ -1,33 +1,24 @@
 """Block-coordinate Frank-Wolfe: a structural SVM solved query by query, with closed-form steps."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from directrank.contracts import Part, Solution
-from directrank.jit import kernel
+from directrank.contracts import Solution
+from directrank.solvers.cut_visits import Visits, visits_of
+from directrank.solvers.cuts import Cuts, dual_value, no_cuts, reordered, settle
 from directrank.solvers.visiting import visiting_order
 
-
-def regularised_risk(objective, scorer, features: np.ndarray, w: np.ndarray, C: float) -> float:
-    """Return ½ |w|² + C Σ_q weight_q bound_q(w), in one pass over the shards."""
-
-    def statistic(parts: Sequence[Part]) -> float:
-        total = 0.0
-        for part in parts:
-            scores = scorer.forward(w, features[part.rows], objective.dtype)
-            total += part.oracles.value_and_gradient(scores)[0]
-        return total
-
-    return 0.5 * float(w @ w) + C * sum(objective.map_shards(statistic))
+# Between passes, steps among the cuts that are kept go on until their gap is this share of the last pass's,
+# or of the tolerance, whichever is larger; at most so many sweeps.
+SETTLED, SETTLED_AT_END, MOST_SWEEPS = 0.05, 0.1, 50
 
 
 class BCFW:
     r"""Block-coordinate Frank-Wolfe on :math:`\frac12 |w|^2 + C \sum_q \omega_q \max_\pi H_q(\pi; w)`.
 
-    The weights ω of the queries sum to 1, so that C is that of Eq. (8). Each step takes one query's most
-    violated ranking and moves that query's share of w towards it, as far as the dual rises most. The order
-    of queries is drawn anew each pass.
+    The weights ω of the queries sum to 1, so that C is that of Eq. (8). A pass takes one query after the
+    other, in an order drawn anew: it finds the query's most violated ranking, keeps its cut beside the last
+    few, and moves weight from the lowest cut to the highest as far as the dual rises. Between passes it goes
+    on so among the cuts that are kept, which reads no features.
 
     Parameters
     ----------
@@ -38,128 +29,113 @@ class BCFW:
     tolerance : float, default=1e-3
         Largest duality gap, relative to the objective.
     max_passes : int, default=200
-        Passes over the data, evaluations of the gap included.
+        ≥ 2. Passes over the data, evaluations of the gap included.
+    kept : int, default=8
+        ≥ 2. Cuts of a query that are kept; when there is no room, the two lightest become their mean.
 
     Notes
     -----
-    The certificate is the duality gap of what is returned: the objective there, and the best value of the
-    dual. Memory is one vector of features a query. A pass steps through the queries one after the other: on
+    The certificate is the duality gap of what is returned: the objective there, in one pass at that point,
+    less the dual's value. The first pass looks at zero scores, and an evaluation's cuts are kept like others.
+    It is evaluated when the gaps met during a pass, shrinking once more as they did from the pass before,
+    would meet the tolerance. With `averaged` off the last iterate is judged and returned.
+
+    Memory is `kept` vectors of features a query. A pass steps through the queries one after the other: on
     many machines, use `CuttingPlane`, whose state is a sum over shards.
 
     References
     ----------
     .. [1] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher, "Block-coordinate Frank-Wolfe optimization
        for structural SVMs", ICML 2013.
+    .. [2] N. Shah, V. Kolmogorov, C. Lampert, "A multi-plane block-coordinate Frank-Wolfe algorithm for
+       training structural SVMs with a costly max-oracle", CVPR 2015.
+    .. [3] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps for block
+       Frank-Wolfe optimization of structured SVMs", ICML 2016: steps between pairs of cuts.
     """
 
-    needs = frozenset({"most_violated", "value_and_gradient"})
+    needs = frozenset({"most_violated"})
 
-    def __init__(self, *, C=10.0, averaged=True, tolerance=1e-3, max_passes=200):
+    def __init__(self, *, C=10.0, averaged=True, tolerance=1e-3, max_passes=200, kept=8):
         if not C > 0:
             raise ValueError(f"C must be positive, not {C}")
-        self.C, self.averaged, self.tolerance, self.max_passes = float(C), averaged, tolerance, max_passes
+        if max_passes < 2 or kept < 2:
+            raise ValueError(f"max_passes and kept must be at least 2, not {max_passes} and {kept}")
+        self.C, self.averaged, self.tolerance = float(C), averaged, tolerance
+        self.max_passes, self.kept = max_passes, kept
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        parts = self._in_order(objective, scorer, features)
-        run = _Run(len(parts), features.shape[1])
+        run = _Run(visits_of(objective, scorer, features), self.C, self.kept, features.shape[1])
         trace: list[dict] = []
-        passes, next_check, status = 1, 1, "budget"
-        primal = gap = np.inf
-        while passes < self.max_passes and status == "budget":
-            expected = self._pass(objective, scorer, features, parts, rng.permutation(len(parts)), run)
-            passes += 1
-            last = passes + 1 >= self.max_passes
-            if not last and (passes < next_check or expected > 2 * self.tolerance * run.primal):
-                trace.append({"pass": passes, "dual": run.dual(), "expected_gap": expected})
+        status, primal, gap = "budget", np.inf, np.inf
+        while status == "budget" and run.passes < self.max_passes:
+            if run.passes < self.max_passes - 1 and run.predicted() > self.tolerance * run.primal:
+                run.step_through(rng, self.tolerance)
+                trace.append({"pass": run.passes, "dual": run.dual, "expected_gap": run.gap})
                 continue
-            w = run.result(self.averaged)
-            primal = regularised_risk(objective, scorer, features, w, self.C)
-            passes += 1
-            gap = primal - run.best_dual()
-            judged = monitor(scorer.at(w).scores(monitor.features))
+            result = (run.cuts.mean if self.averaged else run.cuts.w).copy()
+            primal, gap = run.evaluate(result, self.tolerance)
+            judged = monitor(scorer.at(result).scores(monitor.features))
             trace.append(
-                {"pass": passes, "objective": primal, "dual": run.best_dual(), "gap": gap, "monitor": judged}
+                {"pass": run.passes, "objective": primal, "dual": primal - gap, "gap": gap, "monitor": judged}
             )
-            next_check = passes + 1 + passes // 5
-            if gap <= self.tolerance * primal:
-                status = "converged"
+            status = "converged" if gap <= self.tolerance * primal else "budget"
         return Solution(
-            scorer.at(run.result(self.averaged)),
+            scorer.at(result),
             status,
-            {"duality_gap": gap, "objective": primal, "relative_gap": gap / primal, "passes": float(passes)},
+            {
+                "duality_gap": gap,
+                "objective": primal,
+                "relative_gap": gap / primal,
+                "passes": float(run.passes),
+                "sweeps": float(run.sweeps),
+            },
             trace,
-            f"{passes} passes, duality gap {gap / primal:.2%} of the objective",
+            f"{run.passes} passes, duality gap {gap / primal:.2%} of the objective",
         )
-
-    def _in_order(self, objective, scorer, features) -> list:
-        """Return the queries in an order of their own, for which a pass looks at each at zero scores."""
-        parts = objective.single_queries()
-        losses, vectors = np.empty(len(parts)), np.empty((len(parts), features.shape[1]))
-        for number, part in enumerate(parts):
-            block = features[part.rows]
-            loss, direction = part.oracles.most_violated(np.zeros(len(block), objective.dtype))
-            losses[number], vectors[number] = loss[0], scorer.backward(block, direction)
-        return [parts[number] for number in visiting_order(losses, vectors)]
-
-    def _pass(self, objective, scorer, features, parts, order, run) -> float:
-        gap = risk = 0.0
-        for number in order:
-            part = parts[number]
-            block = features[part.rows]
-            losses, direction = part.oracles.most_violated(scorer.forward(run.w, block, objective.dtype))
-            vector = scorer.backward(block, direction)
-            cap = self.C * objective.weights[part.queries][0]
-            step_gap, height = _step(
-                run.w, run.shares[number], vector, run.losses, number, cap, losses[0],
-                run.mean, run.mean_loss, run.steps,
-            )  # fmt: skip
-            run.steps += 1
-            gap += step_gap
-            risk += height
-        run.primal = 0.5 * float(run.w @ run.w) + risk
-        return gap
 
 
 class _Run:
-    """The dual state: each query's share of w and of the loss, their sums, and the weighted averages."""
+    """The cuts, the way round the queries, and what the passes met."""
 
-    def __init__(self, n_queries: int, n_features: int):
-        self.w, self.mean = np.zeros(n_features), np.zeros(n_features)
-        self.shares, self.losses = np.zeros((n_queries, n_features)), np.zeros(n_queries)
-        self.mean_loss = np.zeros(2)  # of the average iterate, and of the current one
-        self.steps, self.primal = 0, 0.0
+    def __init__(self, visits: Visits, C: float, kept: int, n_features: int):
+        self.visits = visits
+        cuts = no_cuts(C * visits.weights, kept, n_features)
+        natural = np.arange(len(cuts.caps))
+        self.gap, self.primal = visits.visit(cuts, natural, np.zeros(n_features))
+        first = natural * kept
+        order = visiting_order(cuts.offsets[first], cuts.vectors[first])
+        visits.reorder(order)
+        self.cuts: Cuts = reordered(cuts, order)
+        self.order, self.passes, self.sweeps, self.dual = natural, 1, 0, 0.0
+        self.before = self.shown = self.gap
 
-    def dual(self) -> float:
-        return float(self.mean_loss[1] - 0.5 * self.w @ self.w)
+    def predicted(self) -> float:
+        """Return the gap to be expected if it shrinks once more as in the last pass."""
+        return self.gap * min(1.0, self.gap / self.before) if self.passes > 1 else self.gap
 
-    def best_dual(self) -> float:
-        return max(self.dual(), float(self.mean_loss[0] - 0.5 * self.mean @ self.mean))
+    def step_through(self, rng, tolerance: float) -> None:
+        """Make a pass with a step at each query, then settle."""
+        self.order, self.before = rng.permutation(len(self.cuts.caps)), self.gap
+        # The average forgets as the iterates converge; else its distance would only fall with their number.
+        self.cuts.steps[0] = min(self.cuts.steps[0], len(self.order))
+        self.gap, risk = self.visits.visit(self.cuts, self.order, None)
+        self.passes += 1
+        self.primal = 0.5 * float(self.cuts.w @ self.cuts.w) + risk
+        self._settle(tolerance)
+        self.dual = dual_value(self.cuts)
 
-    def result(self, averaged: bool) -> np.ndarray:
-        return self.mean if averaged else self.w
+    def evaluate(self, point: np.ndarray, tolerance: float) -> tuple[float, float]:
+        """Return the objective at a point and its gap, in one pass; settle on the cuts it brought."""
+        self.dual = dual_value(self.cuts)
+        _, risk = self.visits.visit(self.cuts, np.arange(len(self.order)), point)
+        self.passes += 1
+        self.primal = 0.5 * float(point @ point) + risk
+        gap = self.primal - self.dual
+        self.before = self.gap = max(gap, self.gap)
+        self._settle(tolerance)
+        return self.primal, gap
 
-
-@kernel
-def _step(w, share, vector, losses, number, cap, loss, mean, mean_loss, steps):
-    """Move one query's share towards its most violated ranking; return its gap and its height."""
-    height = cap * loss
-    slope = cap * loss - losses[number]
-    curvature = 0.0
-    for k in range(len(w)):
-        target = -cap * vector[k]
-        height -= target * w[k]
-        slope -= (target - share[k]) * w[k]
-        curvature += (target - share[k]) * (target - share[k])
-    step = min(1.0, max(0.0, slope / curvature)) if curvature > 0.0 else 0.0
-    rate = 2.0 / (steps + 2.0)
-    for k in range(len(w)):
-        change = step * (-cap * vector[k] - share[k])
-        share[k] += change
-        w[k] += change
-        mean[k] += rate * (w[k] - mean[k])
-    change = step * (cap * loss - losses[number])
-    losses[number] += change
-    mean_loss[1] += change
-    mean_loss[0] += rate * (mean_loss[1] - mean_loss[0])
-    return max(slope, 0.0), height
+    def _settle(self, tolerance: float) -> None:
+        target = max(SETTLED * self.gap, SETTLED_AT_END * tolerance * self.primal)
+        self.sweeps += settle(self.cuts, self.order, target, MOST_SWEEPS)

@@ -50,14 +50,15 @@ def solve_blocks(vectors, offsets, starts, caps, alpha, w, tolerance, max_sweeps
         if value - dual <= tolerance * abs(value):
             break
         for block in range(len(caps)):
-            _improve(vectors, offsets, starts[block], starts[block + 1], caps[block], alpha, w, heights)
+            improve_block(vectors, offsets, starts[block], starts[block + 1], caps[block], alpha, w, heights)
         if sweep % 4 == 3 or sweep == max_sweeps - 1:
             value, dual = _certify(vectors, offsets, starts, caps, alpha, w, heights)
     return value, dual
 
 
 @kernel
-def _dot(a, b):
+def dot(a, b):
+    """The scalar product."""
     total = 0.0
     for k in range(len(a)):
         total += a[k] * b[k]
@@ -66,34 +67,48 @@ def _dot(a, b):
 
 @kernel
 def _certify(vectors, offsets, starts, caps, alpha, w, heights):
-    norm = _dot(w, w)
+    norm = dot(w, w)
     value, dual = 0.5 * norm, -0.5 * norm
     for block in range(len(caps)):
         top = 0.0
         for k in range(starts[block], starts[block + 1]):
-            top = max(top, offsets[k] + _dot(vectors[k], w))
+            top = max(top, offsets[k] + dot(vectors[k], w))
             dual += alpha[k] * offsets[k]
         value += caps[block] * top
     return value, dual
 
 
 @kernel
-def _improve(vectors, offsets, start, stop, cap, alpha, w, heights):
-    for _ in range(2 * (stop - start)):
-        left = cap
-        for k in range(start, stop):
-            left -= alpha[k]
-            heights[k] = offsets[k] + _dot(vectors[k], w)
+def improve_block(vectors, offsets, start, stop, cap, alpha, w, heights):
+    """Improve the weights of one block and w in place; return the block's duality gap before.
+
+    As `solve_blocks`; `heights` of shape (n_planes,) is written.
+    """
+    gap, size = 0.0, 0.0
+    for k in range(start, stop):
+        size = max(size, abs(offsets[k]))
+    # Heights that differ by rounding are equal: the first counts, whatever the order of sums made of them.
+    same = 1e-13 * size
+    for trial in range(2 * (stop - start)):
+        left, held = cap, 0.0
         # -1 is the plane 0.
-        high, low, top, bottom = -1, -1, 0.0, 0.0 if left > 1e-15 * cap else np.inf
+        high, low, top, bottom = -1, -1, 0.0, 1e300
         for k in range(start, stop):
-            if heights[k] > top:
+            heights[k] = offsets[k] + dot(vectors[k], w)
+            left -= alpha[k]
+            held += alpha[k] * heights[k]
+            if heights[k] > top + same:
                 high, top = k, heights[k]
-            if alpha[k] > 0.0 and heights[k] < bottom:
+            if alpha[k] > 0.0 and heights[k] < bottom - same:
                 low, bottom = k, heights[k]
-        if high == low or not top - bottom > 1e-14 * (abs(top) + abs(bottom)):
+        if trial == 0:
+            gap = cap * top - held
+        if left > 1e-12 * cap and bottom > -same:
+            low, bottom = -1, 0.0
+        if high == low or not top - bottom > same:
             break
         _move(vectors, high, low, top - bottom, left, alpha, w)
+    return gap
 
 
 @kernel

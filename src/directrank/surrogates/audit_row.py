@@ -20,7 +20,7 @@ class AuditRow:
         In units of 1 − E.
     error : ndarray of shape (n_queries,)
         Of an approximation: how far it can be from 1 − E, by theorem; of a bound: how far the true maximum
-        can be above. NaN where nothing is known.
+        can be above, by proof. NaN where no theorem says anything.
     is_bound : bool
         Whether every value lies above 1 − E.
     """

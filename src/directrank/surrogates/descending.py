@@ -2,10 +2,33 @@
 
 from directrank.jit import kernel
 
+# Up to here counting, which vectorises, beats merging.
+COUNTED = 512
+
 
 @kernel
 def sort_descending(s, order, spare):
     """Fill `order` with the places of s by descending value, stably; `spare` is as long as s."""
+    if len(s) <= COUNTED:
+        _count(s, order)
+    else:
+        _merge(s, order, spare)
+
+
+@kernel
+def _count(s, order):
+    for i in range(len(s)):
+        ahead, value = 0, s[i]
+        before, after = s[:i], s[i:]
+        for j in range(len(before)):
+            ahead += before[j] >= value
+        for j in range(len(after)):
+            ahead += after[j] > value
+        order[ahead] = i
+
+
+@kernel
+def _merge(s, order, spare):
     n = len(s)
     for i in range(n):
         order[i] = i

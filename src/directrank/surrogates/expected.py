@@ -56,6 +56,7 @@ class ExpectedMeasure:
 
     offers = frozenset({"value_and_gradient", "document_weights", "step_along"})
     is_bound, is_convex, is_smooth = False, False, True
+    audit_name = "fall of the expected measure, by chords"
     line_search = False
 
     measure: PositionBounded

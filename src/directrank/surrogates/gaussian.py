@@ -53,6 +53,7 @@ class GaussianNoise:
 
     offers = frozenset({"value_and_gradient"})
     is_bound, is_convex, is_smooth = False, False, True
+    audit_name = "expected under noise on scores"
 
     def __init__(self, measure: Measure, *, noise: float = 1.0, longest: int = 1500):
         if not isinstance(measure, PositionLinear):

@@ -131,6 +131,10 @@ class Objective:
             for q in np.flatnonzero(self.weights > 0)
         ]
 
+    def whole(self) -> Part:
+        """Return one part of all queries."""
+        return self._part(Block(0, self.n_queries, 0, self.n_docs))
+
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
         gradient = np.empty_like(scores)

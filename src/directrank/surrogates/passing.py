@@ -17,13 +17,15 @@ Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optim
 SIGIR 2007.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from directrank.jit import kernel
 from directrank.surrogates.descending import sort_descending
 
 # Beyond this many pairs of a relevant and an irrelevant document, divide and conquer beats the scan.
-SCAN_LIMIT = 1 << 18
+SCAN_LIMIT = 1 << 8
 
 
 def passing_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
@@ -65,44 +67,91 @@ def most_violated_passings(scores, indptr, n_relevant, terms, curve, constant, c
         The derivative of Δ(π) − F(π*) + F(π); documents of one class and one score share theirs, so that
         it does not depend on the order of rows.
     """
-    total = np.cumsum(curve)
+    sums, room = np.cumsum(curve), scratch(len(curve))
     for q in range(len(n_relevant)):
-        start, stop, R = indptr[q], indptr[q + 1], n_relevant[q]
-        N = stop - start - R
-        if R == 0 or N == 0:
-            losses[q] = 0.0
-            direction[start:stop] = 0
-            continue
-        up, down = np.empty(R, np.int64), np.empty(N, np.int64)
-        spare = np.empty(R + N, np.int64)
-        sort_descending(scores[start : start + R], up, spare)
-        sort_descending(scores[start + R : stop], down, spare)
-        p, irrelevant = np.empty(R + 1), np.empty(N)
-        p[0] = 0.0
-        for i in range(R):
-            p[i + 1] = p[i] + constant[q] * np.float64(scores[start + up[i]])
-        for j in range(N):
-            irrelevant[j] = constant[q] * np.float64(scores[start + R + down[j]])
-        a, b, first = terms[0, q], terms[1, q], terms[2, q]
-        level, slope = np.empty(R + N + 1), np.empty(R + N + 1)
-        for t in range(R + N + 1):
-            level[t] = a * curve[t] + b * ((t + 1) * curve[t] - total[t])
-            slope[t] = b * curve[t]
-        ranks = np.empty(N, np.int64)
-        if not convex:
-            _programme(p, irrelevant, level, slope, first, curve, ranks)
-        elif R * N <= SCAN_LIMIT:
-            _scan(p, irrelevant, level, slope, first, curve, ranks)
-        else:
-            _divide(p, irrelevant, level, slope, first, curve, ranks)
-        ahead = _irrelevant_ahead(ranks, R)
-        loss = 0.0
-        for i in range(R):
-            weight = a + b * (i + 1) + (first if i == 0 else 0.0)
-            loss += weight * (curve[i + 1] - curve[i + 1 + ahead[i]])
-        losses[q] = loss
-        _shared(scores[start : start + R], up, ahead, -constant[q], direction[start : start + R])
-        _shared(scores[start + R : stop], down, R - ranks, constant[q], direction[start + R : stop])
+        rows = slice(indptr[q], indptr[q + 1])
+        losses[q] = most_violated_passing(
+            scores[rows], n_relevant[q], terms[:, q], curve, sums, constant[q], convex, room, direction[rows]
+        )
+
+
+class PassingForm(NamedTuple):
+    """What the search reads of all queries: the arguments of `most_violated_passings` but for the scores.
+
+    Attributes
+    ----------
+    indptr, n_relevant, terms, curve, constant, convex
+        See `most_violated_passings`.
+    out_of_reach : ndarray of shape (n_queries,), float64
+        What the best ranking of each query lacks of 1.
+    """
+
+    indptr: np.ndarray
+    n_relevant: np.ndarray
+    terms: np.ndarray
+    curve: np.ndarray
+    constant: np.ndarray
+    convex: bool
+    out_of_reach: np.ndarray
+
+
+@kernel
+def cut_of_query(form, q, sums, scores, room, direction):
+    """Return the loss of the most violated ranking of query q and write its direction."""
+    loss = most_violated_passing(
+        scores, form.n_relevant[q], form.terms[:, q], form.curve, sums, form.constant[q], form.convex, room,
+        direction,
+    )  # fmt: skip
+    return loss + form.out_of_reach[q]
+
+
+@kernel
+def scratch(longest):
+    """Return the room that `most_violated_passing` works in, for queries of up to `longest` documents."""
+    return np.empty((4, longest), np.int64), np.empty((4, longest + 1))
+
+
+@kernel
+def most_violated_passing(scores, R, terms, curve, sums, constant, convex, room, direction):
+    """Return the loss of one query's most violated ranking and write its direction.
+
+    As `most_violated_passings`; `sums` is the curve's cumulative sum and `room` comes from `scratch`.
+    """
+    N = len(scores) - R
+    if R == 0 or N == 0:
+        direction[:] = 0
+        return 0.0
+    places, numbers = room
+    up, down, ranks, ahead = places[0, :R], places[1, :N], places[2, :N], places[3, :R]
+    p, q, level, slope = numbers[0, : R + 1], numbers[1, :N], numbers[2], numbers[3]
+    # The last two rows hold the ranks later on.
+    sort_descending(scores[:R], up, places[3])
+    sort_descending(scores[R:], down, places[2])
+    p[0] = 0.0
+    for i in range(R):
+        p[i + 1] = p[i] + constant * np.float64(scores[up[i]])
+    for j in range(N):
+        q[j] = constant * np.float64(scores[R + down[j]])
+    a, b, first = terms[0], terms[1], terms[2]
+    for t in range(R + N + 1):
+        level[t] = a * curve[t] + b * ((t + 1) * curve[t] - sums[t])
+        slope[t] = b * curve[t]
+    if not convex:
+        _programme(p, q, level, slope, first, curve, ranks)
+    elif R * N <= SCAN_LIMIT:
+        _scan(p, q, level, slope, first, curve, ranks)
+    else:
+        _divide(p, q, level, slope, first, curve, ranks)
+    _irrelevant_ahead(ranks, ahead)
+    loss = 0.0
+    for i in range(R):
+        weight = a + b * (i + 1) + (first if i == 0 else 0.0)
+        loss += weight * (curve[i + 1] - curve[i + 1 + ahead[i]])
+    for j in range(N):
+        ranks[j] = R - ranks[j]
+    _shared(scores[:R], up, ahead, -constant, direction[:R])
+    _shared(scores[R:], down, ranks, constant, direction[R:])
+    return loss
 
 
 @kernel
@@ -176,15 +225,13 @@ def _programme(p, q, level, slope, first, curve, ranks):
 
 
 @kernel
-def _irrelevant_ahead(ranks, R):
+def _irrelevant_ahead(ranks, ahead):
     # Of each relevant document: #{j : r_j < i}.
-    ahead = np.empty(R, np.int64)
     j = 0
-    for i in range(R):
+    for i in range(len(ahead)):
         while j < len(ranks) and ranks[j] <= i:
             j += 1
         ahead[i] = j
-    return ahead
 
 
 @kernel

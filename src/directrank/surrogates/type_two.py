@@ -11,7 +11,7 @@ from directrank.measures.capabilities import GradedGainMeasure, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
 from directrank.surrogates.assignment import most_violated_assignment
 from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.passing import most_violated_passings
+from directrank.surrogates.passing import PassingForm, most_violated_passings
 from directrank.surrogates.rescaled import FACTORS, hull, largest
 
 MAPS = ("cross", "pairs")
@@ -62,7 +62,7 @@ class TypeTwoBound:
        precision", SIGIR 2007.
     """
 
-    offers = frozenset({"value_and_gradient", "most_violated"})
+    offers = frozenset({"value_and_gradient", "most_violated", "cut_form"})
     is_bound, is_convex, is_smooth = True, True, False
 
     def __init__(self, measure: Measure, *, feature_map: str = "cross", grades: str = "binary"):
@@ -84,6 +84,8 @@ class TypeTwoBound:
             raise ValueError("grades='all' needs feature_map='pairs': only there the oracle is exact")
         self.measure, self.feature_map, self.grades = measure, feature_map, grades
         self.is_bound = not (grades == "binary" and getattr(measure, "graded", False))
+        if grades == "all":
+            self.offers = TypeTwoBound.offers - {"cut_form"}
 
     @property
     def name(self) -> str:
@@ -188,6 +190,13 @@ class BoundTwoClasses(BoundTypeTwo):
         )  # fmt: skip
         return losses + self.out_of_reach, direction
 
+    def cut_form(self) -> PassingForm:
+        """Return the arrays of the search, for a compiled loop over queries; see `cut_of_query`."""
+        return PassingForm(
+            self.queries.indptr, self.n_relevant, self.terms, self.curve, self.constant, self.convex,
+            self.out_of_reach,
+        )  # fmt: skip
+
     def pair_bounds(self, scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return the bounds that multiply the loss of a pair, each as values and what they may lack.
 
@@ -196,9 +205,9 @@ class BoundTwoClasses(BoundTypeTwo):
         """
         found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.n_relevant > 0):
-            corners = hull(lambda rho, q=int(q): self._search(scores, q, rho))
+            found_on_hull = hull(lambda rho, q=int(q): self._search(scores, q, rho))
             for name, factor in FACTORS.items():
-                value, above = largest(corners, factor)
+                value, above = largest(*found_on_hull, factor)
                 found[name][:, q] = value + self.out_of_reach[q], above - value
         return {name: (values[0], values[1]) for name, values in found.items()}
 

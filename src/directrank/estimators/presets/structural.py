@@ -26,8 +26,9 @@ class StructuralSVM(Ranker):
         Two classes, or the gains of all grades (nDCG with ``feature_map="pairs"``).
     averaged : bool, default=True
         For "bcfw": return the average of the iterates rather than the last one.
-    tolerance : float, default=1e-3
-        Largest duality gap, relative to the objective.
+    tolerance : float, default=1e-5
+        Largest duality gap, relative to the objective. At 1e-3 the order in which queries are visited still
+        moves AP on a hundred queries by .002, at 1e-5 by .0003.
     max_passes : int, default=200
         Passes over the data; planes for the other two.
     select_by, random_state, n_jobs, strict_qid
@@ -43,7 +44,7 @@ class StructuralSVM(Ranker):
 
     def __init__(
         self, measure="AP", *, C=10.0, solver="bcfw", feature_map="cross", grades="binary", averaged=True,
-        tolerance=1e-3, max_passes=200, select_by=None, random_state=0, n_jobs=None, strict_qid=False,
+        tolerance=1e-5, max_passes=200, select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         self.measure, self.C, self.solver = measure, C, solver
         self.feature_map, self.grades, self.averaged = feature_map, grades, averaged
