@@ -1,5 +1,6 @@
 """The store: leases, processes, damage, and what is refused."""
 
+import math
 import os
 import signal
 import sqlite3
@@ -16,6 +17,11 @@ from directrank.experiments.owners import is_dead, new_owner
 from directrank.experiments.store import Store, key_of
 
 WANTED = [("a", "A"), ("b", "B"), ("c", "C")]
+
+
+def claim(store: Store, wanted, most: float = math.inf) -> list[str]:
+    """Return the keys that a process gets of those it wants."""
+    return store.exchange([], wanted, most)[0]
 
 
 def events(store: Store) -> list[tuple[str, str]]:
@@ -47,40 +53,63 @@ def test_what_is_kept_comes_back(tmp_path):
 
 def test_a_key_is_leased_once(tmp_path):
     first, second = Store(tmp_path), Store(tmp_path)
-    assert first.claim(WANTED, 2) == ["a", "b"]
-    assert second.claim(WANTED) == ["c"]
-    assert first.claim(WANTED) == []
+    assert claim(first, WANTED, 2) == ["a", "b"]
+    assert claim(second, WANTED) == ["c"]
+    assert claim(first, WANTED) == []
     first.settle([("a", "A", "done", {"by": 1})])
     assert second.get("a") == {"by": 1}
-    assert second.claim(WANTED) == []
+    assert claim(second, WANTED) == []
     first.release()
-    assert second.claim(WANTED) == ["b"]
+    assert claim(second, WANTED) == ["b"]
 
 
 @pytest.mark.parametrize(("age", "free"), [(1.0, False), (19.0, False), (21.0, True), (-21.0, True)])
 def test_a_silent_lease_is_free_after_two_intervals(tmp_path, age, free):
     first, second = Store(tmp_path), Store(tmp_path)
-    first.claim(WANTED)
+    claim(first, WANTED)
     aged(tmp_path, age)
-    assert second.claim(WANTED) == (["a", "b", "c"] if free else [])
+    assert claim(second, WANTED) == (["a"] if free else [])
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_a_clock_that_jumps_takes_no_lease_from_the_living(tmp_path, monkeypatch, jump):
+    first, second = Store(tmp_path), Store(tmp_path)
+    claim(first, WANTED)
+    now = time.time()
+    monkeypatch.setattr(module.time, "time", lambda: now + jump)
+    assert claim(second, WANTED) == []
+    # A process of this machine that stands still is found out by the machine's own clock.
+    tick = time.monotonic()
+    monkeypatch.setattr(module.time, "monotonic", lambda: tick + 21)
+    assert claim(second, WANTED) == ["a"]
+
+
+def test_a_clock_that_goes_backwards_makes_no_failure_one_of_an_earlier_run(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.begin()
+    claim(store, WANTED[:1])
+    monkeypatch.setattr(module.time, "time", lambda: 0.0)
+    store.settle([("a", "A", "failed", {"error": {}})])
+    assert claim(store, WANTED[:1]) == []
+    assert store.ended(["a"]) == {"a"}
 
 
 def test_beats_keep_a_lease(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "HEARTBEAT", 0.05)
     first, second = Store(tmp_path), Store(tmp_path)
-    first.claim(WANTED[:1])
+    claim(first, WANTED[:1])
     with first.beating():
         time.sleep(0.4)
         row = sqlite3.connect(tmp_path / "store.sqlite").execute("SELECT beat FROM cells").fetchone()
     assert time.time() - row[0] < 0.35
     monkeypatch.setattr(module, "HEARTBEAT", 100.0)
-    assert second.claim(WANTED[:1]) == []
+    assert claim(second, WANTED[:1]) == []
 
 
 def test_lease_of_a_killed_process_is_free_at_once(tmp_path):
     script = (
         "import sys, time; from directrank.experiments.store import Store; "
-        "print(Store(sys.argv[1]).claim([('a', 'A')]), flush=True); time.sleep(60)"
+        "print(Store(sys.argv[1]).exchange([], [('a', 'A')])[0], flush=True); time.sleep(60)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
@@ -88,11 +117,11 @@ def test_lease_of_a_killed_process_is_free_at_once(tmp_path):
     assert process.stdout is not None
     assert process.stdout.readline() == "['a']\n"
     store = Store(tmp_path)
-    assert store.claim(WANTED[:1]) == []
+    assert claim(store, WANTED[:1]) == []
     os.kill(process.pid, signal.SIGKILL)
     # Free even before anybody asked for its exit code.
     deadline = time.monotonic() + 10
-    while not (taken := store.claim(WANTED[:1])) and time.monotonic() < deadline:
+    while not (taken := claim(store, WANTED[:1])) and time.monotonic() < deadline:
         time.sleep(0.01)
     process.stdout.close()
     process.wait()
@@ -113,40 +142,73 @@ def test_owners():
 
 def test_failures_are_kept_in_this_run_and_tried_again_in_the_next(tmp_path):
     first = Store(tmp_path)
-    first.claim(WANTED[:1])
+    claim(first, WANTED[:1])
     first.settle([("a", "A", "failed", {"error": {}})])
     assert first.outcomes(["a"]) == {"a": ("failed", {"error": {}})}
-    assert first.claim(WANTED[:1]) == []
+    assert claim(first, WANTED[:1]) == []
     assert first.get("a") is None
     later = Store(tmp_path)
-    later.since = time.time() + 1
+    later.begin()
     assert later.outcomes(["a"]) == {}
-    assert later.claim(WANTED[:1]) == ["a"]
+    assert claim(later, WANTED[:1]) == ["a"]
 
 
 def test_what_kills_two_processes_is_recorded_as_failed(tmp_path):
     watcher = Store(tmp_path)
     for _ in range(2):
-        assert Store(tmp_path).claim(WANTED[:1]) == ["a"]
+        assert claim(Store(tmp_path), WANTED[:1]) == ["a"]
         aged(tmp_path, 1000)
-    assert watcher.claim(WANTED[:1]) == []
+    assert claim(watcher, WANTED[:1]) == []
     state, value = watcher.outcomes(["a"])["a"]
     assert state == "failed"
     assert "died 2 times" in value["error"]["message"]
     # In a later run its past is forgiven.
     later = Store(tmp_path)
-    later.since = time.time() + 1
-    assert later.claim(WANTED[:1]) == ["a"]
+    later.begin()
+    assert claim(later, WANTED[:1]) == ["a"]
+
+
+def test_deaths_are_laid_on_what_was_worked_on_alone(tmp_path):
+    """A process may die with many leases; only the second death says which fit it was."""
+    watcher = Store(tmp_path)
+    assert claim(Store(tmp_path), WANTED) == ["a", "b", "c"]
+    aged(tmp_path, 1000)
+    assert claim(Store(tmp_path), WANTED) == ["a"]
+    aged(tmp_path, 1000)
+    assert claim(watcher, WANTED) == ["b"]
+    assert watcher.ended("abc") == {"a"}
+    assert claim(watcher, WANTED) == ["c"]
+
+
+def test_what_is_given_back_is_no_death(tmp_path):
+    for _ in range(3):
+        store = Store(tmp_path)
+        claim(store, WANTED[:1])
+        store.release()
+    claim(store, WANTED[:1])
+    aged(tmp_path, 1000)
+    assert claim(Store(tmp_path), WANTED[:1]) == ["a"]
+
+
+def test_finished_and_wanted_are_one_commit(tmp_path):
+    store = Store(tmp_path)
+    assert store.exchange([("a", "A", "done", {})], WANTED) == (["b", "c"], ["a"])
+    assert store.exchange([], [("x", ""), ("y", ""), ("z", "")], 2.5, {"x": 2.0}) == (["x", "y"], [])
+    with pytest.raises(TypeError):
+        store.exchange([("b", "B", "done", {"x": object()})], [("new", "")])
+    assert store.ended(["b", "new"]) == set()
+    assert ("new", "leased") not in events(store)
 
 
 def test_a_finished_key_stays_as_it_was_finished(tmp_path):
     slow, quick = Store(tmp_path), Store(tmp_path)
-    slow.claim(WANTED[:1])
+    claim(slow, WANTED[:1])
     aged(tmp_path, 1000)
-    assert quick.claim(WANTED[:1]) == ["a"]
+    assert claim(quick, WANTED[:1]) == ["a"]
     quick.settle([("a", "A", "done", {"by": "quick"})])
     slow.settle([("a", "A", "done", {"by": "slow"})])
     assert slow.get("a") == {"by": "quick"}
+    quick.settle([("a", "A", "done", {"by": "quick again"})])
     assert events(slow) == [("a", "leased"), ("a", "leased"), ("a", "done")]
 
 
@@ -157,7 +219,7 @@ def test_damaged_value_counts_as_absent(tmp_path):
         connection.execute("""UPDATE cells SET value = '{"x":2}'""")
     connection.close()
     assert store.get("a") is None
-    assert store.claim(WANTED[:1]) == ["a"]
+    assert claim(store, WANTED[:1]) == ["a"]
 
 
 def test_interrupted_transaction_changes_nothing(tmp_path):
@@ -198,7 +260,7 @@ def test_later_versions_are_refused(tmp_path):
     connection = sqlite3.connect(tmp_path / "store.sqlite")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(DataError, match="version 99, this release reads 1"):
+    with pytest.raises(DataError, match="version 99, this release reads 2"):
         Store(tmp_path).get("a")
 
 
@@ -282,12 +344,12 @@ except OSError as error:
 
 def test_memory_is_a_store_too():
     store = Store(None)
-    assert store.claim(WANTED) == ["a", "b", "c"]
+    assert claim(store, WANTED) == ["a", "b", "c"]
     store.settle([("a", "A", "done", {"x": 1})])
     with store.beating():
         assert store.get("a") == {"x": 1}
     store.release()
-    assert store.claim(WANTED) == ["b", "c"]
+    assert claim(store, WANTED) == ["b", "c"]
 
 
 def test_eight_processes_take_every_key_once(tmp_path):
@@ -297,7 +359,7 @@ from directrank.experiments.store import Store
 store = Store(sys.argv[1])
 wanted = [(str(number), "") for number in range(120)]
 while len(store.ended(key for key, _ in wanted)) < len(wanted):
-    taken = store.claim(wanted, 3)
+    taken, _ = store.exchange([], wanted, 3)
     store.settle([(key, "", "done", {"by": sys.argv[2]}) for key in taken])
 """
     processes = [

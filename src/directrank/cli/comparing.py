@@ -118,6 +118,7 @@ def compare(
                 data,
                 methods,
                 **arguments,
+                jobs=jobs,
                 baseline=baseline,
                 correction=correction,
                 observer=observer,

@@ -1,6 +1,5 @@
 """What `directrank doctor` looks at."""
 
-import os
 import platform
 import time
 import warnings
@@ -29,8 +28,10 @@ def _versions() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
+    from directrank.data.shards import processors
+
     yield "platform", platform.platform(), True
-    yield "processors", str(os.cpu_count()), True
+    yield "processors", str(processors()), True
 
 
 def _compiled_code() -> Finding:

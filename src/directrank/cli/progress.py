@@ -70,6 +70,11 @@ class Bar(Lines):
         super().planned(plan)
         self._progress.update(self._task, total=plan.n_fits_left, description="reading")
 
+    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+        """Say how a cell ended, and how many have."""
+        super().finished(cell, reused)
+        self._progress.update(self._task, description=f"{self.seen} of {self.n_cells} cells")
+
     def starting(self, fold: str, method: str, n_points: int) -> None:
         """Say what is being trained."""
         self._progress.update(self._task, description=f"{fold} {method}")

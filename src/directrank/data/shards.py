@@ -4,10 +4,13 @@ Shards depend on the data alone, never on the number of threads, processes or wo
 them, their results are added in index order, so that the total has the same bits.
 """
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +22,8 @@ SHARD_BYTES = 2**20
 MAX_SHARDS = 64
 # Documents and what a kernel writes of them stay in the processor's cache between the passes over a block.
 BLOCK_BYTES = 2**20
+#: Where Linux says what share of the processors a container may use: "quota period", or "max period".
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True)
@@ -85,3 +90,23 @@ def map_in_order(
         return [function(item) for item in items]
     with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
         return list(pool.map(function, items))
+
+
+def processors() -> int:
+    """Return how many threads this process should run at once.
+
+    The processors that it may use, by affinity and by the quota of its container, and no more than
+    ``OMP_NUM_THREADS`` where that is set: so a process that is given one thread keeps to it everywhere.
+    """
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    limit = int(asked) if asked.isdecimal() and int(asked) else allowed
+    return max(1, min(allowed, limit, _quota()))
+
+
+def _quota() -> int:
+    try:
+        quota, period = QUOTA.read_text().split()
+        return max(1, int(quota) // int(period))
+    except (OSError, ValueError):  # no such file, or no quota
+        return sys.maxsize

@@ -1,6 +1,5 @@
 """One estimator: a surrogate, a solver and a scorer, with scikit-learn's face."""
 
-import os
 import warnings
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from directrank.contracts import Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
+from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
 from directrank.estimators.intake import checked_target, copies, qid_of_rows, query_weights
 from directrank.estimators.selection import MeanMonitor, mean_measure
@@ -196,8 +196,7 @@ class Ranker(BaseEstimator):
         return validation or groups
 
     def _n_threads(self) -> int:
-        processors = os.cpu_count() or 1
-        return processors if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
+        return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
 
     def _selection_measure(self, surrogate=None):
         if self.select_by is not None:

@@ -13,13 +13,16 @@ from directrank.strict_json import StrictJSONError
 #: Seconds for which another process may hold the file before we give up.
 PATIENCE = 120.0
 #: "DRst", and the version of the tables below.
-APPLICATION, VERSION = 0x44527374, 1
+APPLICATION, VERSION = 0x44527374, 2
 
+# `beat` is the time of day and `tick` the machine's own clock when a lease was last renewed; `event` is the
+# row of `log` that a cell's state came with. Order is told by rows of `log`: times of day may go backwards.
 SCHEMA = (
     """CREATE TABLE cells (
         key TEXT PRIMARY KEY, label TEXT NOT NULL,
         state TEXT NOT NULL CHECK (state IN ('leased', 'done', 'failed')),
-        owner TEXT NOT NULL, beat REAL NOT NULL, value TEXT, sha256 TEXT
+        owner TEXT NOT NULL, beat REAL NOT NULL, tick REAL NOT NULL, event INTEGER NOT NULL,
+        value TEXT, sha256 TEXT
     ) WITHOUT ROWID""",
     """CREATE TABLE log (
         id INTEGER PRIMARY KEY, at REAL NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, event TEXT NOT NULL

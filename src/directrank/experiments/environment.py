@@ -1,13 +1,13 @@
 """What a number depends on beside data and parameters: this library's code, and the versions under it."""
 
 import hashlib
-import os
 import platform
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import directrank
+from directrank.data.shards import processors
 
 #: Rooms whose code decides a number; pages and commands may change without a new fit.
 DECISIVE = (
@@ -40,6 +40,6 @@ def environment() -> dict[str, str]:
         **versions(),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "processors": str(os.cpu_count()),
+        "processors": str(processors()),
         "code": code_digest()[:16],
     }

@@ -96,11 +96,14 @@ def counted(caught) -> dict[str, int]:
 
 def _fitted(train, vali, method: Configured, point, seed, select_by, n_threads) -> dict[str, Any]:
     started = time.perf_counter()
+    # The largest grade of these two parts: that of the test part is not for us to know.
+    max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
     ranker = method.build(point, random_state=seed)
+    ranker.set_params(**_settled(ranker, max_grade))
     if n_threads is not None and "n_jobs" not in point:
         ranker.set_params(n_jobs=n_threads)
     ranker.fit(train, eval_set=vali)
-    value = None if vali is None else _validation(ranker, train, vali, select_by)
+    value = None if vali is None else _validation(ranker, vali, select_by, max_grade)
     return {
         "validation": value,
         "seconds": time.perf_counter() - started,
@@ -115,9 +118,16 @@ def _fitted(train, vali, method: Configured, point, seed, select_by, n_threads) 
     }
 
 
-def _validation(ranker, train: QueryGroups, vali: QueryGroups, select_by: str) -> float:
-    # The largest grade of these two parts: that of the test part is not for us to know.
-    max_grade = max(part.queries.max_relevance for part in (train, vali))
+def _settled(ranker, max_grade: float) -> dict[str, str]:
+    """Return those parameters of a ranker that are measures, on the scale of the largest grade."""
+    parameters = ranker.get_params(deep=False)
+    given = {name: parameters.get(name) for name in ("measure", "select_by")}
+    return {
+        name: settled(parse_measure(each), max_grade).name for name, each in given.items() if each is not None
+    }
+
+
+def _validation(ranker, vali: QueryGroups, select_by: str, max_grade: float) -> float:
     chooser = settled(parse_measure(select_by), max_grade)
     scores = checked_scores(ranker.predict(vali), vali.n_docs)
     return mean_value(chooser, vali.queries, vali.to_inner(scores))

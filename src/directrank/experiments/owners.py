@@ -13,11 +13,16 @@ def new_owner() -> str:
     return f"{_place()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
 
+def is_here(owner: str) -> bool:
+    """Whether a process runs on this machine, since it was last started."""
+    return owner.split(":")[0] == _place()
+
+
 def is_dead(owner: str) -> bool:
     """Whether a process is known to have ended; of one on another machine nothing is known."""
-    place, number, _ = owner.split(":")
+    _, number, _ = owner.split(":")
     # Elsewhere signal 0 is not a question but an interruption.
-    if place != _place() or os.name != "posix":
+    if not is_here(owner) or os.name != "posix":
         return False
     try:
         os.kill(int(number), 0)

@@ -1,7 +1,9 @@
 """A sweep by several processes: each works on its own; what joins them is the store."""
 
 import os
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -9,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from directrank.data.shards import processors
+from directrank.errors import MethodError
 from directrank.experiments.observer import Observer
 from directrank.experiments.plan import Plan
 from directrank.experiments.store import Store
@@ -16,23 +20,29 @@ from directrank.experiments.sweep import PartsOf, Sweep
 
 #: Seconds between two looks at what the processes have finished.
 LOOK = 0.25
-#: Threads of every library that has its own, within a process.
+#: Threads of every library that has its own, within a process; our own keep to the first.
 ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
+    (
+        "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS",
+    ),
+    "1",
+)  # fmt: skip
 
 
 def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) -> list[dict[str, Any]]:
-    """Work on a plan in `jobs` processes of one thread each; return the records in the order of the plan.
+    """Work on a plan in processes of one thread each; return the records in the order of the plan.
 
-    A process that dies takes down nothing but the fit it was at: another takes its place, and its fit, once
-    more. A fit that kills two is recorded as failed.
+    There are `jobs` of them, or as many as there are processors if that is less. A process that dies takes
+    down nothing but the fit it was at: another takes its place, and its fit, once more. A fit that kills two
+    is recorded as failed. When the process that called this ends, however it does, the others end too.
 
     Raises
     ------
-    RuntimeError
+    MethodError
         If processes die one after the other and nothing gets finished.
     """
+    jobs = min(jobs, processors())
     if store.path is not None:
         return _Crew(plan, store, observer, jobs).run()
     with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
@@ -43,14 +53,24 @@ def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) ->
             shared.close()
 
 
-def share(plan: Plan, folder: Path, since: float) -> None:
-    """Do one process's share of a plan."""
+def share(plan: Plan, folder: Path, since: int, parent: int) -> None:
+    """Do one process's share of a plan, as long as its parent lives."""
+    # Ctrl-C reaches every process of a terminal: the parent decides, and ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     store = Store(folder)
     store.since = since
     try:
         Sweep(plan, store, Observer(), PartsOf(), n_threads=1).run()
     finally:
         store.close()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK)
+    # As if killed: what is in the store is whole, and leases of the dead are free.
+    os._exit(1)
 
 
 class _Crew:
@@ -64,6 +84,7 @@ class _Crew:
         self._unfitted = {
             fit.key for cell in plan.cells if cell.key not in self.records for fit in cell.fits
         } - plan.fitted
+        self._n_refits = {cell.key: cell.n_refits for cell in plan.cells}
         self._members: list[tuple[Any, Future]] = []
         self._deaths = 0
 
@@ -93,6 +114,8 @@ class _Crew:
         ended = self.store.outcomes(left)
         for key, (_, record) in ended.items():
             self.records[key] = record
+            for _ in range(self._n_refits[key]):
+                self.observer.fitted()
             self.observer.finished(record, False)
         self._deaths = 0 if fitted or ended else self._deaths
         return len(ended) == len(left)
@@ -103,7 +126,8 @@ class _Crew:
         # One process in each: in a larger pool the death of one ends all.
         executor = ProcessPoolExecutor(max_workers=1, env={**ONE_THREAD, "PYTHONPATH": _path()})
         task: Callable = share
-        return executor, executor.submit(task, replace(self.plan, finished={}), self.folder, self.store.since)
+        plan = replace(self.plan, finished={})
+        return executor, executor.submit(task, plan, self.folder, self.store.since, os.getpid())
 
     def _replaced(self, executor: Any, future: Future) -> tuple[Any, Future]:
         """Return a member as it is, or another in its place if it died."""
@@ -116,7 +140,8 @@ class _Crew:
         except BrokenProcessPool as error:
             self._deaths += 1
             if self._deaths > 2 * self.jobs + 2:
-                raise RuntimeError("processes die before they finish anything; try --jobs 1") from error
+                problem = "processes die before they finish anything, perhaps of too little memory"
+                raise MethodError(f"{problem}; try fewer --jobs") from error
             executor.shutdown(wait=False, kill_workers=True)
             return self._started()
         return executor, future

@@ -181,6 +181,7 @@ def prepare(
     chosen = configured(methods, options.select_by)
     dataset, folds = folds_of(source, missing=missing, k=kfold, seed=seed)
     store = Store(out)
+    store.begin()
     return make_plan(name or dataset, folds, chosen, options, store), store
 
 

@@ -6,23 +6,28 @@ beats; that of a process known to be dead, or silent for two intervals, goes to 
 
 import contextlib
 import hashlib
+import math
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from directrank.errors import DataError
 from directrank.experiments.database import check, connected, explained
-from directrank.experiments.owners import is_dead, new_owner
+from directrank.experiments.owners import is_dead, is_here, new_owner
 from directrank.strict_json import dump, parse
 
 NAME = "store.sqlite"
 HEARTBEAT = 10.0
-#: A cell whose process died so often in one run is what kills it.
+#: A key whose process died so often in one run is what kills it.
 MOST_DEATHS = 2
+#: Of a key: nobody has it; it is leased; it is leased by a process that is gone; it is done or failed.
+FREE, HELD, LOST, ENDED = "free", "held", "lost", "ended"
+NO_COSTS: Mapping[str, float] = MappingProxyType({})
 
 #: (key, label) and (key, label, state, value).
 Wanted = tuple[str, str]
@@ -50,9 +55,16 @@ class Store:
     def __init__(self, folder: str | os.PathLike | None):
         self.path = None if folder is None else Path(folder) / NAME
         self.owner = new_owner()
-        #: Failures recorded before this moment are tried again.
-        self.since = time.time()
+        #: The last event of earlier runs.
+        self.since = 0
         self._open: sqlite3.Connection | None = None
+
+    def begin(self) -> None:
+        """Begin a run: what failed before is tried again, and who died before is forgotten."""
+        if self._exists():
+            with self._transaction("DEFERRED") as connection:
+                last = connection.execute("SELECT coalesce(max(id), 0) FROM log").fetchone()
+            self.since = last[0]
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the value of a key that is done, or None."""
@@ -89,42 +101,58 @@ class Store:
         """Keep a value; it is on disk when this returns."""
         self.settle([(key, label, "done", value)])
 
-    def claim(self, wanted: Sequence[Wanted], most: int | None = None) -> list[str]:
-        """Lease those keys that nobody has finished or works on, in the order given, at most so many.
-
-        A key whose process died twice since this run began is recorded as failed instead.
-        """
-        taken: list[str] = []
-        with self._transaction() as connection:
-            for key, label in wanted:
-                if most is not None and len(taken) >= most:
-                    break
-                row = _row(connection, key)
-                if row is not None and (self._has_ended(row) or not self._is_free(row)):
-                    continue
-                if row is not None and self._deaths(connection, row) >= MOST_DEATHS:
-                    self._write(connection, key, label, "failed", _killed())
-                    continue
-                self._write(connection, key, label, "leased", None)
-                taken.append(key)
-        return taken
-
     def settle(self, finished: Sequence[Finished]) -> None:
         """Record how leased keys ended, all in one commit; what another has finished meanwhile stays."""
-        if not finished:
-            return
+        if finished:
+            self.exchange(finished, ())
+
+    def exchange(
+        self,
+        finished: Sequence[Finished],
+        wanted: Iterable[Wanted],
+        budget: float = math.inf,
+        costs: Mapping[str, float] = NO_COSTS,
+    ) -> tuple[list[str], list[str]]:
+        """Record how leased keys ended, and lease others, all in one commit.
+
+        Keys that nobody has finished or works on are leased in the order of `wanted`, until their `costs`
+        (1 where there is none) reach the budget. A key whose process died is leased alone, so that it is
+        known what a second death is due to; then it is recorded as failed.
+
+        Returns
+        -------
+        taken, ended : list of str
+            The keys leased, and those passed on the way that have ended.
+        """
+        taken: list[str] = []
+        ended: list[str] = []
         with self._transaction() as connection:
-            for key, label, state, value in finished:
-                row = _row(connection, key)
-                if row is None or row["owner"] == self.owner or row["state"] != "done" or not _intact(row):
-                    self._write(connection, key, label, state, value)
+            self._settle(connection, finished)
+            for key, label in wanted:
+                if budget <= 0:
+                    break
+                state = self._state(connection, key)
+                if state == ENDED:
+                    ended.append(key)
+                elif state == LOST and self._deaths(connection, key) >= MOST_DEATHS:
+                    self._write(connection, key, label, "failed", _killed())
+                    ended.append(key)
+                elif state == FREE or (state == LOST and not taken):
+                    self._write(connection, key, label, "leased", None)
+                    taken.append(key)
+                    budget -= math.inf if state == LOST else costs.get(key, 1.0)
+        return taken, ended
 
     def release(self) -> None:
         """Give back every lease of this process."""
         if not self._exists():
             return
         with self._transaction() as connection:
-            connection.execute("DELETE FROM cells WHERE owner = ? AND state = 'leased'", (self.owner,))
+            held = "FROM cells WHERE owner = ? AND state = 'leased'"
+            mine = [row["key"] for row in connection.execute(f"SELECT key {held}", (self.owner,))]
+            connection.execute(f"DELETE {held}", (self.owner,))
+            for key in mine:
+                self._record(connection, key, "returned")
 
     @contextlib.contextmanager
     def beating(self) -> Iterator[None]:
@@ -141,7 +169,7 @@ class Store:
                 thread.join()
 
     def log(self) -> list[dict[str, Any]]:
-        """Return the execution log: when, key, owner and event (``leased``, ``done``, ``failed``)."""
+        """Return the execution log: when, key, owner; leased, returned, done or failed."""
         if not self._exists():
             return []
         with self._transaction("DEFERRED") as connection:
@@ -159,39 +187,57 @@ class Store:
     def _has_ended(self, row: sqlite3.Row) -> bool:
         if row["state"] == "leased" or not _intact(row):
             return False
-        return row["state"] == "done" or row["beat"] >= self.since
+        return row["state"] == "done" or row["event"] > self.since
 
-    def _is_free(self, row: sqlite3.Row) -> bool:
+    def _state(self, connection: sqlite3.Connection, key: str) -> str:
+        row = _row(connection, key)
+        if row is None:
+            return FREE
         if row["state"] != "leased":
-            return True
+            return ENDED if self._has_ended(row) else FREE
         if row["owner"] == self.owner:
-            return False
-        return is_dead(row["owner"]) or abs(time.time() - row["beat"]) > 2 * HEARTBEAT
+            return HELD
+        return LOST if self._is_silent(row) or is_dead(row["owner"]) else HELD
 
-    def _deaths(self, connection: sqlite3.Connection, row: sqlite3.Row) -> int:
-        if row["state"] != "leased":
-            return 0
-        count = "SELECT count(*) FROM log WHERE key = ? AND event = 'leased' AND at >= ?"
-        return connection.execute(count, (row["key"], self.since)).fetchone()[0]
+    def _is_silent(self, row: sqlite3.Row) -> bool:
+        if is_here(row["owner"]):
+            return not 0 <= time.monotonic() - row["tick"] <= 2 * HEARTBEAT
+        # Too long ago; or so far ahead that nothing can be told from its clock.
+        return abs(time.time() - row["beat"]) > 2 * HEARTBEAT
+
+    def _deaths(self, connection: sqlite3.Connection, key: str) -> int:
+        """Return how often a lease of this run was taken and not given back."""
+        count = (
+            "SELECT coalesce(sum(CASE event WHEN 'leased' THEN 1 WHEN 'returned' THEN -1 ELSE 0 END), 0) "
+            "FROM log WHERE key = ? AND id > ?"
+        )
+        return connection.execute(count, (key, self.since)).fetchone()[0]
+
+    def _settle(self, connection: sqlite3.Connection, finished: Sequence[Finished]) -> None:
+        for key, label, state, value in finished:
+            row = _row(connection, key)
+            if row is None or row["state"] != "done" or not _intact(row):
+                self._write(connection, key, label, state, value)
 
     def _write(self, connection: sqlite3.Connection, key: str, label: str, state: str, value) -> None:
         text = None if value is None else dump(value)
         digest = None if text is None else _digest(text)
-        now = time.time()
-        connection.execute(
-            "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (key, label, state, self.owner, now, text, digest),
-        )
-        connection.execute(
-            "INSERT INTO log (at, key, owner, event) VALUES (?, ?, ?, ?)", (now, key, self.owner, state)
-        )
+        event = self._record(connection, key, state)
+        row = (key, label, state, self.owner, time.time(), time.monotonic(), event, text, digest)
+        connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def _record(self, connection: sqlite3.Connection, key: str, event: str) -> int | None:
+        row = (time.time(), key, self.owner, event)
+        return connection.execute(
+            "INSERT INTO log (at, key, owner, event) VALUES (?, ?, ?, ?)", row
+        ).lastrowid
 
     def _beat_until(self, stop: threading.Event) -> None:
         # A beat that cannot be written is no failure: the work is recorded, or not, by whoever does it.
         while not stop.wait(HEARTBEAT):
             with contextlib.suppress(OSError, DataError, sqlite3.Error), self._connection() as connection:
-                sql = "UPDATE cells SET beat = ? WHERE owner = ? AND state = 'leased'"
-                connection.execute(sql, (time.time(), self.owner))
+                sql = "UPDATE cells SET beat = ?, tick = ? WHERE owner = ? AND state = 'leased'"
+                connection.execute(sql, (time.time(), time.monotonic(), self.owner))
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

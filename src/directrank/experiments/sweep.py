@@ -5,7 +5,10 @@ Any number of processes can do this at once over one store; each takes what nobo
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from directrank.data.folds import PARTS
@@ -15,13 +18,27 @@ from directrank.experiments.fits import fit_point
 from directrank.experiments.observer import Observer
 from directrank.experiments.plan import Fit, Plan, PlannedCell, refit_of
 from directrank.experiments.sources import FoldSource, Triple, joined
-from directrank.experiments.store import Finished, Store
+from directrank.experiments.store import NO_COSTS, Finished, Store, Wanted
 
-#: Seconds of work between two commits, at least; the store is not what a run waits for.
+#: Seconds of work between two commits, about; the store is not what a run waits for.
 COMMIT = 0.25
-MOST_LEASES = 64
 #: Seconds to wait for cells that others work on, doubling.
 SHORTEST_WAIT, LONGEST_WAIT = 0.05, 1.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """A fit, or the last step of a cell: what one lease is for."""
+
+    key: str
+    label: str
+    cell: PlannedCell
+    fit: Fit | None
+
+    @property
+    def kind(self) -> tuple[str, bool]:
+        """What takes about as long."""
+        return self.cell.method.label, self.fit is None
 
 
 class Sweep:
@@ -42,8 +59,14 @@ class Sweep:
     ):
         self.plan, self.store, self.observer = plan, store, observer
         self.parts_of, self.n_threads = parts_of, n_threads
+        self._records = dict(plan.finished)
+        self._cells = {cell.key for cell in plan.cells}
+        #: Of cells in work: what has become of their fits, by key.
+        self._fits: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+        self._seconds: dict[tuple[str, bool], float] = {}
         self._unwritten: list[Finished] = []
-        self._leases, self._committed = 1, time.monotonic()
+        self._committed = time.monotonic()
+        self._started = ""
 
     def run(self) -> list[dict[str, Any]]:
         """Work until every cell has ended, and return their records in the order of the plan.
@@ -55,76 +78,109 @@ class Sweep:
                 return self._run()
             except BaseException:
                 # On a full disk this fails as well; the first failure is the one to tell.
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, DataError):
                     self._commit()
                     self.store.release()
                 raise
 
     def _run(self) -> list[dict[str, Any]]:
-        records = dict(self.plan.finished)
         for cell in self.plan.cells:
-            if cell.key in records:
-                self.observer.finished(records[cell.key], True)
-        left, wait = [cell for cell in self.plan.cells if cell.key not in records], SHORTEST_WAIT
-        while left:
-            ended = len(records)
-            for cell in left:
-                record = self._work_on(cell)
-                if record is not None:
-                    records[cell.key] = record
-                    self.observer.finished(record, False)
-            left = [cell for cell in left if cell.key not in records]
-            if left and len(records) == ended:
+            if cell.key in self._records:
+                self.observer.finished(self._records[cell.key], True)
+        wait = SHORTEST_WAIT
+        while folds := self._unfinished():
+            # A fold at a time: only one is held in memory.
+            if any(self._turn(cells) for cells in folds):
+                wait = SHORTEST_WAIT
+            else:
                 time.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT)
-        return [records[cell.key] for cell in self.plan.cells]
-
-    def _work_on(self, cell: PlannedCell) -> dict[str, Any] | None:
-        """Return the record of a cell, having done what nobody else does; None while others work on it."""
-        known = self.store.outcomes([cell.key])
-        if known:
-            return known[cell.key][1]
-        fits = self._made(cell, cell.fits)
-        if fits is None:
-            return None
-        refits: list[dict[str, Any]] | None = []
-        if self.plan.options.refit and not _any_failed(fits):
-            chosen = choice(fits, self.plan.options)
-            last = [
-                refit_of(cell, seed, fit["parameters"], self.plan.options) for seed, fit in chosen.items()
-            ]
-            refits = self._made(cell, last)
-        if refits is None:
-            return None
-        if self.store.claim([(cell.key, cell.label)]):
-            self._assemble(cell, fits, refits)
-        known = self.store.outcomes([cell.key])
-        return known[cell.key][1] if known else None
-
-    def _assemble(self, cell: PlannedCell, fits, refits) -> None:
-        options, parts = self.plan.options, self.parts_of(cell.fold)
-        if _any_failed([*fits, *refits]):
-            record = failed_cell(cell.fold, parts, cell.method, options, [*fits, *refits])
-        else:
-            record = assemble(cell.fold, parts, cell.method, options, fits, refits)
-        self._keep(cell.key, cell.label, record)
         self._commit()
+        return [self._records[cell.key] for cell in self.plan.cells]
 
-    def _made(self, cell: PlannedCell, fits: Sequence[Fit]) -> list[dict[str, Any]] | None:
-        """Return the records of fits, making those that nobody has; None while others make some."""
-        by_key = {fit.key: fit for fit in fits}
-        wanted = [(fit.key, fit.label) for fit in fits]
-        first = True
-        while keys := self.store.claim(wanted, self._leases):
-            if first:
-                self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
-                first = False
-            for key in keys:
-                self._keep(key, by_key[key].label, self._fitted(by_key[key]))
-                self.observer.fitted()
-            self._commit(len(keys))
-        known = self.store.outcomes(by_key)
-        return [known[key][1] for key in by_key] if len(known) == len(by_key) else None
+    def _unfinished(self) -> list[list[PlannedCell]]:
+        left = [cell for cell in self.plan.cells if cell.key not in self._records]
+        return [list(cells) for _, cells in groupby(left, key=lambda cell: cell.fold.name)]
+
+    def _turn(self, cells: Sequence[PlannedCell]) -> bool:
+        """Do some of the work on the cells of a fold; whether anything was done or learned."""
+        tasks = {task.key: task for cell in cells for task in self._tasks(cell)}
+        wanted = [(task.key, task.label) for task in tasks.values()]
+        costs = {task.key: self._seconds.get(task.kind, COMMIT) for task in tasks.values()}
+        taken, ended = self._commit(wanted, costs)
+        if ended:
+            self._learn([tasks[key] for key in ended])
+        for key in taken:
+            self._do(tasks[key])
+            if time.monotonic() - self._committed > COMMIT:
+                self._commit()
+        return bool(taken or ended)
+
+    def _tasks(self, cell: PlannedCell) -> list[Task]:
+        """Return what can be done for a cell now: fits, then last fits, then the cell itself."""
+        fits = self._missing(cell, cell.fits)
+        if not fits:
+            fits = self._missing(cell, self._refits(cell))
+        return fits or [Task(cell.key, cell.label, cell, None)]
+
+    def _missing(self, cell: PlannedCell, fits: Sequence[Fit]) -> list[Task]:
+        known = self._fits[cell.key]
+        return [Task(fit.key, fit.label, cell, fit) for fit in fits if fit.key not in known]
+
+    def _refits(self, cell: PlannedCell) -> list[Fit]:
+        """Return the last fits of a cell whose fits have all been made; none if one of those failed."""
+        options, fits = self.plan.options, self._outcomes(cell, cell.fits)
+        if not options.refit or _any_failed(fits):
+            return []
+        return [
+            refit_of(cell, seed, fit["parameters"], options) for seed, fit in choice(fits, options).items()
+        ]
+
+    def _outcomes(self, cell: PlannedCell, fits: Sequence[Fit]) -> list[dict[str, Any]]:
+        return [self._fits[cell.key][fit.key] for fit in fits]
+
+    def _learn(self, tasks: Sequence[Task]) -> None:
+        """Take in what others have finished, or an earlier run."""
+        known = self.store.outcomes(task.key for task in tasks)
+        for task in tasks:
+            if task.key not in known:  # damaged meanwhile
+                continue
+            record = known[task.key][1]
+            if task.fit is None:
+                self._end(task, record)
+                self.observer.finished(record, False)
+            else:
+                self._fits[task.cell.key][task.key] = record
+
+    def _do(self, task: Task) -> None:
+        started = time.monotonic()
+        if task.fit is None:
+            record = self._assembled(task.cell)
+        else:
+            self._announce(task.cell)
+            record = self._fits[task.cell.key][task.key] = self._fitted(task.fit)
+        self._unwritten.append((task.key, task.label, "failed" if "error" in record else "done", record))
+        self._seconds[task.kind] = time.monotonic() - started
+        if task.fit is None:
+            self._end(task, record)
+        else:
+            self.observer.fitted()
+
+    def _announce(self, cell: PlannedCell) -> None:
+        if cell.key != self._started:
+            self._started = cell.key
+            self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
+
+    def _end(self, task: Task, record: dict[str, Any]) -> None:
+        self._records[task.key] = record
+        self._fits.pop(task.key, None)
+
+    def _assembled(self, cell: PlannedCell) -> dict[str, Any]:
+        options, parts = self.plan.options, self.parts_of(cell.fold)
+        fits, refits = self._outcomes(cell, cell.fits), self._outcomes(cell, self._refits(cell))
+        if _any_failed([*fits, *refits]):
+            return failed_cell(cell.fold, parts, cell.method, options, [*fits, *refits])
+        return assemble(cell.fold, parts, cell.method, options, fits, refits)
 
     def _fitted(self, fit: Fit) -> dict[str, Any]:
         train, vali = self.parts_of(fit.fold)[:2]
@@ -135,22 +191,19 @@ class Sweep:
             n_threads=self.n_threads,
         )  # fmt: skip
 
-    def _keep(self, key: str, label: str, record: dict[str, Any]) -> None:
-        self._unwritten.append((key, label, "failed" if "error" in record else "done", record))
-
-    def _commit(self, n_leases: int = 0) -> None:
+    def _commit(self, wanted: Sequence[Wanted] = (), costs: Mapping[str, float] = NO_COSTS):
+        """Write what is unwritten and lease what is wanted, for about `COMMIT` seconds of work."""
         unwritten, self._unwritten = self._unwritten, []
         try:
-            self.store.settle(unwritten)
-        except OSError:
+            found = self.store.exchange(unwritten, wanted, COMMIT, costs) if unwritten or wanted else ([], [])
+        except BaseException:
             self._unwritten = unwritten
             raise
-        now = time.monotonic()
-        spent, self._committed = now - self._committed, now
-        if n_leases == self._leases and spent < COMMIT:
-            self._leases = min(2 * self._leases, MOST_LEASES)
-        elif spent > 2 * COMMIT:
-            self._leases = max(1, self._leases // 2)
+        self._committed = time.monotonic()
+        for key, _, _, record in unwritten:
+            if key in self._cells:
+                self.observer.finished(record, False)
+        return found
 
 
 class PartsOf:

@@ -1,6 +1,5 @@
 """Values of many queries, a chunk of queries at a time, on threads."""
 
-import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.data.shards import map_in_order
+from directrank.data.shards import map_in_order, processors
 from directrank.measures.positions import positions_of
 
 # What a chunk needs stays in the processor's cache from the positions to the last measure.
@@ -47,7 +46,7 @@ def values_of(
         positions = positions_of(some, scores[rows], ties=ties, leading=leading_of(measures, some))
         return [measure.query_values(some, positions) for measure in measures]
 
-    results = map_in_order(evaluated, chunks, n_threads or os.cpu_count() or 1)
+    results = map_in_order(evaluated, chunks, n_threads or processors())
     return [np.concatenate(each) for each in zip(*results, strict=True)]
 
 

@@ -1,0 +1,104 @@
+"""A comparison that can be disturbed, and what must hold of its store whatever happens to it."""
+
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+METHODS = ",".join(
+    [
+        "regression", "adarank(AP)", "adarank(nDCG@1)", "adarank(nDCG@5)", "adarank(nDCG@10)", "adarank(P@5)",
+        "adarank(RR)", "approxap", "approxndcg(nDCG@5)", "approxndcg(nDCG@10)",
+    ]
+)  # fmt: skip
+
+
+def made_folds(folder: Path) -> Path:
+    from directrank import make_ranking
+    from directrank.experiments.demo import write_folds
+
+    write_folds(make_ranking(60, 12, 6, random_state=4), folder)
+    return folder
+
+
+class Comparing:
+    """The command that is disturbed."""
+
+    def __init__(self, data: Path, methods: str, points: int, jobs: int):
+        self.jobs = jobs
+        self.words = [
+            sys.executable, "-m", "directrank", "compare", str(data), "--methods", methods, "--quiet",
+            "--search", f"random:{points}", "--measures", "AP,nDCG@5",
+        ]  # fmt: skip
+
+    def start(self, out: Path, jobs: int | None = None, **options) -> subprocess.Popen:
+        """Start it in a session of its own, so that one signal reaches all its processes."""
+        return subprocess.Popen(
+            [*self.words, "--out", str(out), "--jobs", str(jobs or self.jobs)], stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, start_new_session=True, **options,
+        )  # fmt: skip
+
+    def run(self, out: Path, **options) -> tuple[int, str]:
+        """Run it and return its exit code and what it said on stderr."""
+        process = self.start(out, **options)
+        said = process.communicate()[1]
+        return process.returncode, said
+
+
+def finished(out: Path) -> dict[str, str]:
+    """Return the checksum of everything recorded as done; the store must be sound."""
+    path = out / "store.sqlite"
+    if not path.exists():
+        return {}
+    connection = sqlite3.connect(path, timeout=60)
+    try:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return {}
+        return dict(connection.execute("SELECT key, sha256 FROM cells WHERE state = 'done'"))
+    finally:
+        connection.close()
+
+
+def leased(out: Path) -> dict[int, int]:
+    """Return how many leases each process holds, by its number."""
+    path = out / "store.sqlite"
+    if not path.exists():
+        return {}
+    connection = sqlite3.connect(path, timeout=60)
+    try:
+        rows = connection.execute("SELECT owner FROM cells WHERE state = 'leased'").fetchall()
+    except sqlite3.OperationalError:  # no tables yet
+        rows = []
+    finally:
+        connection.close()
+    return Counter(int(owner.split(":")[1]) for (owner,) in rows)
+
+
+def check_log(out: Path, *, may_fail: bool = False) -> tuple[int, int]:
+    """Return how many records there are and how many leases were needed; none may follow its record."""
+    connection = sqlite3.connect(out / "store.sqlite", timeout=60)
+    rows = connection.execute("SELECT key, event FROM log ORDER BY id").fetchall()
+    connection.close()
+    done: set[str] = set()
+    for key, event in rows:
+        assert key not in done, f"{key} {event} after it was done"
+        assert event != "failed" or may_fail, f"{key} failed"
+        if event == "done":
+            done.add(key)
+    counts = Counter(event for _, event in rows)
+    assert counts["done"] == len(done)
+    return len(done), counts["leased"]
+
+
+def check_whole(out: Path, whole: Path) -> None:
+    for name in ("results.csv", "results.standard.csv"):
+        assert (out / name).read_bytes() == (whole / name).read_bytes(), f"{out / name} differs"
+
+
+def check_kept(out: Path, before: dict[str, str]) -> dict[str, str]:
+    now = finished(out)
+    lost = [key for key, digest in before.items() if now.get(key) != digest]
+    assert not lost, f"{len(lost)} finished records are lost or changed"
+    return now

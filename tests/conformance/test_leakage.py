@@ -1,0 +1,107 @@
+"""No part tells what it must not: test relevance reaches the final scoring alone, vali the choices alone.
+
+Shown by poisoning, for every registered method: what is trained, chosen and stored keeps every bit.
+"""
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, compare, make_ranking
+from directrank.estimators.methods import METHODS, configured
+
+LABELS = [each.label for each in configured("all", "AP")]
+#: What the clock and the machine say, not the data.
+OF_THE_MACHINE = ("seconds", "peak_memory")
+
+
+def parts(poison=None) -> list[QueryGroups]:
+    """Return train, vali and test of twelve, eight and ten queries; one of them poisoned."""
+    groups = make_ranking(30, 6, 4, random_state=1)
+    cut = []
+    for place, (first, last) in enumerate(((0, 12), (12, 20), (20, 30))):
+        rows = np.isin(groups.qid, groups.queries.qid[first:last])
+        X, y, qid = groups.X[rows], groups.relevance[rows], groups.qid[rows]
+        cut.append(QueryGroups(*poison(place, X, y), qid) if poison else QueryGroups(X, y, qid))
+    return cut
+
+
+def permuted(place, X, y):
+    return X, np.random.default_rng(0).permutation(y) if place == 2 else y
+
+
+def absurd(place, X, y):
+    """The best are worthless, one document has a grade that there is nowhere else, and features are gone."""
+    return (X[::-1] * 7 - 3, np.append(y.max() - y[1:], 20.0)) if place == 2 else (X, y)
+
+
+def compared(data, folder):
+    result = compare(
+        data, "all", measures=("AP", "ERR@5"), search="random:2", refit=True, seeds=(0, 1), out=folder
+    )
+    connection = sqlite3.connect(folder / "store.sqlite")
+    rows = connection.execute("SELECT label, value FROM cells WHERE label LIKE '% on %'").fetchall()
+    connection.close()
+    fits = {label: json.loads(value) for label, value in rows}
+    for fit in fits.values():
+        for name in OF_THE_MACHINE:
+            fit.pop(name, None)
+    return result, fits
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    return compared(parts(), tmp_path_factory.mktemp("honest") / "run")
+
+
+@pytest.fixture(scope="module", params=[permuted, absurd], ids=lambda each: each.__name__)
+def poisoned(request, tmp_path_factory):
+    return compared(parts(request.param), tmp_path_factory.mktemp("poisoned") / "run")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("label", LABELS)
+def test_relevance_of_the_test_part_changes_no_fit_and_no_choice(honest, poisoned, label):
+    (before, fits), (after, others) = honest, poisoned
+    mine = {name: fit for name, fit in fits.items() if f" {label} [" in name}
+    assert len(mine) >= 2 + 2  # a point or two for each seed, and a last fit each
+    assert mine == {name: fit for name, fit in others.items() if f" {label} [" in name}
+    ours, theirs = before.cell(label, "fold"), after.cell(label, "fold")
+    for name in ("chosen", "validation", "weights"):
+        assert ours[name] == theirs[name]
+    assert [each["validation"] for each in ours["tried"]] == [each["validation"] for each in theirs["tried"]]
+    # The poison is there: what is scored last is scored by it.
+    assert ours["values"]["standard"]["test"] != theirs["values"]["standard"]["test"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("label", LABELS)
+def test_relevance_of_the_validation_part_leaves_the_course_of_training_alone(label):
+    """It may say which iterate is kept (the column ``monitor``), and nothing about where training goes."""
+    (method,) = [each for each in configured("all", "AP") if each.label == label]
+    train, vali, _ = parts()
+    courses = []
+    for validation in (vali, QueryGroups(vali.X, vali.relevance[::-1].copy(), vali.qid), None):
+        ranker = method.build(method.points()[0], random_state=0).fit(train, eval_set=validation)
+        courses.append([{name: row[name] for name in row if name != "monitor"} for row in ranker.history_])
+    assert courses[0] == courses[1] == courses[2]
+
+
+def test_every_registered_method_is_tried():
+    assert {label.partition("(")[0] for label in LABELS} == {method.name for method in METHODS}
+
+
+def test_the_largest_grade_of_the_test_part_chooses_nothing():
+    """ERR is on the scale of the largest grade: for the choice, that of train and vali."""
+    results = [
+        compare(parts(poison), "listnet", select_by="ERR@5", measures=("ERR@5",)) for poison in (None, absurd)
+    ]
+    first, second = (result.cell("listnet", "fold") for result in results)
+    assert first["tried"][0]["validation"] == second["tried"][0]["validation"]
+    assert first["chosen"] == second["chosen"]
+    assert (first["computed"]["standard"], second["computed"]["standard"]) == (
+        {"ERR@5": "ERR(max=4)@5"},
+        {"ERR@5": "ERR(max=20)@5"},
+    )
