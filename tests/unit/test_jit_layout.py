@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.measures import dcg, smooth_precision
+from directrank.measures import average_precision, dcg, positions, smooth_precision
 from directrank.scorers import linear
 from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels
 
@@ -28,14 +28,16 @@ def queries_and_scores(sizes, dtype):
 def smooth(sizes, dtype):
     queries, scores = queries_and_scores(sizes, dtype)
     lead = queries.n_positive
-    positions, powers = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
+    true = positions.positions_of(queries, scores)
+    soft, powers = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
     rng = np.random.default_rng(1)
     docs, per_query = np.zeros(queries.n_docs, dtype), np.zeros(queries.n_queries)
     return {
         "queries": queries,
         "scores": scores,
         "lead": lead,
-        "positions": positions,
+        "places": (true.above, true.tied),
+        "positions": soft,
         "powers": powers,
         "slopes": rng.normal(size=queries.n_docs).astype(dtype),
         "weights": rng.random(queries.n_queries),
@@ -56,6 +58,15 @@ def calls(sizes, dtype):
     pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
     steep = 40.0  # float32 goes on in float64
     return {
+        "_count": (positions._count, scores, *tables, max(sizes), *k["places"]),
+        "_ap": (
+            *(average_precision._ap, *k["places"], *tables),
+            *(average_precision.harmonic_numbers(max(sizes)), max(sizes), k["per_query"]),
+        ),
+        "_dcg": (
+            *(dcg._dcg, k["gain"], *k["places"], *tables),
+            *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, k["per_query"]),
+        ),
         "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
         "_forward wide": (smoothed_kernels._forward, scores, *tables, steep, k["positions"], k["powers"]),
         "_forward differences": (
