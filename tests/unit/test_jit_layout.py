@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.measures import average_precision, dcg, positions, smooth_precision
+from directrank.measures import average_precision, dcg, positions, smooth_gain, smooth_precision
 from directrank.scorers import linear
 from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels
 
@@ -57,6 +57,7 @@ def calls(sizes, dtype):
     ends = np.column_stack((indptr[:-1], indptr[1:]))
     pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
     steep = 40.0  # float32 goes on in float64
+    logs = smooth_gain.logarithms(max(sizes))
     return {
         "_count": (positions._count, scores, *tables, max(sizes), *k["places"]),
         "_ap": (
@@ -68,21 +69,14 @@ def calls(sizes, dtype):
             *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, k["per_query"]),
         ),
         "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
-        "_forward wide": (smoothed_kernels._forward, scores, *tables, steep, k["positions"], k["powers"]),
-        "_forward differences": (
-            smoothed_kernels._forward,
-            scores,
-            *tables,
-            1e4,
-            k["positions"],
-            k["powers"],
-        ),
-        "backward": (
-            *(smoothed_kernels.backward, scores, k["powers"], *tables, 3.0),
+        "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),
+        "_forward_far bands": (smoothed_kernels._forward_far, scores, *tables, 1e4, k["positions"]),
+        "_backward": (
+            *(smoothed_kernels._backward, scores, k["powers"], *tables, 3.0),
             *(k["slopes"], k["weights"], docs),
         ),
-        "backward differences": (
-            *(smoothed_kernels.backward, scores, k["powers"], *tables, 1e4),
+        "_backward_far bands": (
+            *(smoothed_kernels._backward_far, scores, *tables, 1e4),
             *(k["slopes"], k["weights"], docs),
         ),
         "_row_products": (linear._row_products, features, scores[:5].copy(), docs),
@@ -90,20 +84,20 @@ def calls(sizes, dtype):
             *(linear._transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
-        "_soft_dcg": (
-            *(dcg._soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
-            *(1.0, np.inf, 0.7, k["per_query"], docs),
+        "soft_dcg": (
+            *(smooth_gain.soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
+            *(1.0, logs, np.inf, 0.7, k["per_query"], docs),
         ),
-        "_soft_dcg@3": (
-            *(dcg._soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
-            *(1.0, 3.0, 0.7, k["per_query"], docs),
+        "soft_dcg@3": (
+            *(smooth_gain.soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
+            *(1.0, logs, 3.0, 0.7, k["per_query"], docs),
         ),
-        "soft_ap": (
-            *(smooth_precision.soft_ap, k["positions"], *tables, k["divisor"]),
+        "_soft_ap": (
+            *(smooth_precision._soft_ap, k["positions"], *tables, k["divisor"]),
             *(np.inf, 0.7, k["per_query"], docs),
         ),
-        "soft_ap@3 differences": (
-            *(smooth_precision.soft_ap, k["positions"], *tables, k["divisor"]),
+        "_soft_ap_far@3": (
+            *(smooth_precision._soft_ap_far, k["positions"], *tables, k["divisor"]),
             *(3.0, 1e4, k["per_query"], docs),
         ),
         "pair_sums huber": (pair_kernels.pair_sums, scores, *pairs, pair_margins.HUBER, 0.5, docs),

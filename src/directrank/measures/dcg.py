@@ -14,7 +14,7 @@ from directrank.measures.grammar import Named, checked_choice, checked_cutoff
 from directrank.measures.positions import Positions, any_tie, perfect_positions
 from directrank.measures.relevant import longest, terms
 from directrank.measures.smooth_error import cutoff_error
-from directrank.measures.smooth_gain import soft_dcg
+from directrank.measures.smooth_gain import logarithms, soft_dcg
 
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
@@ -139,7 +139,7 @@ class DCG(Named):
         cutoff = float(self.cutoff) if self.cutoff else math.inf
         soft_dcg(
             g, positions, queries.indptr, queries.n_positive, norm,
-            SHIFTS[self.discount], cutoff, truncation, values, gradient,
+            SHIFTS[self.discount], logarithms(longest(queries)), cutoff, truncation, values, gradient,
         )  # fmt: skip
         return values, gradient
 
