@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.measures import dcg, smooth_precision, swapping
+from directrank.measures import average_precision, dcg, positions, smooth_gain, smooth_precision, swapping
 from directrank.measures import swapping_graded as graded
 from directrank.scorers import linear
 from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels, swap_tables
@@ -29,14 +29,16 @@ def queries_and_scores(sizes, dtype):
 def smooth(sizes, dtype):
     queries, scores = queries_and_scores(sizes, dtype)
     lead = queries.n_positive
-    positions, powers = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
+    true = positions.positions_of(queries, scores)
+    soft, powers = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
     rng = np.random.default_rng(1)
     docs, per_query = np.zeros(queries.n_docs, dtype), np.zeros(queries.n_queries)
     return {
         "queries": queries,
         "scores": scores,
         "lead": lead,
-        "positions": positions,
+        "places": (true.above, true.tied),
+        "positions": soft,
         "powers": powers,
         "slopes": rng.normal(size=queries.n_docs).astype(dtype),
         "weights": rng.random(queries.n_queries),
@@ -56,23 +58,26 @@ def calls(sizes, dtype):
     ends = np.column_stack((indptr[:-1], indptr[1:]))
     pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
     steep = 40.0  # float32 goes on in float64
+    logs = smooth_gain.logarithms(max(sizes))
     return {
-        "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
-        "_forward wide": (smoothed_kernels._forward, scores, *tables, steep, k["positions"], k["powers"]),
-        "_forward differences": (
-            smoothed_kernels._forward,
-            scores,
-            *tables,
-            1e4,
-            k["positions"],
-            k["powers"],
+        "_count": (positions._count, scores, *tables, max(sizes), *k["places"]),
+        "_ap": (
+            *(average_precision._ap, *k["places"], *tables),
+            *(average_precision.harmonic_numbers(max(sizes)), max(sizes), k["per_query"]),
         ),
-        "backward": (
-            *(smoothed_kernels.backward, scores, k["powers"], *tables, 3.0),
+        "_dcg": (
+            *(dcg._dcg, k["gain"], *k["places"], *tables),
+            *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, k["per_query"]),
+        ),
+        "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
+        "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),
+        "_forward_far bands": (smoothed_kernels._forward_far, scores, *tables, 1e4, k["positions"]),
+        "_backward": (
+            *(smoothed_kernels._backward, scores, k["powers"], *tables, 3.0),
             *(k["slopes"], k["weights"], docs),
         ),
-        "backward differences": (
-            *(smoothed_kernels.backward, scores, k["powers"], *tables, 1e4),
+        "_backward_far bands": (
+            *(smoothed_kernels._backward_far, scores, *tables, 1e4),
             *(k["slopes"], k["weights"], docs),
         ),
         "row_products": (linear.row_products, features, scores[:5].copy(), docs),
@@ -80,20 +85,20 @@ def calls(sizes, dtype):
             *(linear.transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
-        "_soft_dcg": (
-            *(dcg._soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
-            *(1.0, np.inf, 0.7, k["per_query"], docs),
+        "soft_dcg": (
+            *(smooth_gain.soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
+            *(1.0, logs, np.inf, 0.7, k["per_query"], docs),
         ),
-        "_soft_dcg@3": (
-            *(dcg._soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
-            *(1.0, 3.0, 0.7, k["per_query"], docs),
+        "soft_dcg@3": (
+            *(smooth_gain.soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
+            *(1.0, logs, 3.0, 0.7, k["per_query"], docs),
         ),
-        "soft_ap": (
-            *(smooth_precision.soft_ap, k["positions"], *tables, k["divisor"]),
+        "_soft_ap": (
+            *(smooth_precision._soft_ap, k["positions"], *tables, k["divisor"]),
             *(np.inf, 0.7, k["per_query"], docs),
         ),
-        "soft_ap@3 differences": (
-            *(smooth_precision.soft_ap, k["positions"], *tables, k["divisor"]),
+        "_soft_ap_far@3": (
+            *(smooth_precision._soft_ap_far, k["positions"], *tables, k["divisor"]),
             *(3.0, 1e4, k["per_query"], docs),
         ),
         "pair_sums huber": (pair_kernels.pair_sums, scores, *pairs, pair_margins.HUBER, 0.5, docs),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba.core.codegen import get_host_cpu_features
 
-from directrank.measures import positions, smooth_precision
+from directrank.measures import average_precision, positions, smooth_precision
 from directrank.scorers import linear
 from directrank.surrogates import pair_kernels, smoothed_kernels
 
@@ -15,6 +15,7 @@ WIDE = "[yz]mm" if "+avx" in get_host_cpu_features() else r"(add|mul|div|cmp\w*)
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
 FOUR = (np.float32(1),) * 4
+CELLS = np.ones(64, np.int16)
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
@@ -37,7 +38,9 @@ HOT = {
     ),
     "row_products": (linear.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
     "transposed_product": (linear.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
-    "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1)),
+    "_equal": (positions._equal, DOCS, np.float32(1)),
+    "_compare_cells": (positions._compare_cells, CELLS, CELLS.copy(), CELLS.copy(), CELLS.copy()),
+    "_count_later": (average_precision._count_later, CELLS, CELLS.copy(), CELLS.copy()),
 }
 
 
@@ -46,7 +49,10 @@ HOT = {
 def test_is_vectorised(name, dtype):
     kernel, *arguments = HOT[name]
     typed = [
-        each.astype(dtype) if isinstance(each, np.ndarray) and each.ndim == 1 else each for each in arguments
+        each.astype(dtype)
+        if isinstance(each, np.ndarray) and each.ndim == 1 and each.dtype.kind == "f"
+        else each
+        for each in arguments
     ]
     typed = [dtype(each) if isinstance(each, np.floating) else each for each in typed]
     kernel(*typed)

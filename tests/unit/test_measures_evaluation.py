@@ -21,6 +21,7 @@ from directrank.measures import (
     parse_measure,
     settled,
 )
+from directrank.measures.evaluation import exact_sum
 
 # Query a: relevant at 1 and 3 of 3. Query b: nothing relevant. Query c: relevant at 2 of 2.
 RELEVANCE = [1, 0, 2, 0, 0, 0, 1]
@@ -235,3 +236,18 @@ def test_mean_value_is_the_standard_convention():
     weights = np.array([1.0, 2.0, 5.0])
     assert mean_value(AP(), queries, inner, weights) == ours(measures="AP", query_weight=weights)["AP"]
     assert mean_values([AP(), P(2)], queries, inner) == list(ours(measures=["AP", "P@2"]).values())
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 100, 10_000])
+@pytest.mark.parametrize("kind", ["uniform", "signed", "spread", "tiny", "huge", "equal"])
+def test_exact_sum_is_rounded_once(size, kind):
+    rng = np.random.default_rng(size)
+    values = {
+        "uniform": rng.random(size),
+        "signed": rng.normal(size=size),
+        "spread": np.exp(50.0 * rng.normal(size=size)),
+        "tiny": 1e-310 * rng.random(size),
+        "huge": 1e300 * rng.normal(size=size),
+        "equal": np.full(size, 0.1),
+    }[kind]
+    assert exact_sum(values) == math.fsum(values.tolist())

@@ -75,6 +75,18 @@ def test_positions_of_extreme_scores(extreme):
     np.testing.assert_array_equal(found.tied, expected.tied)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("outlier", [1e30, -1e30, np.inf, 1e6])
+def test_positions_of_scores_that_share_cells(kind, outlier):
+    # One far score squeezes the others into a few cells, in which some are tied and some are not.
+    queries, scores = collection(levels=40)
+    scores = (1e3 + scores / 1e3).astype(kind)
+    scores[queries.indptr[:-1]] = outlier
+    found, expected = positions_of(queries, scores), positions_naive(queries, scores)
+    np.testing.assert_array_equal(found.above, expected.above)
+    np.testing.assert_array_equal(found.tied, expected.tied)
+
+
 def test_positions_only_where_asked():
     queries, scores = collection()
     leading = np.minimum(queries.sizes, np.arange(queries.n_queries) % 7)

@@ -8,11 +8,9 @@ import pytest
 
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, NDCG, WTA, P
+from directrank.quotients import FLOAT32_RANGE, FLOAT64_RANGE, exponential
 from directrank.surrogates import SmoothedPositions
-from directrank.surrogates.exponential import exponential
 from directrank.surrogates.smoothed_kernels import (
-    FLOAT32_RANGE,
-    FLOAT64_RANGE,
     backward,
     backward_naive,
     soft_positions,

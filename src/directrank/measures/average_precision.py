@@ -1,6 +1,7 @@
 """Average precision."""
 
 import math
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,11 +10,17 @@ from directrank.data.queries import Queries
 from directrank.jit import kernel
 from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
-from directrank.measures.positions import Positions
+from directrank.measures.positions import Positions, any_tie
 from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_precision import soft_ap
 from directrank.measures.swapping import ap_swaps, pair_table
+
+# So few relevant documents are counted against each other; for more, a pass over the places is cheaper.
+FEW, MOST_PLACES = 64, 2**15
+# Documents that are counted for at once, and others against which they are.
+WIDTH, DEPTH = 16, 8
+UNIT = 2.0**56
 
 
 class AP(Named):
@@ -74,10 +81,10 @@ class AP(Named):
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         sums = np.empty(queries.n_queries)
         places = longest(queries)
-        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, places + 1))))
         cutoff = min(self.cutoff or places, places)
         _ap(
-            positions.above, positions.tied, queries.indptr, self.leading(queries), harmonic, cutoff, sums
+            positions.above, positions.tied, queries.indptr, self.leading(queries), harmonic_numbers(places),
+            cutoff, sums,
         )  # fmt: skip
         return np.minimum(sums / self._divisor(queries), 1.0)
 
@@ -115,12 +122,19 @@ class AP(Named):
         return table
 
     def _divisor(self, queries: Queries) -> np.ndarray:
-        return self._of_relevant(n_relevant(queries, self.rel))
+        key = ("divisor of AP", self.rel, self.denominator, self.cutoff)
+        return queries.once(key, lambda: self._of_relevant(n_relevant(queries, self.rel)))
 
     def _of_relevant(self, relevant: np.ndarray) -> np.ndarray:
         if self.denominator == "min" and self.cutoff:
             relevant = np.minimum(relevant, self.cutoff)
         return np.maximum(relevant, 1.0)
+
+
+@lru_cache(64)
+def harmonic_numbers(places: int) -> np.ndarray:
+    """Return the sums of 1/p over the first 0, 1, …, `places` positions, not to be written to."""
+    return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, places + 1))))
 
 
 def ap_naive(above, tied, divisor, cutoff) -> float:
@@ -139,15 +153,18 @@ def ap_naive(above, tied, divisor, cutoff) -> float:
 def _ap(above, tied, indptr, leading, harmonic, cutoff, sums):
     # Counting by place, not by document, makes the value independent of the order of rows, bit for bit.
     counts, sizes = np.empty(len(harmonic), np.int64), np.empty(len(harmonic), np.int64)
+    places, later = np.zeros(FEW + WIDTH, np.int16), np.empty(WIDTH, np.int16)
     for q in range(len(indptr) - 1):
         start, lead = indptr[q], indptr[q] + leading[q]
         n = indptr[q + 1] - start
         relevant, a, m = counts[:n], above[start:lead], tied[start:lead]
+        tie = any_tie(m)
+        if not tie and len(a) <= FEW and n <= MOST_PLACES:
+            sums[q] = _sum_of_few(a, places, later, cutoff)
+            continue
         relevant[:] = 0
-        tie = False
         for i in range(len(a)):
             relevant[a[i]] += 1
-            tie |= m[i] != 1
         if tie:
             size = sizes[:n]
             size[:] = 1
@@ -156,6 +173,35 @@ def _ap(above, tied, indptr, leading, harmonic, cutoff, sums):
             sums[q] = _sum_with_ties(relevant, size, harmonic, min(n, cutoff))
         else:
             sums[q] = _sum_without_ties(relevant[: min(n, cutoff)])
+
+
+@kernel
+def _sum_of_few(a, places, later, cutoff):
+    # Terms are added up as multiples of 2^-56, so that their order does not matter here either.
+    for i in range(len(a)):
+        places[i] = a[i]
+    places[len(a) : len(a) + DEPTH] = -1
+    others, total = places[: -(-len(a) // DEPTH) * DEPTH], 0
+    for first in range(0, len(a), WIDTH):
+        _count_later(places[first:], others, later)
+        some = a[first : first + WIDTH]
+        for i in range(len(some)):
+            term = (len(a) - later[i]) / (some[i] + 1.0) * UNIT
+            total += np.int64(term) if some[i] < cutoff else 0
+    return total / UNIT
+
+
+@kernel
+def _count_later(x, places, later):
+    for i in range(WIDTH):
+        later[i] = 0
+    for j in range(0, len(places), DEPTH):
+        p0, p1, p2, p3 = places[j], places[j + 1], places[j + 2], places[j + 3]
+        p4, p5, p6, p7 = places[j + 4], places[j + 5], places[j + 6], places[j + 7]
+        for i in range(WIDTH):
+            v = x[i]
+            count = np.int16(p0 > v) + np.int16(p1 > v) + np.int16(p2 > v) + np.int16(p3 > v)
+            later[i] += count + np.int16(p4 > v) + np.int16(p5 > v) + np.int16(p6 > v) + np.int16(p7 > v)
 
 
 @kernel

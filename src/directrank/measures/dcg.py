@@ -1,6 +1,7 @@
 """Discounted cumulative gain, as it stands and divided by its ideal."""
 
 import math
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +11,10 @@ from directrank.errors import DataError
 from directrank.jit import kernel
 from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff
-from directrank.measures.positions import Positions, perfect_positions
+from directrank.measures.positions import Positions, any_tie, perfect_positions
 from directrank.measures.relevant import longest, terms
 from directrank.measures.smooth_error import cutoff_error
+from directrank.measures.smooth_gain import logarithms, soft_dcg
 
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
@@ -47,6 +49,14 @@ def gains(queries: Queries, gain: str) -> np.ndarray:
 def discounts(length: int, discount: str) -> np.ndarray:
     """Return the discounts of positions 1 to `length`, float64."""
     return 1.0 / np.log2(np.maximum(np.arange(1.0, length + 1) + SHIFTS[discount], 2.0))
+
+
+@lru_cache(64)
+def worth_of_places(length: int, discount: str, cutoff: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the discounts of positions, 0 beyond the cutoff, and their sums from 0; not to be written to."""
+    worth = discounts(length, discount)
+    worth[cutoff or length :] = 0.0
+    return worth, np.concatenate(([0.0], np.cumsum(worth)))
 
 
 def gain_and_discount(words: str) -> dict[str, Any]:
@@ -113,12 +123,10 @@ class DCG(Named):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,)."""
         values = np.empty(queries.n_queries)
-        discount = discounts(longest(queries), self.discount)
-        discount[self.cutoff or len(discount) :] = 0.0
-        total = np.concatenate(([0.0], np.cumsum(discount)))
+        discount, total = worth_of_places(longest(queries), self.discount, self.cutoff)
         _dcg(
             gains(queries, self.gain), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            discount, total, values,
+            discount, total, self.cutoff or len(discount), values,
         )  # fmt: skip
         # A tied block of the best documents may round to a hair above the ideal.
         return np.minimum(values / self._norm(queries), 1.0) if self.normalised else values
@@ -129,9 +137,9 @@ class DCG(Named):
         gradient = np.zeros_like(positions)
         g, norm = gains(queries, self.gain), self._norm(queries)
         cutoff = float(self.cutoff) if self.cutoff else math.inf
-        _soft_dcg(
+        soft_dcg(
             g, positions, queries.indptr, queries.n_positive, norm,
-            SHIFTS[self.discount], cutoff, truncation, values, gradient,
+            SHIFTS[self.discount], logarithms(longest(queries)), cutoff, truncation, values, gradient,
         )  # fmt: skip
         return values, gradient
 
@@ -209,15 +217,14 @@ class NDCG(DCG):
     def graded_terms(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
         """See `GradedGainMeasure`."""
         gain = gains(queries, self.gain) / np.repeat(self._norm(queries), queries.sizes)
-        return gain, np.concatenate(([0.0], self._curve(int(queries.sizes.max(initial=1)))))
+        return gain, np.concatenate(([0.0], self._curve(max(longest(queries), 1))))
 
     def _curve(self, length: int) -> np.ndarray:
-        curve = discounts(length, self.discount)
-        curve[self.cutoff or length :] = 0.0
-        return curve
+        return worth_of_places(length, self.discount, self.cutoff)[0]
 
     def _norm(self, queries: Queries) -> np.ndarray:
-        return queries.once(("ideal", self.name), lambda: self._ideal(queries))
+        key = ("ideal", self.cutoff, self.gain, self.discount)
+        return queries.once(key, lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:
         plain = DCG(self.cutoff, gain=self.gain, discount=self.discount)
@@ -235,19 +242,25 @@ def dcg_naive(gain, above, tied, discount, cutoff) -> float:
 
 
 @kernel
-def _dcg(gain, above, tied, indptr, leading, discount, total, values):
+def _dcg(gain, above, tied, indptr, leading, discount, total, cutoff, values):
     # Summing by place, not by document, makes the value independent of the order of rows, bit for bit.
-    places = np.empty(len(discount))
+    places = np.empty(len(discount) + 1)
     for q in range(len(indptr) - 1):
         start, lead = indptr[q], indptr[q] + leading[q]
-        place = places[: indptr[q + 1] - start]
+        last = min(indptr[q + 1] - start, cutoff)
+        place = places[: last + 1]
         place[:] = 0.0
         g, a, m = gain[start:lead], above[start:lead], tied[start:lead]
-        for i in range(len(g)):
-            p = a[i]
-            share = discount[p] if m[i] == 1 else (total[p + m[i]] - total[p]) / m[i]
-            place[p] += g[i] * share
-        values[q] = _sum(place)
+        if any_tie(m):
+            for i in range(len(g)):
+                p = a[i]
+                if p < last:
+                    place[p] += g[i] * (total[p + m[i]] - total[p]) / m[i]
+            values[q] = _sum(place[:last])
+        else:
+            for i in range(len(g)):
+                place[min(a[i], last)] = g[i]  # what stands beyond the cutoff goes to one place after it
+            values[q] = _worth(place[:last], discount)
 
 
 @kernel
@@ -259,24 +272,8 @@ def _sum(place):
 
 
 @kernel
-def _soft_dcg(gain, positions, indptr, leading, norm, shift, cutoff, truncation, values, gradient):
-    ln2 = math.log(2.0)
-    for q in range(len(indptr) - 1):
-        # Slices: an index that might be negative would let the bits depend on where the arrays lie.
-        first, last = indptr[q], indptr[q] + leading[q]
-        g, p, slopes = gain[first:last], positions[first:last], gradient[first:last]
-        value, scale = 0.0, 1.0 / norm[q]
-        for i in range(len(g)):
-            argument = max(p[i] + shift, 2.0)
-            log = math.log(argument)
-            discount = ln2 / log
-            slope = -discount / (argument * log) if argument > 2.0 or shift == 1.0 else 0.0
-            if cutoff < math.inf:
-                z = truncation * (cutoff + 0.5 - p[i])
-                decay = math.exp(-abs(z))
-                inside = 1.0 / (1.0 + decay) if z >= 0 else decay / (1.0 + decay)
-                slope = slope * inside - discount * truncation * inside * (1.0 - inside)
-                discount *= inside
-            value += g[i] * discount
-            slopes[i] = g[i] * slope * scale
-        values[q] = value * scale
+def _worth(place, discount):
+    value = 0.0
+    for p in range(len(place)):
+        value += place[p] * discount[p]
+    return value

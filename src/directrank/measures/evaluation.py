@@ -16,6 +16,10 @@ from directrank.measures.conventions import CONVENTIONS, EMPTY, Convention
 from directrank.measures.names import parse_measure
 from directrank.measures.positions import TIES
 
+# Slices of digits that are added up by vectors; what is left after them goes number by number.
+SLICES = 4
+LARGEST_SLICED = 2.0**900
+
 
 def mean_value(
     measure: Measure, queries: Queries, scores: np.ndarray, weights: np.ndarray | None = None
@@ -229,10 +233,24 @@ def _listed(measures) -> Sequence[str | Measure]:
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
-    # fsum is exact up to one rounding, so the order of queries cannot matter.
     if weights is None:
-        return math.fsum(values.tolist()) / len(values)
-    return math.fsum((weights * values).tolist()) / math.fsum(weights.tolist())
+        return exact_sum(values) / len(values)
+    return exact_sum(weights * values) / exact_sum(weights)
+
+
+def exact_sum(values: np.ndarray) -> float:
+    """Return the sum, rounded once, so that the order of the numbers cannot matter; they are finite."""
+    parts, rest = [], values
+    largest = float(np.abs(values).max(initial=0.0))
+    while largest > 0.0 and len(parts) < SLICES and largest < LARGEST_SLICED:
+        # Adding and taking away a large power of two leaves multiples of its last digit, few enough digits
+        # that all of them add up without rounding.
+        anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + len(values).bit_length())
+        top = (rest + anchor) - anchor
+        rest = rest - top
+        parts.append(float(top.sum()))
+        largest = float(np.abs(rest).max(initial=0.0))
+    return math.fsum(parts) if largest == 0.0 else math.fsum([*parts, *rest.tolist()])
 
 
 def _mean_of_counted(name: str, values: np.ndarray, weights: np.ndarray | None) -> float:

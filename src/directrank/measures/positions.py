@@ -18,11 +18,11 @@ TIES = ("expected", "input", "worst", "best", "docid")
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
-# Counting vectorises in steps of so many documents.
-LANES = 16
-# Two counts of at most COUNTING_LIMIT share one number: the second is multiplied by 2^12.
-PACK_BITS = 12
-PACK = 2**PACK_BITS
+# Documents are counted for so many at once, against so many others.
+WIDTH, DEPTH = 16, 8
+# Scores are sorted into cells of whole numbers, which fit 16 bits; documents in the same cell are looked at
+# again. What pads a query is in no document's cell, and above none.
+LOWEST_CELL, CELLS, PADDING = -32767, 65534.0, np.int16(-32768)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +65,12 @@ def positions_of(
     if ties != "expected":
         return _strict(queries, scores, ties)
     wanted = queries.sizes if leading is None else leading
-    above = np.zeros(queries.n_docs, np.int32)
-    tied = np.zeros(queries.n_docs, np.int32)
+    above, tied = np.empty(queries.n_docs, np.int32), np.empty(queries.n_docs, np.int32)
+    if longest(queries) <= COUNTING_LIMIT:
+        _count(scores, queries.indptr, wanted, longest(queries), above, tied)
+        return Positions(above, tied)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    counted = np.where(by_sorting, 0, wanted)
-    _count(scores, queries.indptr, counted, min(longest(queries), COUNTING_LIMIT), above, tied)
+    _count(scores, queries.indptr, np.where(by_sorting, 0, wanted), COUNTING_LIMIT, above, tied)
     for query in np.flatnonzero(by_sorting):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
         above[block], tied[block] = _by_sorting(scores[block])
@@ -126,66 +127,114 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
 
 
 @kernel
+def any_tie(tied):
+    """Say whether a document stands in a block with others, from the `tied` of some documents."""
+    ties = 0
+    for i in range(len(tied)):
+        ties += tied[i] != 1
+    return ties > 0
+
+
+@kernel
 def _count(scores, indptr, leading, longest, above, tied):
-    narrow = np.empty(longest + LANES, np.float32)
-    packed = np.empty(longest + LANES, np.float32)
+    cells = np.empty(longest + WIDTH, np.int16)
+    greater, equal = np.empty(WIDTH, np.int16), np.empty(WIDTH, np.int16)
+    narrow = np.empty(longest + 2, np.float32)
+    bare = narrow.view(np.int32)
     for q in range(len(leading)):
         start, lead = indptr[q], indptr[q] + leading[q]
         s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
-        counted = len(s) <= COUNTING_LIMIT
-        if counted and len(a) > 0:
-            _count_columns(s, a, m, narrow, packed)
-        for i in range(len(a)):
-            # Rounding to float32 keeps the order but can tie what is not tied.
-            if not counted or (m[i] != 1 and s.itemsize > 4):
+        above[lead : indptr[q + 1]] = 0
+        tied[lead : indptr[q + 1]] = 0
+        if len(a) == 0:
+            continue
+        if len(s) > COUNTING_LIMIT:
+            for i in range(len(a)):
                 a[i], m[i] = _greater_and_equal(s, s[i])
+            continue
+        _fill_cells(s, narrow, bare, cells)
+        if _count_in_cells(cells[: -(-len(s) // DEPTH) * DEPTH], cells, greater, equal, a, m):
+            for i in range(len(a)):
+                # Unless all of a cell are tied, it takes the scores to tell its documents apart.
+                if m[i] != 1 and m[i] != _equal(s, s[i]):
+                    a[i], m[i] = _greater_and_equal(s, s[i])
 
 
 @kernel
-def _count_columns(s, a, m, narrow, packed):
-    # Whole vectors: padded with NaN, which is neither above nor equal; what is counted for the documents
-    # after the leading ones is forgotten.
-    n, wide = len(s), (len(a) + 15) // 16 * 16
-    for j in range(n):
+def _fill_cells(s, narrow, bare, cells):
+    # Rounding keeps the order. Where the range or its inverse overflows, all documents share a cell.
+    for j in range(len(s)):
         narrow[j] = s[j]
-    for j in range(n, n + LANES):
-        narrow[j] = np.nan
-    x, counts = narrow[:wide], packed[:wide]
-    counts[:] = np.float32(0)
-    for j in range(0, n, 8):
-        near = (narrow[j], narrow[j + 1], narrow[j + 2], narrow[j + 3])
-        far = (narrow[j + 4], narrow[j + 5], narrow[j + 6], narrow[j + 7])
-        _compare_columns(x, near, far, counts)
-    for i in range(len(a)):
-        whole = np.int32(counts[i])
-        a[i], m[i] = whole & (PACK - 1), whole >> PACK_BITS
+    least, largest = _extremes(bare[: len(s)])
+    bare[len(s)], bare[len(s) + 1] = _turned(least), _turned(largest)
+    low = narrow[len(s)]
+    scale = np.float32(CELLS) / (narrow[len(s) + 1] - low)
+    if np.isfinite(scale) and scale > 0.0:
+        for j in range(len(s)):
+            cells[j] = np.int32((narrow[j] - low) * scale) + LOWEST_CELL
+    else:
+        cells[: len(s)] = 0
+    cells[len(s) : len(s) + DEPTH] = PADDING
 
 
 @kernel
-def _compare_columns(x, near, far, counts):
-    # How many of eight scores are above each document's, plus PACK times how many are equal: one number,
-    # which float32 holds exactly up to 2^24. Documents stand side by side, so no vector is summed across.
-    one, pack, none = np.float32(1), np.float32(PACK), np.float32(0)
-    s0, s1, s2, s3 = near
-    s4, s5, s6, s7 = far
-    for i in range(len(counts)):
-        v, count = x[i], counts[i]
-        count += (one if s0 > v else none) + (one if s1 > v else none)
-        count += (one if s2 > v else none) + (one if s3 > v else none)
-        count += (one if s4 > v else none) + (one if s5 > v else none)
-        count += (one if s6 > v else none) + (one if s7 > v else none)
-        count += (pack if s0 == v else none) + (pack if s1 == v else none)
-        count += (pack if s2 == v else none) + (pack if s3 == v else none)
-        count += (pack if s4 == v else none) + (pack if s5 == v else none)
-        count += (pack if s6 == v else none) + (pack if s7 == v else none)
-        counts[i] = count
+def _turned(bits):
+    # The bits of a float32, negative ones turned, have the order of the floats, and the least and the largest
+    # of whole numbers are found side by side. Turned twice they are what they were.
+    return np.int32(bits ^ ((bits >> 31) & 0x7FFFFFFF))
+
+
+@kernel
+def _extremes(bare):
+    least, largest = np.int32(2**31 - 1), np.int32(-(2**31))
+    for j in range(len(bare)):
+        least, largest = min(least, _turned(bare[j])), max(largest, _turned(bare[j]))
+    return least, largest
+
+
+@kernel
+def _count_in_cells(others, cells, greater, equal, a, m):
+    shared = 0
+    for first in range(0, len(a), WIDTH):
+        _compare_cells(cells[first:], others, greater, equal)
+        some, alike = a[first : first + WIDTH], m[first : first + WIDTH]
+        for i in range(len(some)):
+            some[i], alike[i] = greater[i], equal[i]
+            shared += equal[i] != 1
+    return shared > 0
+
+
+@kernel
+def _compare_cells(x, others, greater, equal):
+    # Documents stand side by side and their counts stay in registers; no vector is summed across.
+    for i in range(WIDTH):
+        greater[i] = equal[i] = 0
+    for j in range(0, len(others), DEPTH):
+        c0, c1, c2, c3 = others[j], others[j + 1], others[j + 2], others[j + 3]
+        c4, c5, c6, c7 = others[j + 4], others[j + 5], others[j + 6], others[j + 7]
+        for i in range(WIDTH):
+            v = x[i]
+            above = np.int16(c0 > v) + np.int16(c1 > v) + np.int16(c2 > v) + np.int16(c3 > v)
+            above += np.int16(c4 > v) + np.int16(c5 > v) + np.int16(c6 > v) + np.int16(c7 > v)
+            alike = np.int16(c0 == v) + np.int16(c1 == v) + np.int16(c2 == v) + np.int16(c3 == v)
+            alike += np.int16(c4 == v) + np.int16(c5 == v) + np.int16(c6 == v) + np.int16(c7 == v)
+            greater[i] += above
+            equal[i] += alike
 
 
 @kernel
 def _greater_and_equal(s, x):
     one, none = s.dtype.type(1), s.dtype.type(0)
-    greater, equal = none, none
+    greater = none
     for j in range(len(s)):
         greater += one if s[j] > x else none
+    return np.int32(greater), _equal(s, x)
+
+
+@kernel
+def _equal(s, x):
+    one, none = s.dtype.type(1), s.dtype.type(0)
+    equal = none
+    for j in range(len(s)):
         equal += one if s[j] == x else none
-    return np.int32(greater), np.int32(equal)
+    return np.int32(equal)

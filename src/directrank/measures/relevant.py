@@ -24,7 +24,7 @@ def one_class(queries: Queries, rel: float) -> np.ndarray:
 
 def longest(queries: Queries) -> int:
     """Return the largest number of documents of a query."""
-    return int(queries.sizes.max(initial=0))
+    return queries.once("longest", lambda: int(queries.sizes.max(initial=0)))
 
 
 def terms(

@@ -14,8 +14,7 @@ References
 import numpy as np
 
 from directrank.jit import kernel
-
-LARGEST_EXPONENT = 700.0
+from directrank.quotients import LARGEST_EXPONENT
 
 
 def comparison_error(error: np.ndarray, truncation: float) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Precision at fractional positions: comparisons of positions become logistic functions of steepness β.
 
-The logistic of a difference of two positions is a quotient, σ(β(π_j − π_i)) = e_i / (e_i + e_j) with
-e = exp(−β(π − middle)): R exponentials instead of R². It overflows when β · (max − min) grows; queries where
-it would take the exponential of each difference.
+The logistic of a difference of two positions is a quotient (`directrank.quotients`), with −β for α: small
+positions come first.
 """
 
 import math
@@ -10,10 +9,14 @@ import math
 import numpy as np
 
 from directrank.jit import kernel
-
-# With positions centred, |exponent| is half the range: float64 overflows at 709, and sums must fit.
-FLOAT64_RANGE = 600.0
-LARGEST_EXPONENT = 700.0
+from directrank.quotients import (
+    BAND,
+    FLOAT64_RANGE,
+    LARGEST_EXPONENT,
+    extremes,
+    fill_powers,
+    fill_powers_around,
+)
 
 
 def soft_ap_naive(p, divisor, cutoff, beta) -> tuple[float, np.ndarray]:
@@ -54,38 +57,54 @@ def soft_precision(positions, indptr, leading, divisor, cutoff, beta, values, gr
         values[q] = total * scale
 
 
-@kernel
-def soft_ap(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
+def soft_ap(positions, indptr, leading, divisor, cutoff, beta, values, gradient) -> None:
     """Fill `values` with the smooth AP of each query, and `gradient` (zero before) with the slopes."""
+    if _soft_ap(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
+        _soft_ap_far(positions, indptr, leading, divisor, cutoff, beta, values, gradient)
+
+
+@kernel
+def _soft_ap(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
+    # Returns how many queries are left to `_soft_ap_far`.
+    far = 0
     for q in range(len(leading)):
         if leading[q] == 0:
             continue
         start, stop = indptr[q], indptr[q] + leading[q]
         p, g = positions[start:stop], gradient[start:stop]
-        low, high = _extremes(p)
-        weight = 1.0 / divisor[q]
-        if beta * np.float64(high - low) <= FLOAT64_RANGE:
-            e = np.empty(len(p))
-            _fill_powers(p, beta, low, high, e)
-            values[q] = _ap_by_quotients(p, e, beta, cutoff, weight, g)
-        else:
-            values[q] = _ap_by_differences(p, beta, cutoff, weight, g)
+        low, high = extremes(p)
+        if beta * np.float64(high - low) > FLOAT64_RANGE:
+            far += 1
+            continue
+        e, value = np.empty(len(p)), 0.0
+        fill_powers(p, -beta, 0.5 * (np.float64(low) + np.float64(high)), e)
+        for i in range(len(p)):
+            value += _ap_term(p, e, i, beta, cutoff, 1.0 / divisor[q], g)
+        values[q] = value
+    return far
 
 
 @kernel
-def _extremes(p):
-    low, high = p[0], p[0]
-    for j in range(len(p)):
-        low = min(low, p[j])
-        high = max(high, p[j])
-    return low, high
-
-
-@kernel
-def _fill_powers(p, beta, low, high, e):
-    middle = 0.5 * (np.float64(low) + np.float64(high))
-    for j in range(len(p)):
-        e[j] = math.exp(beta * (middle - np.float64(p[j])))
+def _soft_ap_far(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
+    for q in range(len(leading)):
+        if leading[q] == 0:
+            continue
+        start, stop = indptr[q], indptr[q] + leading[q]
+        p, g = positions[start:stop], gradient[start:stop]
+        low, high = extremes(p)
+        if not beta * np.float64(high - low) > FLOAT64_RANGE:
+            continue
+        e, done, value = np.empty(len(p)), np.zeros(len(p), np.uint8), 0.0
+        for first in range(len(p)):
+            if done[first]:
+                continue
+            centre = np.float64(p[first])
+            fill_powers_around(p, -beta, centre, e)
+            for i in range(first, len(p)):
+                if not done[i] and beta * abs(p[i] - centre) <= BAND:
+                    value += _ap_term(p, e, i, beta, cutoff, 1.0 / divisor[q], g)
+                    done[i] = 1
+        values[q] = value
 
 
 @kernel
@@ -103,63 +122,11 @@ def _compare_by_quotients(e, x, h, g):
 
 
 @kernel
-def _ap_by_quotients(p, e, beta, cutoff, weight, g):
-    value = 0.0
-    for i in range(len(p)):
-        position = np.float64(p[i])
-        inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
-        share = weight * inside / position
-        count, slope = _compare_by_quotients(e, e[i], beta * share, g)
-        counted = share * (0.5 + count)  # the document itself is one half of the count
-        value += counted
-        g[i] += slope - counted * (1.0 / position + beta * (1.0 - inside))
-    return value
-
-
-@kernel
-def vanishing(x):
-    """exp(−x) for x from 0 to 700 without a branch, so that it vectorises."""
-    # A short series of x / 1024, then ten squarings.
-    z = -x / 1024.0
-    y = 1.0 + z / 5.0 * (
-        1.0 + z / 6.0 * (1.0 + z / 7.0 * (1.0 + z / 8.0 * (1.0 + z / 9.0 * (1.0 + z / 10.0))))
-    )
-    y = 1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0 * y)))
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    return y * y
-
-
-@kernel
-def _compare_by_differences(p, position, beta, h, g):
-    count, slope = 0.0, 0.0
-    for j in range(len(p)):
-        z = beta * (position - np.float64(p[j]))
-        decay = vanishing(min(abs(z), LARGEST_EXPONENT))
-        t = (1.0 if z >= 0.0 else decay) / (1.0 + decay)
-        w = h * decay / ((1.0 + decay) * (1.0 + decay))
-        g[j] -= w
-        count += t
-        slope += w
-    return count, slope
-
-
-@kernel
-def _ap_by_differences(p, beta, cutoff, weight, g):
-    value = 0.0
-    for i in range(len(p)):
-        position = np.float64(p[i])
-        inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
-        share = weight * inside / position
-        count, slope = _compare_by_differences(p, position, beta, beta * share, g)
-        counted = share * (0.5 + count)
-        value += counted
-        g[i] += slope - counted * (1.0 / position + beta * (1.0 - inside))
-    return value
+def _ap_term(p, e, i, beta, cutoff, weight, g):
+    position = np.float64(p[i])
+    inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
+    share = weight * inside / position
+    count, slope = _compare_by_quotients(e, e[i], beta * share, g)
+    counted = share * (0.5 + count)  # the document itself is one half of the count
+    g[i] += slope - counted * (1.0 / position + beta * (1.0 - inside))
+    return counted

@@ -13,7 +13,8 @@ import math
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.measures.smooth_precision import LARGEST_EXPONENT, vanishing, within
+from directrank.measures.smooth_precision import within
+from directrank.quotients import LARGEST_EXPONENT, exponential
 
 # Users who never arrive move nobody: below this share of them gradients are not worth a pass.
 NOBODY = 1e-40
@@ -69,7 +70,7 @@ def _arrive(p, u, y, beta):
     position, share = np.float64(p[y]), 1.0
     for x in range(len(p)):
         z = beta * (position - np.float64(p[x]))
-        decay = vanishing(min(abs(z), LARGEST_EXPONENT))
+        decay = exponential(-min(abs(z), LARGEST_EXPONENT))
         share *= _passing(z, decay, u[x]) / (1.0 + decay)
     return share / (0.5 + 0.5 * u[y])
 
@@ -80,7 +81,7 @@ def _pull(p, r, u, y, beta, h, g):
     position, total = np.float64(p[y]), 0.0
     for x in range(len(p)):
         z = beta * (position - np.float64(p[x]))
-        decay = vanishing(min(abs(z), LARGEST_EXPONENT))
+        decay = exponential(-min(abs(z), LARGEST_EXPONENT))
         t = h * r[x] * decay / ((1.0 + decay) * _passing(z, decay, u[x])) if x != y else 0.0
         g[x] += t
         total += t

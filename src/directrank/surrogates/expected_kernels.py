@@ -7,12 +7,7 @@ count: the documents of a query are laid out by their side first, so that the in
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.surrogates.smoothed_kernels import (
-    FLOAT32_RANGE,
-    FLOAT64_RANGE,
-    _extremes,
-    _fill_powers,
-)
+from directrank.quotients import FLOAT32_RANGE, FLOAT64_RANGE, extremes, fill_powers
 
 
 def gained_and_lost_naive(F: np.ndarray, rates: np.ndarray, f: np.ndarray) -> tuple[float, float]:
@@ -43,15 +38,15 @@ def gained_and_lost(scores, indptr, leading, rates, direction, sums):
             continue
         start, stop = indptr[q], indptr[q + 1]
         s, f, u = scores[start:stop], direction[start:stop], rates[start : start + leading[q]]
-        low, high = _extremes(s)
-        spread = np.float64(high - low)
+        low, high = extremes(s)
+        spread, centre = np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
         if spread <= (FLOAT32_RANGE if s.itemsize == 4 else FLOAT64_RANGE):
             e = np.empty_like(s)
-            _fill_powers(s, 1.0, low, high, e)
+            fill_powers(s, 1.0, centre, e)
             _by_quotients(e, f, u, np.empty_like(e), sums)
         elif spread <= FLOAT64_RANGE:
             wide = np.empty(len(s))
-            _fill_powers(s, 1.0, low, high, wide)
+            fill_powers(s, 1.0, centre, wide)
             _by_quotients(wide, f, u, np.empty_like(wide), sums)
         else:
             _by_differences(s, f, u, sums)

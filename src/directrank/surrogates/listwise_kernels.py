@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.surrogates.exponential import exponential
+from directrank.quotients import exponential
 
 LOWEST = -700.0
 # Factors between 1/n and n that are multiplied before a logarithm is taken of the product.

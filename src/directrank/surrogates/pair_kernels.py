@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.surrogates.exponential import exponential
+from directrank.quotients import exponential
 from directrank.surrogates.pair_margins import HINGE, HUBER, SQUARED_HINGE, PairMargin
 
 # Factors of at most 2 each, so that their product fits float32.

@@ -1,18 +1,21 @@
 """Kernels of smooth positions, forward and backward.
 
-The logistic of a difference is a quotient, σ(α(s_j − s_i)) = e_j / (e_i + e_j) with e = exp(α(s − middle)):
-n exponentials instead of n². It overflows when α · (max − min) grows, so each query chooses its form by that
-product: quotients in float32, quotients in float64, or the exponential of each difference.
+The logistic of a difference is a quotient (`directrank.quotients`). It overflows when α · (max − min) grows,
+so each query chooses its form by that product: quotients in the type of the scores; or, in kernels that are
+compiled only when a query needs them, quotients in float64, around one centre or around several.
 """
 
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.surrogates.exponential import exponential
-
-# With scores centred, |exponent| is half the range: float32 overflows at 88, and squares of sums must fit.
-FLOAT32_RANGE = 80.0
-FLOAT64_RANGE = 600.0
+from directrank.quotients import (
+    BAND,
+    FLOAT32_RANGE,
+    FLOAT64_RANGE,
+    extremes,
+    fill_powers,
+    fill_powers_around,
+)
 
 
 def soft_positions_naive(s: np.ndarray, alpha: float) -> np.ndarray:
@@ -51,66 +54,137 @@ def soft_positions(
     """
     positions = np.ones_like(scores)
     powers = np.empty_like(scores)
-    _forward(scores, indptr, leading, alpha, positions, powers)
+    if _forward(scores, indptr, leading, alpha, positions, powers):
+        _forward_far(scores, indptr, leading, alpha, positions)
     return positions, powers
 
 
-@kernel
-def backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient):
+def backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient) -> None:
     """Add the derivative of −Σ_q w_q E_q to `gradient`, from its `slopes` with respect to positions."""
-    for q in range(len(leading)):
-        if leading[q] == 0:
-            continue
-        start, stop, lead = indptr[q], indptr[q + 1], indptr[q] + leading[q]
-        s, g, u = scores[start:stop], gradient[start:stop], slopes[start:lead]
-        h = -weights[q] * alpha
-        low, high = _extremes(s)
-        spread = alpha * np.float64(high - low)
-        if spread <= (FLOAT32_RANGE if s.itemsize == 4 else FLOAT64_RANGE):
-            _backward_quotients(powers[start:stop], u, s.dtype.type(h), g)
-        elif spread <= FLOAT64_RANGE:
-            e = np.empty(len(s))
-            _fill_powers(s, alpha, low, high, e)
-            _backward_quotients(e, u, h, g)
-        else:
-            _backward_differences(s, alpha, u, h, g)
+    if _backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient):
+        _backward_far(scores, indptr, leading, alpha, slopes, weights, gradient)
+
+
+@kernel
+def _is_near(spread, itemsize):
+    return spread <= (FLOAT32_RANGE if itemsize == 4 else FLOAT64_RANGE)
 
 
 @kernel
 def _forward(scores, indptr, leading, alpha, positions, powers):
+    # Returns how many queries are left to `_forward_far`.
+    far = 0
     for q in range(len(leading)):
         if leading[q] == 0:
             continue
-        start, stop, lead = indptr[q], indptr[q + 1], indptr[q] + leading[q]
-        s, out = scores[start:stop], positions[start:lead]
-        low, high = _extremes(s)
-        spread = alpha * np.float64(high - low)
-        if spread <= (FLOAT32_RANGE if s.itemsize == 4 else FLOAT64_RANGE):
-            e = powers[start:stop]
-            _fill_powers(s, alpha, low, high, e)
+        start, stop = indptr[q], indptr[q + 1]
+        s, e, out = scores[start:stop], powers[start:stop], positions[start : start + leading[q]]
+        low, high = extremes(s)
+        if _is_near(alpha * np.float64(high - low), s.itemsize):
+            fill_powers(s, alpha, 0.5 * (np.float64(low) + np.float64(high)), e)
             _forward_quotients(e, out)
-        elif spread <= FLOAT64_RANGE:
-            wide = np.empty(len(s))
-            _fill_powers(s, alpha, low, high, wide)
-            _forward_quotients(wide, out)
         else:
-            _forward_differences(s, alpha, out)
+            far += 1
+    return far
 
 
 @kernel
-def _extremes(s):
-    low, high = s[0], s[0]
-    for j in range(len(s)):
-        low = min(low, s[j])
-        high = max(high, s[j])
-    return low, high
+def _backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient):
+    # Returns how many queries are left to `_backward_far`.
+    far = 0
+    for q in range(len(leading)):
+        if leading[q] == 0:
+            continue
+        start, stop = indptr[q], indptr[q + 1]
+        s, g, u = scores[start:stop], gradient[start:stop], slopes[start : start + leading[q]]
+        low, high = extremes(s)
+        if _is_near(alpha * np.float64(high - low), s.itemsize):
+            _backward_quotients(powers[start:stop], u, s.dtype.type(-weights[q] * alpha), g)
+        else:
+            far += 1
+    return far
 
 
 @kernel
-def _fill_powers(s, alpha, low, high, e):
-    middle = 0.5 * (np.float64(low) + np.float64(high))
-    for j in range(len(s)):
-        e[j] = exponential(alpha * (np.float64(s[j]) - middle))
+def _forward_far(scores, indptr, leading, alpha, positions):
+    for q in range(len(leading)):
+        if leading[q] == 0:
+            continue
+        s, out = scores[indptr[q] : indptr[q + 1]], positions[indptr[q] : indptr[q] + leading[q]]
+        low, high = extremes(s)
+        spread, middle = alpha * np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
+        if _is_near(spread, s.itemsize):
+            continue
+        e = np.empty(len(s))
+        if spread <= FLOAT64_RANGE:
+            fill_powers(s, alpha, middle, e)
+            _forward_quotients(e, out)
+            continue
+        done = np.zeros(len(out), np.uint8)
+        for first in range(len(out)):
+            if done[first]:
+                continue
+            centre = np.float64(s[first])
+            fill_powers_around(s, alpha, centre, e)
+            for i in range(first, len(out)):
+                if not done[i] and alpha * abs(s[i] - centre) <= BAND:
+                    out[i], done[i] = _sum_of_quotients(e, e[i]), 1
+
+
+@kernel
+def _backward_far(scores, indptr, leading, alpha, slopes, weights, gradient):
+    for q in range(len(leading)):
+        if leading[q] == 0:
+            continue
+        start, stop = indptr[q], indptr[q + 1]
+        s, u = scores[start:stop], slopes[start : start + leading[q]]
+        low, high = extremes(s)
+        spread, middle = alpha * np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
+        if _is_near(spread, s.itemsize):
+            continue
+        # A document's own large term is added and taken away: in float64, or it would round away the others.
+        e, g, h = np.empty(len(s)), np.zeros(len(s)), -weights[q] * alpha
+        if spread <= FLOAT64_RANGE:
+            fill_powers(s, alpha, middle, e)
+            _backward_quotients(e, u, h, g)
+        else:
+            _backward_bands(s, alpha, u, h, e, g)
+        for j in range(len(s)):
+            gradient[start + j] += g[j]
+
+
+@kernel
+def _backward_bands(s, alpha, u, h, e, g):
+    done = np.zeros(len(u), np.uint8)
+    for first in range(len(u)):
+        if done[first]:
+            continue
+        centre = np.float64(s[first])
+        fill_powers_around(s, alpha, centre, e)
+        for i in range(first, len(u)):
+            if not done[i] and alpha * abs(s[i] - centre) <= BAND:
+                total = _spread_quotient(e, e[i], h * u[i], g)
+                g[i] -= total
+                done[i] = 1
+
+
+@kernel
+def _sum_of_quotients(e, x):
+    total = 0.5
+    for j in range(len(e)):
+        total += e[j] / (x + e[j])
+    return total
+
+
+@kernel
+def _spread_quotient(e, x, h, g):
+    total = 0.0
+    for j in range(len(e)):
+        r = 1.0 / (x + e[j])
+        t = h * (e[j] * r) * (x * r)
+        g[j] += t
+        total += t
+    return total
 
 
 # Two documents at a time share a division, 1/(uv) · v = 1/u: the division is what these loops cost.
@@ -158,27 +232,3 @@ def _backward_quotients(e, u, h, g):
         # g is read only now: the call has added to it.
         g[i] -= first
         g[k] -= second
-
-
-@kernel
-def _forward_differences(s, alpha, out):
-    for i in range(len(out)):
-        x, total = s[i], 0.5
-        for j in range(len(s)):
-            z = alpha * np.float64(s[j] - x)
-            t = exponential(-min(abs(z), 700.0))
-            total += (1.0 if z >= 0 else t) / (1.0 + t)
-        out[i] = total
-
-
-@kernel
-def _backward_differences(s, alpha, u, scale, g):
-    for i in range(len(u)):
-        x, h, total = s[i], scale * np.float64(u[i]), 0.0
-        for j in range(len(s)):
-            t = exponential(-min(alpha * abs(np.float64(s[j] - x)), 700.0))
-            # A document does not move itself, and its large term would round away the others.
-            t = h * t / ((1.0 + t) * (1.0 + t)) if j != i else 0.0
-            g[j] += t
-            total += t
-        g[i] -= total

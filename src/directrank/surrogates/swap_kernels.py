@@ -3,7 +3,7 @@
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.surrogates.exponential import exponential
+from directrank.quotients import exponential
 
 
 def distance_losses(discounts: np.ndarray) -> np.ndarray:

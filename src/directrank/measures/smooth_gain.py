@@ -1,0 +1,71 @@
+"""Discounted gains at fractional positions."""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from directrank.jit import kernel
+from directrank.quotients import LARGEST_EXPONENT, exponential
+
+
+@lru_cache(64)
+def logarithms(longest: int) -> np.ndarray:
+    """Return ln 1 (for 0), ln 1, ln 2, … for positions of `longest` documents; not to be written to."""
+    return np.log(np.maximum(np.arange(longest + 3.0), 1.0))
+
+
+@kernel
+def soft_dcg(gain, positions, indptr, leading, norm, shift, logs, cutoff, truncation, values, gradient):
+    """Fill `values` with the smooth DCG of each query over its `norm`, and `gradient` with its slopes.
+
+    The discount is 1 / log2(max(p + shift, 2)), times a logistic function of steepness `truncation` that
+    stands for the cutoff if it is finite. `logs` are `logarithms` of the longest query.
+    """
+    room = np.empty(len(logs))
+    for q in range(len(leading)):
+        # Slices: an index that might be negative would let the bits depend on where the arrays lie.
+        first, last = indptr[q], indptr[q] + leading[q]
+        g, p, slopes, worth = (
+            gain[first:last],
+            positions[first:last],
+            gradient[first:last],
+            room[: leading[q]],
+        )
+        _discount(p, shift, logs, worth, slopes)
+        if cutoff < math.inf:
+            _cut(p, cutoff, truncation, worth, slopes)
+        value, scale = 0.0, 1.0 / norm[q]
+        for i in range(len(g)):
+            value += g[i] * worth[i]
+            slopes[i] = slopes[i] * g[i] * scale
+        values[q] = value * scale
+
+
+@kernel
+def _discount(p, shift, logs, worth, slopes):
+    # The logarithm is that of the nearest whole number, plus a short series: it vectorises. No position is
+    # beyond the table, but NaN must not become a place there either.
+    for i in range(len(p)):
+        x = max(p[i] + shift, 2.0)
+        whole = min(max(np.int64(x + 0.5), 2), len(logs) - 1)
+        z = (x - whole) / (x + whole)
+        y = z * z
+        series = 1.0 / 9.0 + y * (1.0 / 11.0 + y * (1.0 / 13.0 + y / 15.0))
+        series = 1.0 + y * (1.0 / 3.0 + y * (1.0 / 5.0 + y * (1.0 / 7.0 + y * series)))
+        log = logs[np.uint64(whole)] + 2.0 * z * series
+        discount = math.log(2.0) / log
+        worth[i] = discount
+        slopes[i] = -discount / (x * log) if shift == 1.0 or x > 2.0 else 0.0
+
+
+@kernel
+def _cut(p, cutoff, truncation, worth, slopes):
+    for i in range(len(p)):
+        z = truncation * (cutoff + 0.5 - p[i])
+        decay = exponential(-min(abs(z), LARGEST_EXPONENT))
+        inside = (1.0 if z >= 0.0 else decay) / (1.0 + decay)
+        # Outside is not 1 − inside, which loses its small values.
+        outside = (decay if z >= 0.0 else 1.0) / (1.0 + decay)
+        slopes[i] = slopes[i] * inside - worth[i] * truncation * inside * outside
+        worth[i] *= inside
