@@ -114,12 +114,20 @@ def _values(facts: Facts, methods: list[str], chosen: list[int]) -> dict[str, di
         for convention in conventions:
             kept[convention][measure] = [
                 [
-                    None if np.isnan(value) else round(value * UNIT)
+                    None if np.isnan(value) else _units(value)
                     for value in per_query(facts.result, convention, measure, each)[chosen].tolist()
                 ]
                 for each in methods
             ]
     return kept
+
+
+def _units(value: float) -> int:
+    """Return a value in units of 1e-5 that rounds to the four decimals that the value itself rounds to."""
+    units = round(value * UNIT)
+    if units % 10 == 5:
+        units += 1 if round(value, 4) > value else -1
+    return units
 
 
 def _ranked(facts: Facts, method: str, chosen: list[int]) -> list[list[float]]:

@@ -27,7 +27,12 @@ function choice(label, options, chosen, changed) {
     select.append(option);
   }
   select.addEventListener("change", () => changed(select.value));
-  return make("label", { class: "control" }, make("span", {}, label), select);
+  return labelled(label, select);
+}
+
+function labelled(label, control) {
+  control.id = `choose-${label.toLowerCase().replaceAll(" ", "-")}`;
+  return make("div", { class: "control" }, make("label", { for: control.id }, label), control);
 }
 
 /* Show the variants of the chosen convention and measure, and the methods that match the filter. */
@@ -62,7 +67,7 @@ function toolbar() {
   const search = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
   search.placeholder = "name, kind or year";
   search.addEventListener("input", () => set("words", search.value));
-  bar.append(make("label", { class: "control" }, make("span", {}, "Find methods"), search));
+  bar.append(labelled("Find methods", search));
   const measures = data.measures.map((name) => [name, name]);
   bar.append(choice("Measure", measures, state.measure, (value) => set("measure", value)));
   if (data.conventions.length > 1) {
