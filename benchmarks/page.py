@@ -1,9 +1,9 @@
 """Size and opening time of the page, in a browser without a network.
 
-Without RUN, pages of invented results of growing size; with it, the page of a comparison's folder. Opening is timed
-by the browser itself, from the start of navigation to the end of the load event, by which time the script has built
-its part; the least and the median of several openings are printed, each in a context of its own, beside those of an
-empty page.
+Without RUN, pages of invented results of growing size; with it, the page of a comparison's folder. Opening
+is timed by the browser itself, from the start of navigation to the end of the load event, by which time the
+script has built its part; the least and the median of several openings are printed, each in a context of its
+own, beside those of an empty page.
 
     python benchmarks/page.py [RUN] [--rounds 7] [--screenshots FOLDER]
 """
