@@ -3,7 +3,7 @@
 import pytest
 
 from directrank.experiments.tables import Table, plain
-from directrank.report.charts import Scale, cutoffs_of
+from directrank.report.charts import Line, Scale, line_chart
 
 
 def table(errors=(False, True)) -> Table:
@@ -50,6 +50,15 @@ def test_scale_is_linear_and_may_go_downwards():
     assert scale.at(0.4) < scale.at(0.2)
 
 
-def test_cutoffs_of_a_measure():
-    names = ["nDCG@10", "AP", "P@5", "nDCG", "nDCG@1", "nDCG(dcg='log2')@3"]
-    assert cutoffs_of(names) == [(1, "nDCG@1"), (10, "nDCG@10")]
+def test_logarithmic_scale_marks_powers_of_ten():
+    scale = Scale([0.001, 10.0], 0.0, 100.0, logarithmic=True)
+    assert [tick.text for tick in scale.ticks()] == ["0.001", "0.01", "0.1", "1", "10"]
+    # A tenth is half way: the second of four steps.
+    assert scale.at(0.1) == pytest.approx(50.0, abs=0.01)
+
+
+def test_lines_escape_what_they_are_called():
+    drawing = line_chart("<b>", '"&', [Line("x", [(1.0, 0.5), (2.0, 0.7)], '"><script>')])
+    assert "<b>" not in drawing
+    assert "<script" not in drawing
+    assert drawing.count("<svg") == drawing.count("</svg>") == 2

@@ -151,7 +151,13 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     for a margin in score units, and smoothing for a steepness in their inverse.
     """
     chosen = parse_measure(measure or getattr(ranker, "measure", None) or ranker.selected_by_)
-    queries, scores, left_out = _teaching(chosen, groups, groups.to_inner(ranker.predict(groups)))
+    return audit_scores(ranker.predict(groups), groups, chosen)
+
+
+def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measure") -> Audit:
+    """Audit scores, (n_docs,) in the caller's row order, wherever they come from; see `audit`."""
+    chosen = parse_measure(measure)
+    queries, scores, left_out = _teaching(chosen, groups, groups.to_inner(scores))
     values = chosen.query_values(queries, positions_of(queries, scores))
     rows = [row for cls in SURROGATES for row in _rows(cls, chosen, queries, scores)]
     names = [str(each) for each in queries.qid]

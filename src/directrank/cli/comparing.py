@@ -74,6 +74,9 @@ def compare(
     correction: Annotated[
         str, typer.Option("--correction", help="For many tests: holm, or bh (Benjamini-Hochberg).")
     ] = "holm",
+    audit: Annotated[
+        bool, typer.Option("--audit/--no-audit", help="Keep how tight each model's bounds are, for the page.")
+    ] = True,
     form: Annotated[
         str, typer.Option("--format", help="Print tables as text, markdown, latex, csv or json.")
     ] = "text",
@@ -105,6 +108,7 @@ def compare(
         "search": search,
         "refit": refit,
         "seeds": None if seeds is None else seeds_of(seeds),
+        "audit": audit,
     }
     with usage():
         plan, _ = prepare(data, methods, **arguments)
@@ -127,14 +131,15 @@ def compare(
             observer,
             str(folder),
         )
+    page = _write_page(result, folder / "report.html")
     if json:
-        print_json(result.to_dict())
+        print_json({**result.to_dict(), "page": str(page)})
     else:
         _print_comparison(result, form)
         remark(
             f"Written: {folder}/results.csv, results.standard.csv, results.json, table.txt, table.md, "
             "table.tex, significance.csv. "
-            f"Next: directrank report {folder} -o report.html",
+            f"Open {page}",
             quiet=quiet,
         )
     return _code(result)

@@ -13,6 +13,7 @@ import numpy as np
 from directrank.data import QueryGroups
 from directrank.data.folds import PARTS
 from directrank.estimators.methods import Configured
+from directrank.experiments.details import bounds, curve, ties
 from directrank.experiments.fits import counted, failure, restored
 from directrank.experiments.sources import FoldSource, Triple
 from directrank.measures import evaluate
@@ -46,6 +47,8 @@ class Options:
         Which points of a grid are tried; see `directrank.experiments.plan.points_of`.
     refit : bool
         Whether the model tested is trained again, on train and validation together.
+    audit : bool
+        Whether the bounds and approximations of the model tested are kept, on its test part.
     """
 
     select_by: str
@@ -55,6 +58,7 @@ class Options:
     missing: str | float
     search: str = "grid"
     refit: bool = False
+    audit: bool = True
 
     @property
     def conventions(self) -> tuple[str, ...]:
@@ -163,6 +167,7 @@ def _measured(parts: Triple, method: Configured, options: Options, fits, refits)
         **runs[0],
         "values": _mean_of([run["values"] for run in runs]),
         "per_query": _mean_of([run["per_query"] for run in runs]),
+        "curve": _mean_of([run["curve"] for run in runs]),
     }
 
 
@@ -205,6 +210,9 @@ def _reported(parts: Triple, chosen: Any, tested: Any, options: Options) -> Reco
         "qid": tests[STANDARD]["qid"],
         "per_query": {convention: test["per_query"] for convention, test in tests.items()},
         "ranked": _ranked(*scores["test"]),
+        "curve": {name: curve(*scores["test"], name) for name in options.conventions},
+        "ties": ties(*scores["test"], options.measures),
+        "bounds": bounds(*scores["test"], options.select_by) if options.audit else None,
     }
 
 

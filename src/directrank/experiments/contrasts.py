@@ -58,7 +58,8 @@ def significance(
         methods that it is significantly better than. ``pairs``: by measure, one dict a pair with
         ``method``, ``baseline``, ``queries``, ``difference`` (mean of method minus baseline), ``low`` and
         ``high`` (its bootstrap interval), ``effect``, ``wins``, ``ties``, ``losses`` (queries), ``p_t``,
-        ``p_randomisation``, ``p_holm``, ``p_bh``.
+        ``p_randomisation``, ``p_holm``, ``p_bh``. ``intervals``: by measure and method, low and high of its
+        mean.
 
     Raises
     ------
@@ -90,7 +91,29 @@ def significance(
             for measure, found in pairs.items()
         },
         "pairs": pairs,
+        "intervals": {measure: _intervals(result, convention, measure, whole) for measure in result.measures},
     }
+
+
+def _intervals(
+    result: Comparison, convention: str, measure: str, methods: Sequence[str]
+) -> dict[str, list[float]]:
+    """Return the bootstrap interval of each method's mean over folds, queries being drawn."""
+    if not methods:
+        return {}
+    values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
+    counted = np.isfinite(values).all(axis=1)
+    fold = np.repeat(
+        np.arange(len(result.folds)),
+        [len(result.cell(methods[0], each)["per_query"][convention][measure]) for each in result.folds],
+    )[counted]
+    if not len(fold):
+        return {}
+    # A query of a small fold weighs more in the mean of folds.
+    sizes = np.bincount(fold, minlength=len(result.folds))
+    scaled = values[counted] * (len(fold) / (np.count_nonzero(sizes) * sizes[fold]))[:, None]
+    low, high = bootstrap_interval(scaled, level=LEVEL)
+    return {each: [low[place].item(), high[place].item()] for place, each in enumerate(methods)}
 
 
 def per_query(result: Comparison, convention: str, measure: str, method: str) -> np.ndarray:

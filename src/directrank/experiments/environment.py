@@ -12,7 +12,8 @@ from directrank.data.shards import processors
 #: Rooms whose code decides a number; pages and commands may change without a new fit.
 DECISIVE = (
     "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py", "jit.py",
-    "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
+    "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/details.py",
+    "experiments/sources.py", "audit/rows.py",
 )  # fmt: skip
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 

@@ -16,7 +16,7 @@ from directrank.experiments.store import Store, key_of
 from directrank.strict_json import as_plain
 
 #: Changes when the content of a record changes.
-RECORD = 2
+RECORD = 3
 GRID = "grid"
 
 _SEARCH = re.compile(r"random:([1-9]\d*)$")

@@ -41,6 +41,7 @@ def compare(
     jobs: int = 1,
     baseline: str | None = None,
     correction: str = "holm",
+    audit: bool = True,
     observer: Observer | None = None,
     command: Sequence[str] = (),
 ) -> Comparison:
@@ -88,6 +89,9 @@ def compare(
         The method that the others are tested against; by default every pair of methods is tested.
     correction : {"holm", "bh"}, default="holm"
         For testing many pairs: Holm, or Benjamini and Hochberg.
+    audit : bool, default=True
+        Whether to keep how tight the bounds on the measure are for each model tested; it takes a moment a
+        cell.
     observer : Observer, optional
         Told of progress.
     command : sequence of str, optional
@@ -111,6 +115,7 @@ def compare(
     plan, store = prepare(
         source, methods, select_by=select_by, measures=measures, convention=convention, out=out,
         seed=seed, missing=missing, name=name, kfold=kfold, search=search, refit=refit, seeds=seeds,
+        audit=audit,
     )  # fmt: skip
     if jobs < 1:
         raise ValueError(f"jobs must be 1 or more, got {jobs}")
@@ -159,6 +164,7 @@ def prepare(
     search=GRID,
     refit=False,
     seeds=None,
+    audit=True,
 ) -> tuple[Plan, Store]:
     """Return what `compare` would do, without doing it; it takes the same parameters."""
     if convention not in CONVENTIONS:
@@ -176,6 +182,7 @@ def prepare(
         missing,
         search,
         bool(refit),
+        bool(audit),
     )
     checked_search(search)
     chosen = configured(methods, options.select_by)

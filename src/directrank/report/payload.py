@@ -1,0 +1,135 @@
+"""What the script works with: values of queries and tests of pairs, as compact JSON."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from directrank.experiments.contrasts import per_query
+from directrank.experiments.tables import is_error
+from directrank.report.facts import Facts
+
+#: Values of queries that a page carries at most; measures, then queries, are left out beyond.
+MOST_VALUES = 60_000
+#: Values are kept in units of 1e-5.
+UNIT = 100_000
+
+
+def payload(facts: Facts) -> dict[str, Any]:
+    """Return names, texts to filter by, values of queries, and pairs."""
+    result = facts.result
+    queries = _queries(facts)
+    return {
+        "methods": result.methods,
+        "texts": [_text(each) for each in facts.summary["methods"]],
+        "folds": result.folds,
+        "measures": facts.measures,
+        "conventions": result.conventions,
+        "main": facts.main,
+        "start": [facts.place[each] for each in facts.ranked(facts.asked, facts.main)],
+        "errors": [each for each in facts.measures if is_error(each)],
+        "significance": {each: _pairs(facts, each) for each in result.conventions},
+        "queries": queries,
+    }
+
+
+def embedded(value: Any) -> Any:
+    """Return JSON that may stand in a script element: no tag can begin or end in it."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _text(method: dict[str, Any]) -> str:
+    """Return what a method is found by: its label, what it does, its paper."""
+    return " ".join(str(method[name]) for name in ("label", "summary", "paper", "measure") if method[name])
+
+
+def _pairs(facts: Facts, convention: str) -> dict[str, Any]:
+    """Return the tests of a convention, a row of numbers a pair."""
+    tested = facts.tested(convention)
+    if not tested:
+        return {}
+    adjusted = f"p_{tested['correction']}"
+    return {
+        "alpha": tested["alpha"],
+        "level": tested["level"],
+        "correction": tested["correction"],
+        "pairs": {
+            measure: [
+                [
+                    facts.place[each["method"]], facts.place[each["baseline"]],
+                    *(_rounded(each[name]) for name in ("difference", "low", "high")),
+                    each["wins"], each["ties"], each["losses"],
+                    _rounded(each["p_randomisation"]), _rounded(each[adjusted]),
+                ]
+                for each in pairs
+            ]
+            for measure, pairs in tested["pairs"].items()
+        },
+    }  # fmt: skip
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}") if abs(value) < 1e-3 else round(value, 5)
+
+
+def _queries(facts: Facts) -> dict[str, Any]:
+    """Return the queries shown: names, folds, relevance as ranked, and values by method."""
+    methods = facts.whole
+    if not methods:
+        return {}
+    cells = [facts.result.cell(methods[0], fold) for fold in facts.result.folds]
+    qid = [str(each) for cell in cells for each in cell["qid"]]
+    fold = [place for place, cell in enumerate(cells) for _ in cell["qid"]]
+    chosen = _chosen(facts, methods, len(qid))
+    return {
+        "of": len(qid),
+        "qid": [qid[place] for place in chosen],
+        "fold": [fold[place] for place in chosen],
+        "unit": UNIT,
+        "methods": [facts.place[each] for each in methods],
+        "values": _values(facts, methods, chosen),
+        "ranked": [_ranked(facts, each, chosen) for each in methods],
+    }
+
+
+def _chosen(facts: Facts, methods: list[str], n: int) -> list[int]:
+    """Return the places of the queries shown: all, or those on which methods differ most."""
+    most = max(1, MOST_VALUES // (len(methods) * len(facts.result.conventions)))
+    if n <= most:
+        return list(range(n))
+    values = np.stack([per_query(facts.result, facts.asked, facts.main, each) for each in methods])
+    spread = np.nan_to_num(values.max(axis=0) - values.min(axis=0), nan=-1.0)
+    return sorted(np.argsort(-spread, kind="stable")[:most].tolist())
+
+
+def _values(facts: Facts, methods: list[str], chosen: list[int]) -> dict[str, dict[str, list]]:
+    """Return values by convention and measure, a list a method, as many measures as there is room for."""
+    conventions = facts.result.conventions
+    room = MOST_VALUES // (len(chosen) * len(methods) * len(conventions))
+    kept: dict[str, dict[str, list]] = {convention: {} for convention in conventions}
+    for measure in facts.measures[: max(1, room)]:
+        for convention in conventions:
+            kept[convention][measure] = [
+                [
+                    None if np.isnan(value) else _units(value)
+                    for value in per_query(facts.result, convention, measure, each)[chosen].tolist()
+                ]
+                for each in methods
+            ]
+    return kept
+
+
+def _units(value: float) -> int:
+    """Return a value in units of 1e-5 that rounds to the four decimals that the value itself rounds to."""
+    units = round(value * UNIT)
+    if units % 10 == 5:
+        units += 1 if round(value, 4) > value else -1
+    return units
+
+
+def _ranked(facts: Facts, method: str, chosen: list[int]) -> list[list[float]]:
+    lists = [each for fold in facts.result.folds for each in facts.result.cell(method, fold)["ranked"]]
+    return [[int(grade) if grade == int(grade) else grade for grade in lists[place]] for place in chosen]

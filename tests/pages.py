@@ -1,0 +1,231 @@
+"""Results to make pages of: invented ones of any size, and hostile text wherever text of others can stand."""
+
+from itertools import combinations
+
+import numpy as np
+
+from directrank.experiments import Comparison
+from directrank.experiments.contrasts import significance
+from directrank.experiments.results import FORMAT
+from directrank.strict_json import dump, parse
+
+PAYLOADS = (
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'><svg onload=alert(1)>",
+    "{{ 7 * 7 }}{% raw %}",
+    "${alert(1)}",
+    "`${alert(1)}`",
+    "</style><style>*{display:none}",
+    "<!-- ",
+    "--><script>alert(1)</script>",
+    "<!--<script>",
+    "]]>&lt;&amp;'",
+    "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "\u202egnp.exe",
+    "\u2028alert(1)\u2029",
+    "\\u003cscript\\u003ealert(1)",
+    "\\x3cscript\\x3e",
+    "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "</svg><script>alert(1)</script>",
+    "<svg><script>alert(1)</script></svg>",
+    "<math><mtext></mtext><script>alert(1)</script></math>",
+    "<iframe srcdoc='<script>alert(1)</script>'>",
+    "<iframe src=https://example.org></iframe>",
+    "<img src=https://example.org/x.png>",
+    "<link rel=stylesheet href=https://example.org/x.css>",
+    "<meta http-equiv=refresh content='0;url=https://example.org'>",
+    "<base href=https://example.org/>",
+    "<form action=https://example.org><button>",
+    "<object data=https://example.org></object>",
+    "<video><source onerror=alert(1)></video>",
+    "<details open ontoggle=alert(1)>",
+    "<body onload=alert(1)>",
+    "<a href=javascript:alert(1)>click</a>",
+    "<input autofocus onfocus=alert(1)>",
+    "<template><script>alert(1)</script></template>",
+    "__proto__",
+    "constructor",
+    "&#60;script&#62;alert(1)&#60;/script&#62;",
+    "a' OR '1'='1\" ; -- \U0001d54f \u0000".replace("\u0000", ""),
+)
+
+
+def invented(
+    n_methods: int = 3,
+    n_folds: int = 2,
+    measures=("AP", "nDCG@1", "nDCG@10"),
+    n_queries: int = 6,
+    conventions=("letor3", "standard"),
+    n_points: int = 3,
+    n_rounds: int = 5,
+    n_features: int = 6,
+    tested: bool = True,
+) -> Comparison:
+    """Return a comparison of methods that were never trained: every value is drawn at random.
+
+    `n_queries` is that of a fold. Tests of differences are made as in a comparison, or invented as
+    well, which takes no time.
+    """
+    rng = np.random.default_rng(0)
+    methods, folds = (
+        [f"method {place}" for place in range(n_methods)],
+        [f"Fold{n + 1}" for n in range(n_folds)],
+    )
+    cells = [
+        _cell(rng, method, fold, at, measures, n_queries, conventions, n_points, n_rounds, n_features)
+        for at, fold in enumerate(folds)
+        for method in methods
+    ]
+    result = Comparison(_summary(methods, folds, measures, conventions, n_points), cells)
+    tests = {
+        each: significance(result, each) if tested else _invented_tests(rng, methods, measures)
+        for each in result.conventions
+    }
+    result.summary["significance"] = tests
+    return result
+
+
+def _summary(methods, folds, measures, conventions, n_points) -> dict:
+    size = {"n_queries": 12, "n_docs": 120, "n_features": 6}
+    return {
+        "format": FORMAT, "dataset": "invented", "select_by": measures[0], "measures": list(measures),
+        "convention": conventions[0], "seed": 0, "seeds": [0], "search": "grid", "refit": False,
+        "missing": "error",
+        "methods": [
+            {"label": each, "name": "regression", "measure": None, "summary": f"does what {each} does",
+             "paper": "no paper", "grid": {"penalty": list(range(n_points))}}
+            for each in methods
+        ],
+        "folds": [
+            {"name": fold, "sha256": {"train": "0" * 64}, "files": {"train": f"{fold}/train.txt"}}
+            for fold in folds
+        ],
+        "data_check": {"lines": ["1 query without a relevant document."], "of": "all parts", **size},
+        "environment": {"directrank": "0.1.0", "platform": "none"},
+        "command": ["directrank", "compare", "invented"],
+        "written": "2026-01-02T03:04:05+00:00",
+    }  # fmt: skip
+
+
+def _cell(rng, method, fold, at, measures, n_queries, conventions, n_points, n_rounds, n_features) -> dict:
+    per_query = {each: {name: rng.random(n_queries).tolist() for name in measures} for each in conventions}
+    means = {
+        each: {name: float(np.mean(values)) for name, values in per_query[each].items()}
+        for each in conventions
+    }
+    part = {"queries": n_queries, "documents": 10 * n_queries, "features": n_features, "relevance": {"0": 9}}
+    return {
+        "method": method, "fold": fold, "measure": None, "warnings": [],
+        "parts": {"train": part, "vali": part, "test": part},
+        "tried": [
+            {"parameters": {"penalty": 10.0 ** (point - 3)}, "seed": 0, "validation": float(rng.random()),
+             "seconds": 1.0, "status": "converged"}
+            for point in range(n_points)
+        ],
+        "chosen": {"penalty": 0.001}, "validation": 0.5, "fit_seconds": 1.5, "peak_memory": 2**28,
+        "training": {
+            "status": "converged", "message": "", "certificate": {"gradient_norm": 1e-7},
+            "iterations": n_rounds,
+            "history": [
+                {"objective": float(rng.random()), "monitor": float(rng.random())} for _ in range(n_rounds)
+            ],
+        },
+        "weights": {
+            "features": [str(each + 1) for each in range(n_features)],
+            "coefficients": rng.normal(size=n_features).tolist(),
+        },
+        "values": {each: {"test": means[each], "vali": means[each]} for each in conventions},
+        "computed": {each: {name: name for name in measures} for each in conventions},
+        "per_query": per_query,
+        "qid": [f"{at}-{query}" for query in range(n_queries)],
+        "ranked": rng.integers(0, 3, size=(n_queries, 10)).astype(float).tolist(),
+        "curve": {each: rng.random(10).tolist() for each in conventions},
+        "ties": {"documents": 3, "queries": 1, "input": {name: float(rng.random()) for name in measures}},
+        "bounds": {
+            "measure": measures[0], "queries": n_queries, "loss": 0.5,
+            "rows": [
+                {"name": f"bound {n}", "kind": "type one" if n % 2 else "approximation", "mean": 0.6 + n,
+                 "distance": 0.1 + n, "largest": 1.0 + n, "loosest": "0-1", "holds": True if n % 2 else None}
+                for n in range(10)
+            ],
+        },
+    }  # fmt: skip
+
+
+def _invented_tests(rng, methods, measures) -> dict:
+    def pair(first, second) -> dict:
+        difference = float(rng.normal(scale=0.02))
+        ends = {"low": difference - 0.02, "high": difference + 0.02, "effect": difference}
+        p = float(rng.random())
+        values = {"p_t": p, "p_randomisation": p, "p_holm": min(1.0, 9 * p), "p_bh": p}
+        counts = {"queries": 106, "wins": 50, "ties": 3, "losses": 53}
+        return {"method": first, "baseline": second, "difference": difference, **ends, **values, **counts}
+
+    letters = dict(zip(methods, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ", strict=False))
+    return {
+        "alpha": 0.05, "correction": "holm", "baseline": None, "level": 0.95, "flips": 1, "resamples": 1,
+        "letters": letters,
+        "better_than": {name: dict.fromkeys(methods, "abc") for name in measures},
+        "pairs": {name: [pair(*each) for each in combinations(methods, 2)] for name in measures},
+        "intervals": {name: {each: [0.4, 0.5] for each in methods} for name in measures},
+    }  # fmt: skip
+
+
+def copied(result: Comparison) -> Comparison:
+    """Return results with nothing shared."""
+    facts = parse(dump(result.to_dict()).encode())
+    return Comparison({name: each for name, each in facts.items() if name != "cells"}, facts["cells"])
+
+
+def poisoned(payloads=PAYLOADS) -> tuple[Comparison, dict[str, list[str]]]:
+    """Return results with payloads wherever text of others can stand, and the texts by their place."""
+    n = len(payloads)
+    result = invented(n_methods=n, n_folds=2, n_queries=n, n_features=n, measures=("AP",), tested=False)
+    facts = parse(dump(result.to_dict()).encode())
+    rename = {f"method {at}": f"m{at} {payload}" for at, payload in enumerate(payloads)}
+    for cell in facts["cells"]:
+        at = int(cell["method"].split()[1])
+        cell["method"] = rename[cell["method"]]
+        cell["qid"] = [f"q{place} {payload}" for place, payload in enumerate(payloads)]
+        cell["weights"]["features"] = [f"f{place} {payload}" for place, payload in enumerate(payloads)]
+        # Each method leans on another feature, so that each name is among those shown.
+        cell["weights"]["coefficients"] = [1.0 if place == at else 0.0 for place in range(n)]
+        cell["warnings"] = [f"w{at} {payloads[at]}"]
+        cell["training"]["status"] = f"s{at} {payloads[at]}"
+        for row in cell["bounds"]["rows"]:
+            row["loosest"] = f"q{at} {payloads[at]}"
+    for place, method in enumerate(facts["methods"]):
+        method["label"] = rename[method["label"]]
+        method["summary"] = f"d{place} {payloads[place]}"
+    for tested in facts["significance"].values():
+        tested["letters"] = {rename[name]: letter for name, letter in tested["letters"].items()}
+        for name, marks in tested["better_than"].items():
+            tested["better_than"][name] = {rename[each]: letters for each, letters in marks.items()}
+            tested["intervals"][name] = {rename[each]: [0.4, 0.5] for each in marks}
+            for pair in tested["pairs"][name]:
+                pair["method"], pair["baseline"] = rename[pair["method"]], rename[pair["baseline"]]
+    failing = facts["cells"][-n:]
+    for at, cell in enumerate(failing):
+        cell["error"] = {"type": "ValueError", "message": f"e{at} {payloads[at]}", "traceback": ""}
+    # The first methods are whole, so that queries are compared.
+    for cell in failing[: n // 2]:
+        del cell["error"]
+    facts["cells"][-1]["error"]["message"] = " | ".join(f"e{at} {each}" for at, each in enumerate(payloads))
+    facts["dataset"] = " | ".join(f"n{at} {each}" for at, each in enumerate(payloads))
+    facts["command"] = ["directrank", *(f"/p{at}/{each}" for at, each in enumerate(payloads))]
+    facts["data_check"]["lines"] = [f"docid {at} {each}" for at, each in enumerate(payloads)]
+    facts["environment"]["platform"] = payloads[0]
+    facts["folds"][0]["files"]["train"] = payloads[1]
+    summary = {name: each for name, each in facts.items() if name != "cells"}
+    return Comparison(summary, facts["cells"]), {
+        "method name": list(rename.values()),
+        "qid": [f"q{at} {each}" for at, each in enumerate(payloads)],
+        "feature name": [f"f{at} {each}" for at, each in enumerate(payloads)],
+        "docid": facts["data_check"]["lines"],
+        "dataset name": [facts["dataset"]],
+        "path": facts["command"][1:],
+        "error text": [f"e{at} {each}" for at, each in enumerate(payloads)],
+    }
