@@ -18,6 +18,10 @@ function chance(p) {
   return p < 0.0001 ? "p < 0.0001" : `p = ${Number(p.toPrecision(2))}`;
 }
 
+function brief(p) {
+  return chance(p).replace(/^p (= )?/, "");
+}
+
 function verdict(rows) {
   const [a, b] = [data.methods[pick.a], data.methods[pick.b]];
   if (pick.a === pick.b) return [make("p", {}, "Choose two different methods.")];
@@ -62,25 +66,28 @@ function against() {
   if (!rows.length) return [];
   rows.sort((x, y) => y[1].difference - x[1].difference);
   const settings = data.significance[state.convention];
-  const head = ["against", "difference", "interval", "wins", "ties", "losses", "", "p", "p, corrected"];
+  const head = ["against", "difference", "interval", "wins", "ties", "losses", "drawn", "p", "p, corrected"];
   const table = make("table", { "data-table": "against" });
   const words = `${data.methods[pick.a]} against every other method, ${state.measure}: positive is better for it`;
-  table.createTHead().append(make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text || make("span", { class: "hush" }, "wins, ties and losses drawn")))));
+  table.createTHead().append(make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text))));
   const body = table.createTBody();
   for (const [other, found] of rows) {
-    const cell = (text, style) => make("td", style ? { class: style } : {}, text);
+    const cell = (value, text, style) => make("td", { "data-value": value, class: style || "" }, text);
     const sure = found.adjusted < settings.alpha;
     const row = make("tr", { "data-m": other }, make("th", { scope: "row" }, data.methods[other]));
     row.append(
-      cell(signed(found.difference, 4), sure ? (found.difference > 0 ? "wins" : "loses") : ""),
-      cell(`${signed(found.low, 4)} to ${signed(found.high, 4)}`),
-      cell(String(found.wins)), cell(String(found.ties)), cell(String(found.losses)),
+      cell(found.difference, signed(found.difference, 4), sure ? (found.difference > 0 ? "wins" : "loses") : ""),
+      cell(found.low, `${signed(found.low, 4)} to ${signed(found.high, 4)}`),
+      cell(found.wins, String(found.wins)),
+      cell(found.ties, String(found.ties)),
+      cell(found.losses, String(found.losses)),
       make("td", { class: "barcell" }, stacked(found.wins, found.ties, found.losses)),
-      cell(chance(found.p).replace("p = ", "").replace("p ", "")),
-      cell(chance(found.adjusted).replace("p = ", "").replace("p ", "") + (sure ? " *" : "")),
+      cell(found.p, brief(found.p)),
+      cell(found.adjusted, brief(found.adjusted) + (sure ? " *" : "")),
     );
     body.append(row);
   }
+  sortable(table);
   const note = make("p", { class: "note" }, `* more than chance: corrected p below ${settings.alpha}.`);
   const region = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words }, table);
   return [make("p", { class: "caption" }, words), region, note];

@@ -76,7 +76,7 @@ function listed(rows) {
   /* The largest differences first, whoever wins. */
   chosen.sort((x, y) => Math.abs(y.difference) - Math.abs(x.difference) || x.at - y.at);
   const [a, b] = [data.methods[pick.a], data.methods[pick.b]];
-  const head = ["query", "fold", a, b, "difference", `first ten of ${a}`, `first ten of ${b}`];
+  const head = ["query", "difference", a, b, "fold", `first ten of ${a}`, `first ten of ${b}`];
   const table = make("table", { "data-table": "queries" });
   const words = `${chosen.length} queries, ${state.measure}, largest differences first`;
   table.createTHead().append(make("tr", {}, ...head.map((text, at) => make("th", { scope: "col", class: at > 4 ? "left" : "" }, text))));
@@ -84,15 +84,16 @@ function listed(rows) {
   for (const row of chosen.slice(0, pick.shown)) {
     const cells = [
       make("th", { scope: "row" }, queries.qid[row.at]),
+      make("td", { "data-value": row.difference, class: row.difference > 0 ? "wins" : row.difference < 0 ? "loses" : "" }, signed(row.difference, 4)),
+      make("td", { "data-value": row.a }, row.a.toFixed(4)),
+      make("td", { "data-value": row.b }, row.b.toFixed(4)),
       make("td", {}, data.folds[queries.fold[row.at]]),
-      make("td", {}, row.a.toFixed(4)),
-      make("td", {}, row.b.toFixed(4)),
-      make("td", { class: row.difference > 0 ? "wins" : row.difference < 0 ? "loses" : "" }, signed(row.difference, 4)),
       make("td", { class: "left" }, chips(pick.a, row.at)),
       make("td", { class: "left" }, chips(pick.b, row.at)),
     ];
     body.append(make("tr", {}, ...cells));
   }
+  sortable(table);
   const region = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words }, table);
   const listing = [make("p", { class: "caption" }, words), region];
   if (chosen.length <= pick.shown) return listing;

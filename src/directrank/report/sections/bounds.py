@@ -31,7 +31,11 @@ def build(facts: Facts) -> list[Any]:
             for title, chosen in kinds
             if chosen
         ),
-        note("Bounds depend on the scale of scores: those on margins ask for a margin of one unit of score."),
+        note(
+            "Queries on which every ranking is as good are left out, so the loss differs from that of the "
+            "results. Bounds depend on the scale of scores: those on margins ask for a margin of one unit of "
+            "score."
+        ),
     ]
 
 

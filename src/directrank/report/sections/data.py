@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from directrank.data.folds import PARTS
 from directrank.report.blocks import Cell, Column, Details, Grid, Row, Section, Warned, plain
 from directrank.report.facts import Facts
 
@@ -31,7 +32,8 @@ def build(facts: Facts) -> list[Any]:
 def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:
     parts = facts.result.cell(facts.result.methods[0], fold["name"])["parts"]
     rows = []
-    for name, part in parts.items():
+    for name in (each for each in PARTS if each in parts):
+        part = parts[name]
         grades = ", ".join(f"{grade}: {count}" for grade, count in part["relevance"].items())
         digest = fold["sha256"].get(name, "")
         rows.append(
