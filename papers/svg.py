@@ -1,0 +1,194 @@
+"""Charts as SVG text: curves, and rows of dots with their errors."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT, RIGHT, TOP, BOTTOM = 760, 400, 24, 46, 54
+LEGEND = 226
+INK, GREY, FAINT = "#1d2530", "#5b6572", "#e3e6ea"
+#: Okabe and Ito's, told apart by colour-blind readers; then two greys.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8d4f9f", "#a97900", "#3b9bd0", "#6b6b6b", "#222222")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points (x, y) in order; a reference is drawn dashed, a strong curve thick."""
+
+    points: Sequence[tuple[float, float]]
+    reference: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value with half the width of its whisker, and a published value to stand beside; either may lack."""
+
+    label: str
+    value: float | None
+    error: float = 0.0
+    published: float | None = None
+
+
+def round_marks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return multiples of 1, 2 or 5 times a power of ten between two numbers, at most so many steps apart."""
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(power * times for times in (1, 2, 5, 10) if (high - low) / (power * times) <= most)
+    return [step * k for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+class _Axis:
+    """From values to places, the range rounded outwards by a twentieth of its width."""
+
+    def __init__(self, values: Sequence[float], first: float, last: float, *, from_zero: bool = False):
+        low, high = min(values), max(values)
+        spare = 0.05 * (high - min(low, 0.0 if from_zero else low)) or 0.05 * abs(high) or 0.05
+        self.low = min(low, 0.0) if from_zero else low - spare
+        self.high = high + spare
+        self.first, self.last = first, last
+
+    def at(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.first + share * (self.last - self.first), 1)
+
+    def marks(self, most: int) -> list[tuple[float, str]]:
+        values = round_marks(self.low, self.high, most)
+        step = values[1] - values[0] if len(values) > 1 else 1.0
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        return [(self.at(each), f"{each:.{decimals}f}".replace("-", "−")) for each in values]
+
+
+def _text(x, y, text: str, *, anchor="start", size=12, colour=INK, more="") -> str:
+    return (
+        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}" fill="{colour}"{more}>'
+        f"{escape(text)}</text>"
+    )
+
+
+def _picture(height: int, title: str, parts: Sequence[str]) -> str:
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" font-family="system-ui, Arial, sans-serif" role="img" '
+        f'aria-label="{escape(title)}">'
+    )
+    back = f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>'
+    return "\n".join([head, back, _text(16, 25, title, size=15), *parts, "</svg>\n"])
+
+
+def line_chart(
+    title: str, across: str, up: str, curves: Mapping[str, Curve], *, from_zero: bool = True
+) -> str:
+    """Return a picture of curves, listed beside it in their order.
+
+    Parameters
+    ----------
+    title, across, up : str
+        Of the picture and of its axes.
+    curves : mapping of str to Curve
+        With at least two different x in all.
+    from_zero : bool, default=True
+        Whether the upright axis begins at 0 or just below the least value.
+    """
+    points = [point for each in curves.values() for point in each.points]
+    height = max(HEIGHT, TOP + 20 * len(curves) + BOTTOM)
+    left, right, bottom = 66, WIDTH - LEGEND, height - BOTTOM
+    x = _Axis([each for each, _ in points], left, right)
+    x.low, x.high = min(each for each, _ in points), max(each for each, _ in points)
+    y = _Axis([each for _, each in points], bottom, TOP, from_zero=from_zero)
+    parts = [
+        _text((left + right) / 2, height - 14, across, anchor="middle", colour=GREY),
+        _text(18, (TOP + bottom) / 2, up, anchor="middle", colour=GREY,
+              more=f' transform="rotate(-90 18 {(TOP + bottom) / 2:g})"'),
+    ]  # fmt: skip
+    for at, text in y.marks(8):
+        parts.append(f'<path d="M{left} {at}H{right}" stroke="{FAINT}"/>')
+        parts.append(_text(left - 8, at + 4, text, anchor="end"))
+    for at, text in x.marks(10):
+        parts.append(f'<path d="M{at} {bottom}v4" stroke="{GREY}"/>')
+        parts.append(_text(at, bottom + 19, text, anchor="middle"))
+    parts.append(f'<path d="M{left} {bottom}H{right}" stroke="{GREY}"/>')
+    for number, (name, curve) in enumerate(curves.items()):
+        parts += _drawn(curve, name, number, x, y)
+    return _picture(height, title, parts)
+
+
+def _drawn(curve: Curve, name: str, number: int, x: _Axis, y: _Axis) -> list[str]:
+    colour = COLOURS[number % len(COLOURS)]
+    dashes = ' stroke-dasharray="6 4"' if curve.reference else ""
+    stroke = f'stroke="{colour}" stroke-width="{3 if curve.strong else 1.7}"{dashes}'
+    path = " ".join(f"{x.at(a)},{y.at(b)}" for a, b in curve.points)
+    at = TOP + 8 + 20 * number
+    return [
+        f'<polyline points="{path}" fill="none" stroke-linejoin="round" {stroke}/>',
+        f'<path d="M{WIDTH - LEGEND + 16} {at}h26" {stroke}/>',
+        _text(WIDTH - LEGEND + 50, at + 4, name),
+    ]
+
+
+def dot_chart(
+    title: str, across: str, blocks: Mapping[str, Sequence[Dot]], *, from_zero: bool = False
+) -> str:
+    """Return a picture of values in rows, in blocks under headings.
+
+    A filled dot is ours, with its whisker; a hollow diamond is what was published.
+
+    Parameters
+    ----------
+    title, across : str
+        Of the picture and of its axis.
+    blocks : mapping of str to sequence of Dot
+        With at least one value.
+    from_zero : bool, default=False
+        Whether the axis begins at 0 or just below the least value.
+    """
+    dots = [dot for block in blocks.values() for dot in block]
+    known = [dot.value + side * dot.error for dot in dots if dot.value is not None for side in (-1, 1)]
+    known += [dot.published for dot in dots if dot.published is not None]
+    rows = len(dots) + sum(1.7 for name in blocks if name)
+    height = round(TOP + 30 + 19 * rows + BOTTOM)
+    left = 40 + round(7.6 * max(len(dot.label) for dot in dots))
+    axis = _Axis(known, left, WIDTH - RIGHT, from_zero=from_zero)
+    bottom = height - BOTTOM
+    parts = [_text((left + WIDTH - RIGHT) / 2, height - 14, across, anchor="middle", colour=GREY)]
+    for at, text in axis.marks(8):
+        parts.append(f'<path d="M{at} {TOP + 14}V{bottom}" stroke="{FAINT}"/>')
+        parts.append(_text(at, bottom + 18, text, anchor="middle"))
+    if axis.low < 0 < axis.high:
+        parts.append(f'<path d="M{axis.at(0.0)} {TOP + 14}V{bottom}" stroke="{GREY}"/>')
+    y = TOP + 20.0
+    for name, block in blocks.items():
+        if name:
+            y += 19 * 0.6
+            parts.append(_text(16, y + 4, name, more=' font-weight="600"'))
+            y += 19 * 1.1
+        for dot in block:
+            parts += _row(dot, axis, left, round(y, 1))
+            y += 19
+    if any(dot.published is not None for dot in dots):
+        parts += _key(any(dot.error for dot in dots))
+    return _picture(height, title, parts)
+
+
+def _row(dot: Dot, axis: _Axis, left: float, y: float) -> list[str]:
+    parts = [_text(left - 14, y + 4, dot.label, anchor="end")]
+    if dot.value is not None:
+        low, high = axis.at(dot.value - dot.error), axis.at(dot.value + dot.error)
+        parts.append(f'<path d="M{low} {y}H{high}" stroke="{COLOURS[0]}" stroke-width="1.6"/>')
+        parts.append(f'<circle cx="{axis.at(dot.value)}" cy="{y}" r="4" fill="{COLOURS[0]}"/>')
+    if dot.published is not None:
+        parts.append(_diamond(axis.at(dot.published), y))
+    return parts
+
+
+def _diamond(x: float, y: float) -> str:
+    return f'<path d="M{x} {y - 5}l5 5l-5 5l-5 -5z" fill="none" stroke="{COLOURS[1]}" stroke-width="1.8"/>'
+
+
+def _key(errors: bool) -> list[str]:
+    ours = "ours, ± one standard error" if errors else "ours"
+    at = WIDTH - 300
+    return [
+        f'<circle cx="{at}" cy="44" r="4" fill="{COLOURS[0]}"/>', _text(at + 10, 48, ours),
+        _diamond(WIDTH - 92, 44), _text(WIDTH - 80, 48, "published"),
+    ]  # fmt: skip
