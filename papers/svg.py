@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT, RIGHT, TOP, BOTTOM = 760, 400, 24, 46, 54
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 400, 66, 24, 46, 54
 LEGEND = 226
+#: Between two rows of dots, in pixels, and of a heading in such steps.
+STEP, HEADING = 19, 1.7
 INK, GREY, FAINT = "#1d2530", "#5b6572", "#e3e6ea"
 #: Okabe and Ito's, told apart by colour-blind readers; then two greys.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8d4f9f", "#a97900", "#3b9bd0", "#6b6b6b", "#222222")
@@ -39,13 +41,13 @@ def round_marks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 class _Axis:
-    """From values to places, the range rounded outwards by a twentieth of its width."""
+    """From values to places, the range wider than the values by a share of its width at each end."""
 
-    def __init__(self, values: Sequence[float], first: float, last: float, *, from_zero: bool = False):
+    def __init__(self, values: Sequence[float], first: float, last: float, *, from_zero=False, spare=0.05):
         low, high = min(values), max(values)
-        spare = 0.05 * (high - min(low, 0.0 if from_zero else low)) or 0.05 * abs(high) or 0.05
-        self.low = min(low, 0.0) if from_zero else low - spare
-        self.high = high + spare
+        low = min(low, 0.0) if from_zero else low
+        wider = spare * (high - low) if high > low else 0.05 * abs(high) or 0.05
+        self.low, self.high = low if from_zero else low - wider, high + wider
         self.first, self.last = first, last
 
     def at(self, value: float) -> float:
@@ -92,25 +94,27 @@ def line_chart(
     """
     points = [point for each in curves.values() for point in each.points]
     height = max(HEIGHT, TOP + 20 * len(curves) + BOTTOM)
-    left, right, bottom = 66, WIDTH - LEGEND, height - BOTTOM
-    x = _Axis([each for each, _ in points], left, right)
-    x.low, x.high = min(each for each, _ in points), max(each for each, _ in points)
-    y = _Axis([each for _, each in points], bottom, TOP, from_zero=from_zero)
-    parts = [
-        _text((left + right) / 2, height - 14, across, anchor="middle", colour=GREY),
-        _text(18, (TOP + bottom) / 2, up, anchor="middle", colour=GREY,
-              more=f' transform="rotate(-90 18 {(TOP + bottom) / 2:g})"'),
-    ]  # fmt: skip
-    for at, text in y.marks(8):
-        parts.append(f'<path d="M{left} {at}H{right}" stroke="{FAINT}"/>')
-        parts.append(_text(left - 8, at + 4, text, anchor="end"))
-    for at, text in x.marks(10):
-        parts.append(f'<path d="M{at} {bottom}v4" stroke="{GREY}"/>')
-        parts.append(_text(at, bottom + 19, text, anchor="middle"))
-    parts.append(f'<path d="M{left} {bottom}H{right}" stroke="{GREY}"/>')
+    x = _Axis([each for each, _ in points], LEFT, WIDTH - LEGEND, spare=0.0)
+    y = _Axis([each for _, each in points], height - BOTTOM, TOP, from_zero=from_zero)
+    parts = _frame(across, up, x, y)
     for number, (name, curve) in enumerate(curves.items()):
         parts += _drawn(curve, name, number, x, y)
     return _picture(height, title, parts)
+
+
+def _frame(across: str, up: str, x: "_Axis", y: "_Axis") -> list[str]:
+    middle = (y.first + y.last) / 2
+    parts = [
+        _text((x.first + x.last) / 2, y.first + 40, across, anchor="middle", colour=GREY),
+        _text(18, middle, up, anchor="middle", colour=GREY, more=f' transform="rotate(-90 18 {middle:g})"'),
+    ]
+    for at, text in y.marks(8):
+        parts.append(f'<path d="M{x.first} {at}H{x.last}" stroke="{FAINT}"/>')
+        parts.append(_text(x.first - 8, at + 4, text, anchor="end"))
+    for at, text in x.marks(10):
+        parts.append(f'<path d="M{at} {y.first}v4" stroke="{GREY}"/>')
+        parts.append(_text(at, y.first + 19, text, anchor="middle"))
+    return [*parts, f'<path d="M{x.first} {y.first}H{x.last}" stroke="{GREY}"/>']
 
 
 def _drawn(curve: Curve, name: str, number: int, x: _Axis, y: _Axis) -> list[str]:
@@ -143,31 +147,39 @@ def dot_chart(
         Whether the axis begins at 0 or just below the least value.
     """
     dots = [dot for block in blocks.values() for dot in block]
-    known = [dot.value + side * dot.error for dot in dots if dot.value is not None for side in (-1, 1)]
-    known += [dot.published for dot in dots if dot.published is not None]
-    rows = len(dots) + sum(1.7 for name in blocks if name)
-    height = round(TOP + 30 + 19 * rows + BOTTOM)
-    left = 40 + round(7.6 * max(len(dot.label) for dot in dots))
-    axis = _Axis(known, left, WIDTH - RIGHT, from_zero=from_zero)
-    bottom = height - BOTTOM
-    parts = [_text((left + WIDTH - RIGHT) / 2, height - 14, across, anchor="middle", colour=GREY)]
+    height = round(TOP + 30 + STEP * (len(dots) + HEADING * sum(bool(name) for name in blocks)) + BOTTOM)
+    left = 40 + round(max(_width(dot.label) for dot in dots))
+    axis = _Axis(_ends(dots), left, WIDTH - RIGHT, from_zero=from_zero)
+    parts, y = _scale(across, axis, height - BOTTOM), TOP + 20.0
+    for name, block in blocks.items():
+        if name:
+            parts.append(_text(16, y + 0.6 * STEP + 4, name, more=' font-weight="600"'))
+            y += HEADING * STEP
+        for dot in block:
+            parts += _row(dot, axis, left, round(y, 1))
+            y += STEP
+    key = _key(any(dot.error for dot in dots)) if any(dot.published is not None for dot in dots) else []
+    return _picture(height, title, [*parts, *key])
+
+
+def _width(text: str) -> float:
+    # A little more than sans-serif letters of 12 pixels take.
+    return sum(9.0 if letter.isupper() else 7.0 for letter in text)
+
+
+def _ends(dots: Sequence[Dot]) -> list[float]:
+    ends = [dot.value + side * dot.error for dot in dots if dot.value is not None for side in (-1, 1)]
+    return ends + [dot.published for dot in dots if dot.published is not None]
+
+
+def _scale(across: str, axis: _Axis, bottom: float) -> list[str]:
+    parts = [_text((axis.first + axis.last) / 2, bottom + 40, across, anchor="middle", colour=GREY)]
     for at, text in axis.marks(8):
         parts.append(f'<path d="M{at} {TOP + 14}V{bottom}" stroke="{FAINT}"/>')
         parts.append(_text(at, bottom + 18, text, anchor="middle"))
     if axis.low < 0 < axis.high:
         parts.append(f'<path d="M{axis.at(0.0)} {TOP + 14}V{bottom}" stroke="{GREY}"/>')
-    y = TOP + 20.0
-    for name, block in blocks.items():
-        if name:
-            y += 19 * 0.6
-            parts.append(_text(16, y + 4, name, more=' font-weight="600"'))
-            y += 19 * 1.1
-        for dot in block:
-            parts += _row(dot, axis, left, round(y, 1))
-            y += 19
-    if any(dot.published is not None for dot in dots):
-        parts += _key(any(dot.error for dot in dots))
-    return _picture(height, title, parts)
+    return parts
 
 
 def _row(dot: Dot, axis: _Axis, left: float, y: float) -> list[str]:

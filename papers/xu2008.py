@@ -129,44 +129,57 @@ def figure4(values: Values, collection: str) -> str:
     return dot_chart(f"Figure 4: {collection}, mean of the folds", "test value, convention letor3", blocks)
 
 
-def make(options) -> str:
-    n_rounds, stumps = (20, 50) if options.quick else (100, 300)
-    collection = options.collection
-    data = normalised(options.data, options.out / "normalised")
-    folds = [fold.load() for fold in find_folds(data)]
-    chosen = methods(n_rounds, stumps)
+class Runs:
+    """What the script trains: the five methods, PermuRank in its forms, and SVM^map along C."""
 
-    def values_of(methods, folder):
-        return Values(compared(data, methods, MEASURES, options.out / folder, options.jobs))
+    def __init__(self, options):
+        n_rounds, stumps = (20, 50) if options.quick else (100, 300)
+        data = normalised(options.data, options.out / "normalised")
+        self.folds, chosen = [fold.load() for fold in find_folds(data)], methods(n_rounds, stumps)
 
-    values = values_of(chosen, "runs")
-    forms, along = values_of(rounds.forms(n_rounds), "runs-permurank"), values_of(path(), "runs-path")
-    histories = rounds.trainings(forms.result, n_rounds, folds)
-    audits = bounds.audits(values.result, chosen[:2], folds)
-    steps, both = forms.result.methods, ("AP", "nDCG@3")
-    tables = [
-        Table("data", "Section 5.1: the data", collection_rows(collection, folds)),
+        def values_of(methods, folder):
+            return Values(compared(data, methods, MEASURES, options.out / folder, options.jobs))
+
+        self.values = values_of(chosen, "runs")
+        self.forms, self.along = (
+            values_of(rounds.forms(n_rounds), "runs-permurank"),
+            values_of(path(), "runs-path"),
+        )
+        self.histories, self.n_rounds = rounds.trainings(self.forms.result, n_rounds, self.folds), n_rounds
+        self.audits = bounds.audits(self.values.result, chosen[:2], self.folds)
+
+
+def tables_of(runs: Runs, name: str) -> list[Table]:
+    """Every table, for the collection of that name."""
+    values, forms, along = runs.values, runs.forms, runs.along
+    both = ("AP", "nDCG@3")
+    return [
+        Table("data", "Section 5.1: the data", collection_rows(name, runs.folds)),
         Table("figure1", "Figure 1: type-two bounds at Δ = 0.5", bounds.figure1_rows(), FORMULAS),
-        Table("figure3", "Figure 3: relation between upper bounds", bounds.figure3_rows(collection, audits),
+        Table("figure3", "Figure 3: relation between upper bounds", bounds.figure3_rows(name, runs.audits),
               bounds.NO_SCALE),
-        Table("figure4", "Figure 4: accuracy", rows_of(values, collection, METHODS), FIGURE4 + ERRORS),
-        Table("table2", "Table 2: MAP", table_rows(values, "AP", TABLE2, collection), PRINTED_RANKS),
-        Table("table3", "Table 3: NDCG@3", table_rows(values, "nDCG@3", TABLE3, collection)),
-        Table("statements", "Sections 5.1 and 5.2: t-tests and grades", statement_rows(values, collection)),
-        Table("rounds", "Section 5.1: PermuRank's rounds", rounds.rows(collection, histories, n_rounds),
+        Table("figure4", "Figure 4: accuracy", rows_of(values, name, METHODS), FIGURE4 + ERRORS),
+        Table("table2", "Table 2: MAP", table_rows(values, "AP", TABLE2, name), PRINTED_RANKS),
+        Table("table3", "Table 3: NDCG@3", table_rows(values, "nDCG@3", TABLE3, name)),
+        Table("statements", "Sections 5.1 and 5.2: t-tests and grades", statement_rows(values, name)),
+        Table("rounds", "Section 5.1: PermuRank's rounds", rounds.rows(name, runs.histories, runs.n_rounds),
               ROUNDS),
         Table("permurank", "PermuRank, from the printed form to directrank's",
-              rows_of(forms, collection, steps, both), FORMS),
-        Table("path", "SVM^map along C", rows_of(along, collection, along.result.methods, both), ALONG),
+              rows_of(forms, name, forms.result.methods, both), FORMS),
+        Table("path", "SVM^map along C", rows_of(along, name, along.result.methods, both), ALONG),
     ]  # fmt: skip
+
+
+def make(options) -> str:
+    runs = Runs(options)
     figures = {
         "figure1": bounds.figure1(),
-        "figure3": bounds.figure3(audits),
-        "figure4": figure4(values, collection),
-        "rounds": rounds.picture(histories),
+        "figure3": bounds.figure3(runs.audits),
+        "figure4": figure4(runs.values, options.collection),
+        "rounds": rounds.picture(runs.histories),
     }
     return publish(
-        options.out, "Xu, Liu, Lu, Li, Ma, SIGIR 2008", tables, figures,
+        options.out, "Xu, Liu, Lu, Li, Ma, SIGIR 2008", tables_of(runs, options.collection), figures,
         command="python papers/xu2008.py --data OHSUMED_LETOR2",
     )  # fmt: skip
 

@@ -128,6 +128,8 @@ def test_pictures_are_well_formed_and_within_their_frame(made, name):
         for text in root.iter(SVG + "text"):
             assert 0 <= float(text.get("x")) <= width
             assert 0 <= float(text.get("y")) <= height
+            if text.get("text-anchor") == "end":
+                assert sum(8.8 if letter.isupper() else 6.6 for letter in text.text) <= float(text.get("x"))
         for line in root.iter(SVG + "polyline"):
             points = np.array([pair.split(",") for pair in line.get("points").split()], float)
             assert ((points >= 0) & (points <= (width, height))).all()
