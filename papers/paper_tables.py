@@ -1,6 +1,7 @@
 """What a paper printed beside what we find: rows, their files, and one summary in Markdown."""
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,7 +119,8 @@ def _heading(column: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    # A bar would end the cell, and a name of a folder may look like a tag.
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text.replace("|", "\\|"))
 
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence]) -> None:

@@ -185,7 +185,10 @@ def make(options) -> str:
 
 
 FORMULAS = "The figure prints no numbers: `published` are the formulas of section 4.2 by hand."
-FIGURE4 = "The figure is bars: only MAP and NDCG@3 are printed, in Tables 2 and 3. "
+FIGURE4 = (
+    "The figure is bars: only MAP and NDCG@3 are printed, in Tables 2 and 3. Features are brought to [0, 1] "
+    "within each query; convention letor3. "
+)
 PRINTED_RANKS = (
     "The ranks printed for SVM^map and RankSVM on OHSUMED are exchanged: .4469 is above .4456. The "
     "abstract's “always outperform” is not what the table says: RankSVM is above AdaRank and SVM^map in it."

@@ -21,14 +21,21 @@ FORMS = {
     "two classes, averaged": {"aggregate": "sum"},
     "two classes, maximum": {"aggregate": "max", "averaged": False, "keep": "last"},
 }
-GRID = {"C": (1e-3, 1e-2, 1e-1)}
+#: A sum weighs a query by the size of its working set; a maximum does not.
+GRIDS = {"sum": {"C": (1e-3, 1e-2, 1e-1)}, "max": {"C": (0.1, 1.0, 10.0)}}
 DRAWN = (PRINTED, "two classes, sum", "two classes, averaged", "two classes, maximum")
 
 
 def forms(rounds: int) -> list[Configured]:
     """Return PermuRank in every form."""
     return [
-        own(f"PermuRank, {name}", PermuRank, measure="AP", fixed={**fixed, "rounds": rounds}, grid=GRID)
+        own(
+            f"PermuRank, {name}",
+            PermuRank,
+            measure="AP",
+            fixed={**fixed, "rounds": rounds},
+            grid=GRIDS[fixed["aggregate"]],
+        )
         for name, fixed in FORMS.items()
     ]
 
@@ -55,7 +62,8 @@ def rows(collection: str, found: dict[str, list[list[dict]]], rounds: int) -> li
         method = f"PermuRank, {name}"
         ended = [len(each) for each in folds]
         cut = sum(each[-1]["grown"] > 0 for each in folds)
-        told = f"no set grows any more in {len(folds) - cut} of {len(folds)} folds; others end at {rounds}"
+        told = f"no set grows any more in {len(folds) - cut} of {len(folds)} folds"
+        told += f"; cut at {rounds} in the others" if cut else ""
         sizes = [each[-1]["imperfect"] for each in folds]
         swing = float(np.mean([_swing(each) for each in folds]))
         out.append(Row(collection, method, "rounds", "40 to 100", _span(ended), reason=told))

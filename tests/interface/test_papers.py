@@ -141,6 +141,7 @@ def test_summary_lists_every_table_and_figure(made, scripts, name):
     for figure in SCRIPTS[name][2]:
         assert f"`{figure}.svg`" in summary
     for line in summary.splitlines():
+        assert "<b>" not in line
         if line.startswith("|"):
             assert line.count("|") - line.count("\\|") == len(scripts("paper_tables").COLUMNS) + 1
 
