@@ -124,9 +124,22 @@ def table5(collection: str, found: dict[str, dict[float, list[float]]]) -> list[
         ):  # fmt: skip
             rows.append(
                 Row(collection, f"{solver}, α = {more:g} - α = {less:g}", f"nDCG@5, best of {k}", said,
-                    best[more][k] - best[less][k])
+                    best[more][k] - best[less][k], spread(values[more], values[less], k), reason=DRAWN)
             )  # fmt: skip
     return rows
+
+
+def spread(more: Sequence[float], less: Sequence[float], k: int, times: int = 200) -> float:
+    """Return the standard deviation of a difference between bests of k, over starts drawn again."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        expected_best(rng.choice(more, len(more)), k) - expected_best(rng.choice(less, len(less)), k)
+        for _ in range(times)
+    ]
+    return float(np.std(drawn, ddof=1))
+
+
+DRAWN = "standard error: by drawing the starts again"
 
 
 def table5_picture(values: dict[float, list[float]], solver: str) -> str:
@@ -136,7 +149,10 @@ def table5_picture(values: dict[float, list[float]], solver: str) -> str:
         for a, each in values.items()
     }
     title = f"Table 5: best of K random starts, {solver}"
-    return line_chart(title, "K", "training NDCG@5", curves, from_zero=False)
+    marks = [k for k, _ in curves[f"α = {RESTARTED[0]:g}"].points]
+    return line_chart(
+        title, "K", "training NDCG@5", curves, from_zero=False, logarithmic=marks
+    )  # fmt: skip
 
 
 def table6(collection: str, train: QueryGroups, best: float) -> tuple[list[Row], list[Row]]:

@@ -61,6 +61,20 @@ class _Axis:
         return [(self.at(each), f"{each:.{decimals}f}".replace("-", "−")) for each in values]
 
 
+class _Logarithmic(_Axis):
+    """From positive values to places by their logarithm, with marks where one says."""
+
+    def __init__(self, marks: Sequence[float], first: float, last: float):
+        super().__init__([math.log(each) for each in marks], first, last, spare=0.0)
+        self.marked = marks
+
+    def at(self, value: float) -> float:
+        return super().at(math.log(value))
+
+    def marks(self, most: int) -> list[tuple[float, str]]:
+        return [(self.at(each), f"{each:g}") for each in self.marked]
+
+
 def _text(x, y, text: str, *, anchor="start", size=12, colour=INK, more="") -> str:
     return (
         f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}" fill="{colour}"{more}>'
@@ -79,8 +93,9 @@ def _picture(height: int, title: str, parts: Sequence[str]) -> str:
 
 
 def line_chart(
-    title: str, across: str, up: str, curves: Mapping[str, Curve], *, from_zero: bool = True
-) -> str:
+    title: str, across: str, up: str, curves: Mapping[str, Curve], *,
+    from_zero: bool = True, logarithmic: Sequence[float] = (),
+) -> str:  # fmt: skip
     """Return a picture of curves, listed beside it in their order.
 
     Parameters
@@ -91,10 +106,14 @@ def line_chart(
         With at least two different x in all.
     from_zero : bool, default=True
         Whether the upright axis begins at 0 or just below the least value.
+    logarithmic : sequence of float, optional
+        Marks, from the least x to the largest, of an axis across that goes by the logarithm.
     """
     points = [point for each in curves.values() for point in each.points]
     height = max(HEIGHT, TOP + 20 * len(curves) + BOTTOM)
     x = _Axis([each for each, _ in points], LEFT, WIDTH - LEGEND, spare=0.0)
+    if logarithmic:
+        x = _Logarithmic(logarithmic, LEFT, WIDTH - LEGEND)
     y = _Axis([each for _, each in points], height - BOTTOM, TOP, from_zero=from_zero)
     parts = _frame(across, up, x, y)
     for number, (name, curve) in enumerate(curves.items()):
