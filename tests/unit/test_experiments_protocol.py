@@ -13,11 +13,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, compare, evaluate, make_ranking
+from directrank import QueryGroups, compare, evaluate, find_folds, make_ranking
 from directrank.data import write_letor
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
-from directrank.estimators.methods import Method
+from directrank.estimators.methods import Configured, Method
 from directrank.experiments import Observer, read_results
 from directrank.experiments.demo import write_folds
 from directrank.experiments.protocol import prepare
@@ -265,6 +265,19 @@ def test_labels_of_the_test_part_choose_nothing(folder):
         assert ours["chosen"] == theirs["chosen"]
         assert ours["validation"] == theirs["validation"]
         assert ours["values"]["standard"]["test"] != theirs["values"]["standard"]["test"]
+
+
+def test_methods_of_ones_own_stand_beside_names(folder, tmp_path):
+    ridge = Method("mine, λ = 5", Regression, "ridge", "", fixed={"ridge": 5.0})
+    mine = Configured(ridge.name, ridge, None, "AP")
+    result = compare(folder, ["counting", mine], measures=MEASURES, out=tmp_path / "run")
+    assert result.methods == ["counting", "mine, λ = 5"]
+    fold = result.folds[0]
+    train, _, test = find_folds(folder)[0].load()
+    scores = Regression(ridge=5.0).fit(train).predict(test)
+    expected = evaluate(test, scores, measures=["AP"])["AP"]
+    assert result.value("mine, λ = 5", fold, "AP", "standard") == pytest.approx(expected, abs=1e-12)
+    assert result.cell("mine, λ = 5", fold)["chosen"] == {}
 
 
 def test_equal_points_leave_the_first(folder, monkeypatch):

@@ -29,8 +29,10 @@ def split_specs(text: str) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
-def configured(spec: str | Sequence[str], select_by: str = "AP") -> list[Configured]:
+def configured(spec: str | Sequence[str | Configured], select_by: str = "AP") -> list[Configured]:
     """Return the methods that a comma-separated list names; ``all`` names every one.
+
+    In a sequence, methods of one's own may stand beside names: a `Configured` is taken as it is.
 
     Raises
     ------
@@ -44,7 +46,8 @@ def configured(spec: str | Sequence[str], select_by: str = "AP") -> list[Configu
         pieces = [method.name for method in METHODS]
     if not pieces:
         raise ValueError("no method is named; `all` names every one")
-    return [_configured(piece, parse_measure(select_by).name) for piece in pieces]
+    chooser = parse_measure(select_by).name
+    return [piece if isinstance(piece, Configured) else _configured(piece, chooser) for piece in pieces]
 
 
 def _configured(piece: str, select_by: str) -> Configured:

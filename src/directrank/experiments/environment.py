@@ -32,7 +32,13 @@ def code_digest() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions that a fitted model depends on, by package."""
-    return {"directrank": directrank.__version__, **{name: version(name) for name in PACKAGES}}
+    return {"directrank": directrank.__version__, **{name: _installed(name) for name in PACKAGES}}
+
+
+@cache
+def _installed(package: str) -> str:
+    # Every fit of a plan asks; finding and parsing a package's metadata takes milliseconds.
+    return version(package)
 
 
 def environment() -> dict[str, str]:

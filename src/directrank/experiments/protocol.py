@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from directrank.estimators.methods import configured
+from directrank.estimators.methods import Configured, configured
 from directrank.experiments.cells import STANDARD, Options
 from directrank.experiments.contrasts import significance
 from directrank.experiments.datacheck import checked_collection
@@ -25,7 +25,7 @@ MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
 
 def compare(
     source: Any,
-    methods: str | Sequence[str] = "all",
+    methods: str | Sequence[str | Configured] = "all",
     *,
     select_by: str = "AP",
     measures: Sequence[str] = MEASURES,
@@ -55,8 +55,9 @@ def compare(
     ----------
     source : path, or sequence of three paths, or of three QueryGroups
         A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``; or these parts.
-    methods : str or sequence of str, default="all"
-        Such as ``"adarank(AP),adarank(nDCG@10),regression"``.
+    methods : str or sequence of str or Configured, default="all"
+        Such as ``"adarank(AP),adarank(nDCG@10),regression"``; or methods with settings and grids of your own,
+        see `directrank.estimators.methods`.
     select_by : str, default="AP"
         The measure that picks; also what a method trains for whose name does not fix it.
     measures : sequence of str

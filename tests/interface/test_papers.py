@@ -1,0 +1,282 @@
+"""The scripts of papers/: each runs on small data, its tables have their columns, its pictures are SVG."""
+
+import csv
+import importlib
+import shutil
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from directrank import make_ranking, read_letor
+from directrank.data import write_letor
+from directrank.experiments.demo import write_folds
+
+PAPERS = Path(__file__).parents[2] / "papers"
+SVG = "{http://www.w3.org/2000/svg}"
+SCRIPTS = {
+    "xu2008": (
+        ["--quick"],
+        {"table2", "table3", "figure1", "figure3", "figure4", "statements", "rounds", "permurank", "path"},
+        {"figure1", "figure3", "figure4", "rounds"},
+    ),
+    "qin2010": (
+        ["--quick"],
+        {"table1", "table3", "table4", "table5", "table6", "figure1a", "figure1b", "figure2", "training"},
+        {"figure1a", "figure1b", "figure2", "table4", "table5-sgd", "table5-l-bfgs"},
+    ),
+    "buffoni2011": (
+        [],
+        {"table1", "table2", "twins", "statements", "theorem3"},
+        {"table1", "table2", "twins"},
+    ),
+    "valizadegan2009": (
+        ["--seeds", "2"],
+        {"figure1a", "statements", "variants", "paths"},
+        {"figure1a"},
+    ),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scripts():
+    """Modules of papers/, found as when a script of the folder runs, and forgotten afterwards."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(PAPERS))
+    yield importlib.import_module
+    sys.path.remove(str(PAPERS))
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == PAPERS:
+            del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three folds of twelve small queries, and two published rows beside them."""
+    place = tmp_path_factory.mktemp("papers")
+    write_folds(make_ranking(12, 9, 5, grades=3, random_state=3), place / "small & <b>")
+    lines = ["dataset,algorithm,split,fold,metric,value"]
+    for algorithm in ("Regression", "RankSVM"):
+        for fold, value in (("Fold1", 0.5), ("Fold2", 0.25), ("avg", 9.0)):
+            lines.append(f"OHSUMED,{algorithm},test,{fold},NDCG@3,{value}")
+            lines.append(f"OHSUMED,{algorithm},vali,{fold},NDCG@3,0.9")
+    (place / "letor3_baselines.csv").write_text("\n".join(lines) + "\n")
+    return place / "small & <b>"
+
+
+@pytest.fixture(scope="module")
+def made(scripts, folder, tmp_path_factory):
+    """Return a function that runs a script once and gives its folder."""
+    done = {}
+
+    def folder_of(name: str) -> Path:
+        if name not in done:
+            module, out = scripts(name), tmp_path_factory.mktemp("out") / name
+            asked = ["--data", str(folder), "--out", str(out), *SCRIPTS[name][0]]
+            module.make(module.parser().parse_args(asked))
+            done[name] = out
+        return done[name]
+
+    return folder_of
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_tables_have_their_columns(made, scripts, name):
+    tables, out = scripts("paper_tables"), made(name)
+    assert SCRIPTS[name][1] <= {path.stem for path in out.glob("*.csv")}
+    for path in sorted(out.glob("*.csv")):
+        if path.stem.endswith("-epochs"):
+            continue
+        rows = rows_of(path)
+        assert rows
+        assert tuple(rows[0]) == tables.COLUMNS
+        for row in rows:
+            assert row["method"]
+            assert row["measure"]
+            assert row["published"] or row["ours"]
+            # A printed number without ours says why.
+            assert row["ours"] or row["reason"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_differences_are_ours_minus_published(made, name):
+    compared = 0
+    for path in made(name).glob("*.csv"):
+        for row in rows_of(path) if not path.stem.endswith("-epochs") else []:
+            if row["difference"]:
+                expected = float(row["ours"]) - float(row["published"])
+                assert float(row["difference"]) == pytest.approx(expected, abs=1.6e-4)
+                compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_pictures_are_well_formed_and_within_their_frame(made, name):
+    paths = sorted(made(name).glob("*.svg"))
+    assert {path.stem for path in paths} == SCRIPTS[name][2]
+    for path in paths:
+        root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+        assert root.tag == SVG + "svg"
+        width, height = float(root.get("width")), float(root.get("height"))
+        for text in root.iter(SVG + "text"):
+            assert 0 <= float(text.get("x")) <= width
+            assert 0 <= float(text.get("y")) <= height
+            if text.get("text-anchor") == "end":
+                assert sum(8.8 if letter.isupper() else 6.6 for letter in text.text) <= float(text.get("x"))
+        for line in root.iter(SVG + "polyline"):
+            points = np.array([pair.split(",") for pair in line.get("points").split()], float)
+            assert ((points >= 0) & (points <= (width, height))).all()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_summary_lists_every_table_and_figure(made, scripts, name):
+    summary = (made(name) / "summary.md").read_text(encoding="utf-8")
+    for figure in SCRIPTS[name][2]:
+        assert f"`{figure}.svg`" in summary
+    for line in summary.splitlines():
+        assert "<b>" not in line
+        if line.startswith("|"):
+            assert line.count("|") - line.count("\\|") == len(scripts("paper_tables").COLUMNS) + 1
+
+
+def test_run_again_trains_nothing(scripts, folder, made, monkeypatch):
+    out, module = made("buffoni2011"), scripts("buffoni2011")
+    before = (out / "table1.csv").read_bytes()
+    (out / "table1.csv").unlink()
+    monkeypatch.setattr(module.Preorder, "fit", None)
+    monkeypatch.setattr(module.OrderPreserving, "fit", None)
+    module.make(module.parser().parse_args(["--data", str(folder), "--out", str(out)]))
+    assert (out / "table1.csv").read_bytes() == before
+
+
+def test_published_rows_are_test_means_over_folds(scripts, folder):
+    baselines = scripts("baselines")
+    published = baselines.read_baselines(baselines.beside(folder))
+    assert baselines.mean_of(published, "OHSUMED", "RankSVM", "nDCG@3") == 0.375
+    assert baselines.mean_of(published, "OHSUMED", "RankSVM", "AP") is None
+    assert baselines.read_baselines(None) == {}
+
+
+def test_numbers_of_the_papers_that_need_no_data(made):
+    figure1 = {(row["method"], row["measure"]): row for row in rows_of(made("xu2008") / "figure1.csv")}
+    assert len(figure1) == 15
+    assert all(float(row["difference"]) == 0 for row in figure1.values())
+    theorem3 = rows_of(made("buffoni2011") / "theorem3.csv")
+    assert [row["ours"] for row in theorem3] == ["0.0208", "-0.0417"]
+    example = rows_of(made("qin2010") / "table1.csv")
+    assert (example[0]["published"], example[0]["ours"]) == ("0.00085", "0.00085")
+
+
+def test_what_is_not_at_hand_is_listed(made):
+    table2 = rows_of(made("xu2008") / "table2.csv")
+    assert len(table2) == 25
+    assert {row["collection"] for row in table2 if not row["ours"]} == {"WSJ", "AP", "TD2003", "TD2004"}
+    assert sum(row["collection"] == "YLTRC" for row in rows_of(made("buffoni2011") / "table2.csv")) == 9
+
+
+def test_collection_named_is_the_column_compared(scripts, folder, made, tmp_path):
+    module = scripts("buffoni2011")
+    out = shutil.copytree(made("buffoni2011"), tmp_path / "out")
+    asked = ["--data", str(folder), "--out", str(out), "--collection", "MQ2007"]
+    module.make(module.parser().parse_args(asked))
+    rows = [row for row in rows_of(out / "table1.csv") if row["collection"] == "MQ2007"]
+    assert [row["published"] for row in rows[:3]] == ["0.3139", "0.3160", "0.3134"]
+    assert all(row["difference"] for row in rows[:3])
+
+
+def test_features_are_brought_to_the_unit_interval_within_each_query(scripts, tmp_path):
+    comparing = scripts("comparing")
+    groups = make_ranking(4, 6, 3, random_state=0)
+    scaled = comparing.min_max(groups)
+    for qid in np.unique(groups.qid):
+        raw, ours = groups.X[groups.qid == qid].astype(float), scaled.X[scaled.qid == qid]
+        expected = (raw - raw.min(axis=0)) / (raw.max(axis=0) - raw.min(axis=0))
+        np.testing.assert_allclose(ours, expected, atol=1e-6)
+    (tmp_path / "Fold1").mkdir()
+    for part, queries in (("train", [0, 1]), ("vali", [2]), ("test", [3])):
+        write_letor(groups.select(queries), tmp_path / "Fold1" / f"{part}.txt")
+    out = comparing.normalised(tmp_path, tmp_path / "out")
+    again = read_letor(out / "Fold1" / "test.txt")
+    np.testing.assert_allclose(again.X, comparing.min_max(groups.select([3])).X, atol=1e-6)
+    np.testing.assert_array_equal(again.relevance, groups.select([3]).relevance)
+
+
+def test_a_constant_feature_becomes_nothing(scripts):
+    groups = make_ranking(2, 4, 2, random_state=0)
+    constant = type(groups)(np.full_like(groups.X, 7.0), groups.relevance, groups.qid)
+    assert not scripts("comparing").min_max(constant).X.any()
+
+
+def test_reasons_are_told_only_beyond_two_standard_errors(scripts):
+    row = scripts("paper_tables").Row
+    near = row("c", "m", "AP", 0.40, 0.42, paired_error=0.0101, reason="why")
+    far = row("c", "m", "AP", 0.40, 0.42, paired_error=0.0099, reason="why")
+    assert (near.told, far.told) == ("within two standard errors", "why")
+    assert row("c", "m", "AP", "> 0", 0.42, paired_error=0.01, reason="why").told == "why"
+
+
+def test_best_of_some_starts_is_the_mean_over_all_subsets(scripts):
+    from itertools import combinations
+
+    values = [0.3, 0.9, 0.5, 0.4, 0.4]
+    for k in (1, 2, 5):
+        expected = np.mean([max(some) for some in combinations(values, k)])
+        assert scripts("qin2010_fold1").expected_best(values, k) == pytest.approx(expected)
+
+
+def test_charts_escape_and_place(scripts):
+    svg = scripts("svg")
+    hostile = '<script>alert("x")</script> & ]]>'
+    curve = svg.Curve([(1, 0.5), (3, 1.0)], reference=True)
+    pictures = [
+        svg.line_chart(hostile, hostile, hostile, {hostile: curve}),
+        svg.dot_chart(hostile, hostile, {hostile: [svg.Dot(hostile, 0.5, 0.1, 0.6), svg.Dot("b", None)]}),
+    ]
+    for picture in pictures:
+        root = ElementTree.fromstring(picture)
+        assert "<script" not in picture
+        assert sum(text.text == hostile for text in root.iter(SVG + "text")) >= 3
+    line = ElementTree.fromstring(pictures[0]).find(SVG + "polyline")
+    (left, low), (right, high) = (map(float, each.split(",")) for each in line.get("points").split())
+    assert left < right
+    assert low > high  # larger values stand higher
+
+
+def test_charts_of_equal_values(scripts):
+    svg = scripts("svg")
+    for from_zero in (True, False):
+        flat = svg.Curve([(1, 0.5), (2, 0.5)])
+        ElementTree.fromstring(svg.line_chart("t", "x", "y", {"a": flat}, from_zero=from_zero))
+        ElementTree.fromstring(svg.dot_chart("t", "x", {"": [svg.Dot("a", 0.5)]}, from_zero=from_zero))
+
+
+def test_marks_are_round_and_within(scripts):
+    round_marks = scripts("svg").round_marks
+    assert round_marks(0.0, 1.0) == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert round_marks(-0.02, 0.031, 5) == pytest.approx([-0.02, 0.0, 0.02])
+    assert round_marks(1, 100, 10) == pytest.approx([10 * k for k in range(1, 11)])
+
+
+def test_page_joins_the_summaries_and_names_what_is_missing(scripts, made, tmp_path):
+    document = scripts("document")
+    with pytest.raises(SystemExit, match=r"xu2008.*run papers/xu2008\.py first"):
+        document.page(tmp_path)
+    for name in SCRIPTS:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summary.md").write_text(f"## {name}\n")
+    page = document.page(tmp_path)
+    assert all(f"## {name}" in page for name in SCRIPTS)
+
+
+def test_no_data_is_one_line(tmp_path, monkeypatch, scripts):
+    comparing, module = scripts("comparing"), scripts("valizadegan2009")
+    asked = module.parser().parse_args(["--data", str(tmp_path / "nowhere"), "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="nowhere"):
+        comparing.run(lambda: module.make(asked))
