@@ -30,6 +30,7 @@ HOT = {
         *(pair_kernels._four_squared_hinges, FOUR, DOCS, DOCS.copy(), 0.5),
         (0.1,) * 4,
     ),
+    "_four_hinges": (pair_kernels._four_hinges, FOUR, DOCS, DOCS.copy(), 0.5, (0.1,) * 4),
     "_hinge": (pair_kernels._hinge, np.float32(1), DOCS, DOCS.copy(), 0.5),
     "_logistic_chunk": (pair_kernels._logistic_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
     "_squared_hinge_curvature": (

@@ -11,7 +11,7 @@ import numpy as np
 
 from directrank.jit import kernel
 from directrank.quotients import exponential
-from directrank.surrogates.pair_margins import HINGE, HUBER, SQUARED_HINGE, PairMargin
+from directrank.surrogates.pair_margins import HINGE, HUBER, LOGISTIC, SQUARED_HINGE, PairMargin
 
 # Factors of at most 2 each, so that their product fits float32.
 CHUNK = 64
@@ -41,13 +41,15 @@ def pair_sums(scores, runs, weights, strength, margin, width, gradient):
     for r in range(len(runs)):
         losers, slopes = scores[runs[r, 2] : runs[r, 3]], gradient[runs[r, 2] : runs[r, 3]]
         i, last = runs[r, 0], runs[r, 1]
-        while margin in (HUBER, SQUARED_HINGE) and i + 4 <= last:
+        while margin != LOGISTIC and i + 4 <= last:
             x = (scores[i], scores[i + 1], scores[i + 2], scores[i + 3])
             a = (strength[i], strength[i + 1], strength[i + 2], strength[i + 3])
             if margin == HUBER:
                 value, pulls = _four_hubers(x, losers, slopes, weights[r], a, width)
-            else:
+            elif margin == SQUARED_HINGE:
                 value, pulls = _four_squared_hinges(x, losers, slopes, weights[r], a)
+            else:
+                value, pulls = _four_hinges(x, losers, slopes, weights[r], a)
             total += np.float64(value)
             # Read the gradient only now: the call has added to it where winners are losers too.
             gradient[i] -= pulls[0]
@@ -175,17 +177,39 @@ def _squared_hinge(x, losers, slopes, w):
 
 
 @kernel
+def _four_hinges(x, losers, slopes, weight, strength):
+    real = losers.dtype.type
+    none, one = real(0), real(1)
+    t0, t1, t2, t3 = one - x[0], one - x[1], one - x[2], one - x[3]
+    w0, w1 = real(weight * strength[0]), real(weight * strength[1])
+    w2, w3 = real(weight * strength[2]), real(weight * strength[3])
+    total, p0, p1, p2, p3 = none, none, none, none, none
+    for j in range(len(losers)):
+        s = losers[j]
+        u0, u1, u2, u3 = t0 + s, t1 + s, t2 + s, t3 + s
+        b0, b1 = (w0 if u0 > none else none), (w1 if u1 > none else none)
+        b2, b3 = (w2 if u2 > none else none), (w3 if u3 > none else none)
+        total += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+        slopes[j] += (b0 + b1) + (b2 + b3)
+        p0 += b0
+        p1 += b1
+        p2 += b2
+        p3 += b3
+    return total, (p0, p1, p2, p3)
+
+
+@kernel
 def _hinge(x, losers, slopes, w):
     real = losers.dtype.type
-    none, one, top, weight = real(0), real(1), real(1) - x, real(w)
-    total, met = none, none
+    none, top, weight = real(0), real(1) - x, real(w)
+    total, pull = none, none
     for j in range(len(losers)):
         u = top + losers[j]
-        total += u if u > none else none
-        c = one if u > none else none
-        slopes[j] += weight * c
-        met += c
-    return total, weight * met
+        b = weight if u > none else none
+        total += max(u, none)
+        slopes[j] += b
+        pull += b
+    return total, pull
 
 
 @kernel
