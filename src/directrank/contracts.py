@@ -43,7 +43,7 @@ ORACLES = {
     "document_weights": "float and (n_docs,), the weight of each document for boosting over documents",
     "step_along": "the best step along a direction of scores, with its certificate: a `Step`",
     "most_violated": "one cut per query: gap and direction in scores",
-    "cut_form": "arrays from which a compiled loop finds those cuts (surrogates.passing.cut_of_query)",
+    "cut_form": "arrays from which a compiled loop finds those cuts (rankings.passing.cut_of_query)",
     "violated_pairs": "a perfect and an imperfect ranking per query, each linear in scores, and the gap",
     "pair_form": "how the margins of such pairs make the bound",
 }

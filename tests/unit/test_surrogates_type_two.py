@@ -8,8 +8,9 @@ import pytest
 
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
-from directrank.surrogates import Objective, TypeTwoBound, passing
-from directrank.surrogates.passing import most_violated_passings, passing_naive
+from directrank.rankings import passing
+from directrank.rankings.passing import most_violated_passings, passing_naive
+from directrank.surrogates import Objective, TypeTwoBound
 from oracles import average_precision, letor_discount, ndcg, precision, reciprocal_rank, right_pairs
 
 #: A measure's name, and the same for labels in ranked order.

@@ -9,11 +9,11 @@ from typing import Protocol
 import numpy as np
 
 from directrank.jit import kernel
+from directrank.rankings.passing import cut_of_query, scratch
 from directrank.scorers import Linear
 from directrank.scorers.linear import row_products, transposed_product
 from directrank.solvers.cuts import Cuts, take_cut
 from directrank.solvers.simplex_qp import dot
-from directrank.surrogates.passing import cut_of_query, scratch
 
 
 class Visits(Protocol):
@@ -66,7 +66,7 @@ class SingleVisits:
             block, at = self.features[part.rows], cuts.w.copy() if point is None else point
             losses, direction = part.oracles.most_violated(self.scorer.forward(at, block, self.dtype))
             vector = self.scorer.backward(block, direction)
-            risk += cuts.caps[number] * float(losses[0] + vector @ at)
+            risk += float(cuts.caps[number] * (losses[0] + vector @ at))
             gap += take_cut(cuts, number, losses[0], vector, point is None)
         return gap, risk
 

@@ -19,10 +19,10 @@ class Cuts(NamedTuple):
     Attributes
     ----------
     vectors : ndarray of shape (n · room, n_features), float64
-        Query q owns the rows from ``q · room`` on, of which ``count[q]`` are in use.
+        Query q owns the rows from ``q · room`` on, of which ``sizes[q]`` are in use.
     offsets, alpha, heights : ndarray of shape (n · room,), float64
         Heights are those at w when they were last looked at.
-    count : ndarray of shape (n,), int64
+    sizes : ndarray of shape (n,), int64
     caps : ndarray of shape (n,), float64
     w, mean : ndarray of shape (n_features,), float64
         The iterate, and the average of all, later ones weighing more.
@@ -34,7 +34,7 @@ class Cuts(NamedTuple):
     offsets: np.ndarray
     alpha: np.ndarray
     heights: np.ndarray
-    count: np.ndarray
+    sizes: np.ndarray
     caps: np.ndarray
     w: np.ndarray
     mean: np.ndarray
@@ -54,7 +54,7 @@ def reordered(cuts: Cuts, order: np.ndarray) -> Cuts:
     """Return the cuts with the queries in another order."""
     places = np.arange(len(cuts.offsets)).reshape(len(order), -1)[order].ravel()
     by_place = {name: getattr(cuts, name)[places] for name in ("vectors", "offsets", "alpha", "heights")}
-    return cuts._replace(**by_place, count=cuts.count[order], caps=cuts.caps[order])
+    return cuts._replace(**by_place, sizes=cuts.sizes[order], caps=cuts.caps[order])
 
 
 def dual_value(cuts: Cuts) -> float:
@@ -66,17 +66,17 @@ def dual_value(cuts: Cuts) -> float:
 @kernel
 def take_cut(cuts, query, offset, vector, moving):
     """Keep a cut if it tells something new at w, and step if asked to; return the query's gap before."""
-    room = len(cuts.offsets) // len(cuts.count)
+    room = len(cuts.offsets) // len(cuts.sizes)
     start, height = query * room, offset + dot(vector, cuts.w)
-    stop, top, held = start + cuts.count[query], 0.0, 0.0
+    stop, top, held = start + cuts.sizes[query], 0.0, 0.0
     for k in range(start, stop):
         cuts.heights[k] = cuts.offsets[k] + dot(cuts.vectors[k], cuts.w)
         top = max(top, cuts.heights[k])
         held += cuts.alpha[k] * cuts.heights[k]
     if height > top + 1e-12 * (1.0 + abs(top)):
         place = stop
-        if cuts.count[query] < room:
-            cuts.count[query] += 1
+        if cuts.sizes[query] < room:
+            cuts.sizes[query] += 1
         else:
             place = _vacate(cuts, start, stop)
         cuts.offsets[place], cuts.alpha[place] = offset, 0.0
@@ -111,7 +111,7 @@ def _vacate(cuts, start, stop):
 @kernel
 def _step(cuts, query, start):
     gap = improve_block(
-        cuts.vectors, cuts.offsets, start, start + cuts.count[query], cuts.caps[query], cuts.alpha, cuts.w,
+        cuts.vectors, cuts.offsets, start, start + cuts.sizes[query], cuts.caps[query], cuts.alpha, cuts.w,
         cuts.heights,
     )  # fmt: skip
     rate = 2.0 / (cuts.steps[0] + 2.0)
@@ -124,7 +124,7 @@ def _step(cuts, query, start):
 @kernel
 def settle(cuts, order, target, most):
     """Step among the cuts that are kept until their gap is at most `target`; return the sweeps made."""
-    room = len(cuts.offsets) // len(cuts.count)
+    room = len(cuts.offsets) // len(cuts.sizes)
     for sweep in range(most):
         gap = 0.0
         for query in order:

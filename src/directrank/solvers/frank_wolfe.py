@@ -67,7 +67,7 @@ class BCFW:
         """Fit; see `directrank.contracts.Solver`."""
         run = _Run(visits_of(objective, scorer, features), self.C, self.kept, features.shape[1])
         trace: list[dict] = []
-        status, primal, gap = "budget", np.inf, np.inf
+        status, primal, gap, result = "budget", np.inf, np.inf, run.cuts.w
         while status == "budget" and run.passes < self.max_passes:
             if run.passes < self.max_passes - 1 and run.predicted() > self.tolerance * run.primal:
                 run.step_through(rng, self.tolerance)

@@ -9,9 +9,9 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import GradedGainMeasure, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
+from directrank.rankings.passing import PassingForm, most_violated_passings
 from directrank.surrogates.assignment import most_violated_assignment
 from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.passing import PassingForm, most_violated_passings
 from directrank.surrogates.rescaled import FACTORS, hull, largest
 
 MAPS = ("cross", "pairs")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.surrogates.descending import sort_descending
+from directrank.rankings.descending import sort_descending
 
 # Beyond this many pairs of a relevant and an irrelevant document, divide and conquer beats the scan.
 SCAN_LIMIT = 1 << 8
