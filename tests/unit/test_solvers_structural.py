@@ -139,6 +139,17 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
         assert dual_value(cuts) >= last - 1e-12
 
 
+def test_a_bound_that_is_least_at_zero_is_said_to_be():
+    """Features that say nothing: the objective cannot fall below its value at zero scores."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), (rng.random(600) < 0.2).astype(float)
+    noise = QueryGroups(X, y, np.repeat(np.arange(30), 20))
+    solution = solve(BCFW(C=10.0, tolerance=1e-4), TypeTwoBound(parse_measure("P@1")), noise)[1]
+    assert "no w lowers the bound at zero scores by more than 0." in solution.message
+    useful = solve(BCFW(C=10.0, tolerance=1e-4), TypeTwoBound(AP()), collection())[1]
+    assert "at zero scores" not in useful.message
+
+
 def test_graded_gains():
     groups = collection(n_queries=6, n_docs=8)
     surrogate = TypeTwoBound(NDCG(), grades="all", feature_map="pairs")

@@ -10,6 +10,8 @@ from directrank.solvers.visiting import visiting_order
 # Between passes, steps among the cuts that are kept go on until their gap is this share of the last pass's,
 # or of the tolerance, whichever is larger; at most so many sweeps.
 SETTLED, SETTLED_AT_END, MOST_SWEEPS = 0.05, 0.1, 50
+# Below this gain over zero scores the solution is next to zero, and its direction means little.
+FLAT = 2e-3
 
 
 class BCFW:
@@ -91,7 +93,7 @@ class BCFW:
                 "sweeps": float(run.sweeps),
             },
             trace,
-            f"{run.passes} passes, duality gap {gap / primal:.2%} of the objective",
+            f"{run.passes} passes, duality gap {gap / primal:.2%} of the objective{run.verdict()}",
         )
 
 
@@ -103,7 +105,7 @@ class _Run:
         cuts = no_cuts(C * visits.weights, kept, n_features)
         natural = np.arange(len(cuts.caps))
         self.gap, self.primal = visits.visit(cuts, natural, np.zeros(n_features))
-        first = natural * kept
+        self.at_zero, first = self.primal, natural * kept
         order = visiting_order(cuts.offsets[first], cuts.vectors[first])
         visits.reorder(order)
         self.cuts: Cuts = reordered(cuts, order)
@@ -113,6 +115,11 @@ class _Run:
     def predicted(self) -> float:
         """Return the gap to be expected if it shrinks once more as in the last pass."""
         return self.gap * min(1.0, self.gap / self.before) if self.passes > 1 else self.gap
+
+    def verdict(self) -> str:
+        """Say so if the dual's value leaves next to nothing to be gained over zero scores."""
+        gain = 1.0 - self.dual / self.at_zero
+        return "" if gain > FLAT else f"; no w lowers the bound at zero scores by more than {gain:.2%}"
 
     def step_through(self, rng, tolerance: float) -> None:
         """Make a pass with a step at each query, then settle."""
