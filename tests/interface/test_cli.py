@@ -1,6 +1,7 @@
 """The command line: what it prints, where, and the code it ends with."""
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -13,6 +14,7 @@ from directrank.cli import comparing, main
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments.demo import write_folds
+from directrank.experiments.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +74,7 @@ def test_compare_prints_a_table_and_writes_files(folder, capsys):
         capsys, "compare", folder, "--methods", "regression,adarank(AP)", "--measures", "AP,nDCG@3",
         "--convention", "letor3", "--out", "run",
     )  # fmt: skip
-    assert "6 of 6 cells are finished, 0 fits are left" in err
+    assert "6 of 6 cells are finished, 0 fits left" in err
 
 
 def test_compare_tests_differences_and_prints_other_forms(folder, capsys):
@@ -95,9 +97,27 @@ def test_compare_tests_differences_and_prints_other_forms(folder, capsys):
 
 def test_compare_with_folds_search_seeds_and_last_fit(folder, capsys):
     arguments = ["compare", folder, "--methods", "approxap", "--measures", "AP", "--out", "run", "--dry-run"]
-    extra = ["--kfold", "4", "--search", "random:3", "--seeds", "0,1", "--refit"]
+    extra = ["--kfold", "4", "--search", "random:3", "--seeds", "0,1", "--refit", "--restarts", "1"]
     code, out, _ = run(capsys, *arguments, *extra)
-    assert (code, out) == (0, f"{4 * 2 * (3 + 1)} fits: 1 methods, 4 folds of data\n")
+    assert (code, out) == (0, f"{4 * 2 * (3 + 1)} fits: 1 method, 4 folds of data\n")
+
+
+def test_compare_works_in_processes(folder, capsys):
+    arguments = ["compare", folder, "--methods", "regression", "--measures", "AP", "--quiet"]
+    assert run(capsys, *arguments, "--jobs", "2", "--out", "two")[0] == 0
+    fits = [row for row in Store(folder.parent / "two").log() if row["event"] == "leased"]
+    assert fits
+    assert all(f":{os.getpid()}:" not in row["owner"] for row in fits)
+    assert run(capsys, *arguments, "--out", "one")[0] == 0
+    one, two = ((folder.parent / each / "results.csv").read_bytes() for each in ("one", "two"))
+    assert one == two
+
+
+def test_compare_starts_at_random_as_often_as_asked(folder, capsys):
+    arguments = ["compare", folder, "--methods", "approxap", "--measures", "AP", "--search", "random:1"]
+    code, _, err = run(capsys, *arguments, "--restarts", "1", "--out", "run")
+    assert code == 0
+    assert "with n_restarts=1, penalty=" in err
 
 
 def test_store_of_another_program_is_refused(folder, capsys):

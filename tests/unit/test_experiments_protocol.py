@@ -111,6 +111,7 @@ def test_resumed_run_reads_only_what_it_needs(folder, tmp_path, monkeypatch):
         ({"seeds": (0, 1)}, 6),
         ({"search": "random:1"}, 0),
         ({"refit": True}, 3),
+        ({"restarts": 2}, 0),  # these fits have one start
     ],
     ids=str,
 )
@@ -372,6 +373,19 @@ def test_random_search_draws_points_of_the_grid(folder, monkeypatch):
             compare(folder, "counting", search=wrong)
 
 
+def test_random_starts_are_made_where_a_method_takes_them(folder, tmp_path, monkeypatch):
+    from directrank.estimators.presets import METHODS
+
+    monkeypatch.setattr(methods, "METHODS", METHODS)
+    result = compare(folder, "approxap,regression", measures=("AP",), search="random:1", restarts=2)
+    histories = [result.cell(method, "Fold1")["training"]["history"] for method in result.methods]
+    starts = [{row.get("start") for row in history} for history in histories]
+    assert [len(each) for each in starts] == [3, 1]
+    assert result.cell("approxap", "Fold1")["chosen"]["n_restarts"] == 2
+    assert "n_restarts" not in result.cell("regression", "Fold1")["chosen"]
+    assert result.summary["restarts"] == 2
+
+
 def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
     from directrank.experiments.sources import folds_of
 
@@ -530,6 +544,7 @@ def test_largest_grade_is_that_of_all_parts(folder):
         ({"measures": ("nDGC@5",)}, "Did you mean nDCG"),
         ({"methods": "countin"}, "did you mean counting"),
         ({"methods": "counting,counting"}, "asked for twice"),
+        ({"restarts": -1}, "restarts must be 0 or more"),
         ({"select_by": "WPD"}, r"WPD is an error; choose by WPD\(complement=1\)"),
     ],
 )

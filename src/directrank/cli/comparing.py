@@ -67,7 +67,12 @@ def compare(
     seeds: Annotated[
         str | None, typer.Option("--seeds", help="Such as 0,1,2: means over them; --seed alone by default.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes, of one thread each.")] = 1,
+    restarts: Annotated[
+        int, typer.Option("--restarts", min=0, help="Random starts more, for methods that take them.")
+    ] = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="Processes, of one thread each; no more than processors.")
+    ] = 1,
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="Test the others against this method, not every pair.")
     ] = None,
@@ -109,6 +114,7 @@ def compare(
         "refit": refit,
         "seeds": None if seeds is None else seeds_of(seeds),
         "audit": audit,
+        "restarts": restarts,
     }
     with usage():
         plan, _ = prepare(data, methods, **arguments)

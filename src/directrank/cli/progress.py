@@ -97,11 +97,18 @@ class Silent(Lines):
 
 def plan_line(plan) -> str:
     """Return one sentence about the work of a plan."""
-    fits = f"{plan.n_fits} fits: {len(plan.methods)} methods, {len(plan.folds)} folds of {plan.dataset}"
-    if not plan.finished:
+    fits = (
+        f"{_counted(plan.n_fits, 'fit')}: {_counted(len(plan.methods), 'method')}, "
+        f"{_counted(len(plan.folds), 'fold')} of {plan.dataset}"
+    )
+    if plan.n_fits_left == plan.n_fits:
         return fits
     kept = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
-    return f"{fits}; {kept}, {plan.n_fits_left} fits are left"
+    return f"{fits}; {kept}, {_counted(plan.n_fits_left, 'fit')} left"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def cell_line(cell: dict[str, Any]) -> str:

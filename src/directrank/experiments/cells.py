@@ -49,6 +49,8 @@ class Options:
         Whether the model tested is trained again, on train and validation together.
     audit : bool
         Whether the bounds and approximations of the model tested are kept, on its test part.
+    restarts : int
+        Random starts of the methods that take them, beside the one they always make.
     """
 
     select_by: str
@@ -59,6 +61,7 @@ class Options:
     search: str = "grid"
     refit: bool = False
     audit: bool = True
+    restarts: int = 0
 
     @property
     def conventions(self) -> tuple[str, ...]:

@@ -164,11 +164,20 @@ def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedC
     fits = [
         _fit(fold, method, point, seed, "train", options)
         for seed in options.seeds
-        for point in points_of(method, options.search)
+        for point in _started(method, points_of(method, options.search), options.restarts)
     ]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": asdict(options)}
     n_refits = len(options.seeds) if options.refit else 0
     return PlannedCell(fold, method, fits, n_refits, key_of(as_plain(facts)))
+
+
+def _started(
+    method: Configured, points: Sequence[Mapping[str, Any]], restarts: int
+) -> list[Mapping[str, Any]]:
+    """Return points with their number of random starts, if the method takes one."""
+    if not restarts or "n_restarts" not in method.method.estimator().get_params(deep=False):
+        return list(points)
+    return [{"n_restarts": restarts, **point} for point in points]
 
 
 def _fit(fold: FoldSource, method: Configured, point, seed: int, part: str, options: Options) -> Fit:

@@ -38,6 +38,7 @@ def compare(
     search: str = GRID,
     refit: bool = False,
     seeds: Sequence[int] | None = None,
+    restarts: int = 0,
     jobs: int = 1,
     baseline: str | None = None,
     correction: str = "holm",
@@ -83,6 +84,9 @@ def compare(
     seeds : sequence of int, optional
         Every fit is made with each seed, each chooses for itself, and values are means over them; `seed`
         alone by default.
+    restarts : int, default=0
+        Random starts beside the usual one, for the methods that take them; the validation part decides among
+        all, as it does among points.
     jobs : int, default=1
         Processes, of one thread each, that share the fits. One process uses all processors within a fit.
         Results do not depend on it.
@@ -117,6 +121,7 @@ def compare(
         source, methods, select_by=select_by, measures=measures, convention=convention, out=out,
         seed=seed, missing=missing, name=name, kfold=kfold, search=search, refit=refit, seeds=seeds,
         audit=audit,
+        restarts=restarts,
     )  # fmt: skip
     if jobs < 1:
         raise ValueError(f"jobs must be 1 or more, got {jobs}")
@@ -166,6 +171,7 @@ def prepare(
     refit=False,
     seeds=None,
     audit=True,
+    restarts=0,
 ) -> tuple[Plan, Store]:
     """Return what `compare` would do, without doing it; it takes the same parameters."""
     if convention not in CONVENTIONS:
@@ -184,7 +190,10 @@ def prepare(
         search,
         bool(refit),
         bool(audit),
+        restarts,
     )
+    if restarts < 0:
+        raise ValueError(f"restarts must be 0 or more, got {restarts}")
     checked_search(search)
     chosen = configured(methods, options.select_by)
     dataset, folds = folds_of(source, missing=missing, k=kfold, seed=seed)
@@ -215,6 +224,7 @@ def _summary(plan: Plan, check: dict[str, Any], command: list[str]) -> dict[str,
         "seeds": list(plan.options.seeds),
         "search": plan.options.search,
         "refit": plan.options.refit,
+        "restarts": plan.options.restarts,
         "missing": plan.options.missing,
         "methods": [
             {

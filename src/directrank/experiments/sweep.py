@@ -6,7 +6,7 @@ Any number of processes can do this at once over one store; each takes what nobo
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -117,10 +117,13 @@ class Sweep:
         return bool(taken or ended)
 
     def _tasks(self, cell: PlannedCell) -> list[Task]:
-        """Return what can be done for a cell now: fits, then last fits, then the cell itself."""
-        fits = self._missing(cell, cell.fits)
-        if not fits:
-            fits = self._missing(cell, self._refits(cell))
+        """Return what can be done for a cell now: fits, then last fits, then the cell itself.
+
+        One fit that failed ends its cell: the others could not make up for it.
+        """
+        fits = []
+        if not _any_failed(self._fits[cell.key].values()):
+            fits = self._missing(cell, cell.fits) or self._missing(cell, self._refits(cell))
         return fits or [Task(cell.key, cell.label, cell, None)]
 
     def _missing(self, cell: PlannedCell, fits: Sequence[Fit]) -> list[Task]:
@@ -128,9 +131,9 @@ class Sweep:
         return [Task(fit.key, fit.label, cell, fit) for fit in fits if fit.key not in known]
 
     def _refits(self, cell: PlannedCell) -> list[Fit]:
-        """Return the last fits of a cell whose fits have all been made; none if one of those failed."""
+        """Return the last fits of a cell whose fits have all been made."""
         options, fits = self.plan.options, self._outcomes(cell, cell.fits)
-        if not options.refit or _any_failed(fits):
+        if not options.refit:
             return []
         return [
             refit_of(cell, seed, fit["parameters"], options) for seed, fit in choice(fits, options).items()
@@ -177,9 +180,10 @@ class Sweep:
 
     def _assembled(self, cell: PlannedCell) -> dict[str, Any]:
         options, parts = self.plan.options, self.parts_of(cell.fold)
+        known = list(self._fits[cell.key].values())
+        if _any_failed(known):
+            return failed_cell(cell.fold, parts, cell.method, options, known)
         fits, refits = self._outcomes(cell, cell.fits), self._outcomes(cell, self._refits(cell))
-        if _any_failed([*fits, *refits]):
-            return failed_cell(cell.fold, parts, cell.method, options, [*fits, *refits])
         return assemble(cell.fold, parts, cell.method, options, fits, refits)
 
     def _fitted(self, fit: Fit) -> dict[str, Any]:
@@ -220,7 +224,7 @@ class PartsOf:
         return self._parts
 
 
-def _any_failed(fits: Sequence[dict[str, Any]]) -> bool:
+def _any_failed(fits: Iterable[dict[str, Any]]) -> bool:
     return any("error" in fit for fit in fits)
 
 
