@@ -41,6 +41,7 @@ SURROGATES = {
     "RankNet, logistic": Pairwise(margin="logistic"),
     "RankSVM, hinge": PairwiseHinge(),
     "LambdaLoss": SwapWeighted(NDCG()),
+    "LambdaRank of AP": SwapWeighted(AP(), weights="swap"),
 }
 #: On whole gradients only, for comparison; `listwise.py` has the details.
 SMOOTH = {"ApproxNDCG": SmoothedPositions(NDCG()), "ApproxAP": SmoothedPositions(AP())}

@@ -43,15 +43,27 @@ def seeds_of(text: str) -> list[int]:
 
 
 def value_of(text: str) -> Any:
-    """Return what a written value means: an int, a float, true, false, none, or the text itself."""
+    """Return what a written value means: a number, true, false, none, numbers with commas, or the text."""
     if text.lower() in WORDS:
         return WORDS[text.lower()]
+    pieces = [value_of(piece) for piece in text.split(",")] if "," in text else []
+    if pieces and all(type(piece) in (int, float) for piece in pieces):
+        return tuple(pieces)
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
     return text
+
+
+def _start(text: str) -> Any:
+    """Return where a search starts: a word, coefficients with commas, or the ranker of a model file."""
+    from pathlib import Path
+
+    from directrank.models import load
+
+    return load(Path(text)) if Path(text).is_file() else value_of(text)
 
 
 def parameters_of(settings: Sequence[str], method: "Configured") -> dict[str, Any]:
@@ -76,5 +88,5 @@ def parameters_of(settings: Sequence[str], method: "Configured") -> dict[str, An
             raise UsageError(f"{method.method.name} has no parameter {name!r}; {advice}")
         if name in found:
             raise UsageError(f"--set {name} is given twice")
-        found[name] = value_of(text)
+        found[name] = _start(text) if name == "start" else value_of(text)
     return found

@@ -10,6 +10,7 @@ from directrank.cli.failures import UsageError, method_may_fail, usage
 from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import missing_rule, names, parameters_of
+from directrank.cli.supervision import supervised
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
@@ -30,6 +31,15 @@ def fit(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated.")
     ] = None,
+    preferences: Annotated[
+        Path | None,
+        typer.Option(
+            help="Preferences in place of grades: lines of the better and the worse document, from 1."
+        ),
+    ] = None,
+    rankings: Annotated[
+        bool, typer.Option("--rankings", help="The grades are positions in observed rankings, 1 the best.")
+    ] = False,
     out: Annotated[Path, typer.Option("-o", "--out", help="The model file.")] = Path("model.dr"),
     seed: Seed = 0,
     missing: Missing = "error",
@@ -43,7 +53,7 @@ def fit(
     chosen = _configured(method, measure, select_by)
     parameters = parameters_of(settings or [], chosen)
     rule = missing_rule(missing)
-    parts = _parts(train, valid, rule)
+    parts = supervised(_parts(train, valid, rule), preferences, rankings)
     checks = _data_check(parts["train"])
     for line in checks:
         remark(f"data check: {line}", quiet=quiet or json)

@@ -22,7 +22,7 @@ class GaussianNoise:
     Parameters
     ----------
     measure : PositionLinear
-        nDCG or P, with or without a cutoff.
+        nDCG, DCG, P or WTA, with or without a cutoff.
     noise : float, default=1.0
         σ > 0, in score units. As it falls the value tends to 1 − E.
     longest : int, default=1500
@@ -59,7 +59,7 @@ class GaussianNoise:
         if not isinstance(measure, PositionLinear):
             raise TypeError(
                 f"GaussianNoise needs a measure that adds up over documents by position; "
-                f"{measure.name} does not. nDCG, DCG and P do."
+                f"{measure.name} does not. nDCG, DCG, P and WTA do."
             )
         if not noise > 0:
             raise ValueError(f"noise must be positive, not {noise}")

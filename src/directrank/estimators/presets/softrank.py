@@ -15,7 +15,7 @@ class SoftRank(Ranker):
     Parameters
     ----------
     measure : str or Measure, default="nDCG"
-        nDCG or P, with or without a cutoff.
+        nDCG, DCG, P or WTA, with or without a cutoff.
     noise : float, default=0.1
         σ > 0, in score units.
     penalty : float, default=1e-3
