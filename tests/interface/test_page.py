@@ -121,11 +121,16 @@ def test_numbers_are_those_of_the_files(result, page):
                     assert float(value) == result.value(method, fold, measure, convention)
 
 
-def test_rows_stand_from_the_best_to_the_worst(result, page):
-    table = page.tables["Test, mean of 3 folds, convention letor3"]
-    assert float(table[1][1]) >= float(table[2][1])
-    errors = page.tables["Test WPD by fold, convention letor3"]
-    assert float(errors[1][4]) <= float(errors[2][4])
+def test_rows_stand_from_the_best_to_the_worst():
+    shown = Page(render(pages.invented(6, 3, ("AP", "nDCG@1", "WPD"))))
+    for convention in ("letor3", "standard"):
+        headline = shown.tables[f"Test, mean of 3 folds, convention {convention}"]
+        values = [float(row[1]) for row in headline[1:]]
+        assert values == sorted(values, reverse=True)
+        for measure in ("AP", "nDCG@1", "WPD"):
+            table = shown.tables[f"Test {measure} by fold, convention {convention}"]
+            means = [float(row[4]) for row in table[1:]]
+            assert means == sorted(means, reverse=measure != "WPD")
 
 
 def test_best_is_marked_and_for_errors_it_is_the_smallest(result):
