@@ -44,18 +44,14 @@ def exponential(z):
 
 @kernel
 def extremes(s):
-    """Return the least and the largest of some numbers, four chains of comparisons at a time."""
-    low, low1, low2, low3 = s[0], s[0], s[0], s[0]
-    high, high1, high2, high3 = s[0], s[0], s[0], s[0]
-    for four in range(len(s) // 4):
-        j = 4 * four
-        low, high = min(low, s[j]), max(high, s[j])
-        low1, high1 = min(low1, s[j + 1]), max(high1, s[j + 1])
-        low2, high2 = min(low2, s[j + 2]), max(high2, s[j + 2])
-        low3, high3 = min(low3, s[j + 3]), max(high3, s[j + 3])
-    for j in range(len(s) - len(s) % 4, len(s)):
-        low, high = min(low, s[j]), max(high, s[j])
-    return min(min(low, low1), min(low2, low3)), max(max(high, high1), max(high2, high3))
+    """Return the least and the largest of some numbers: two chains of comparisons each, not one."""
+    low, low1, high, high1 = s[0], s[0], s[0], s[0]
+    for two in range(len(s) // 2):
+        x, y = s[2 * two], s[2 * two + 1]
+        low, low1 = x if x < low else low, y if y < low1 else low1
+        high, high1 = x if x > high else high, y if y > high1 else high1
+    x = s[len(s) - 1]
+    return min(low, low1, x), max(high, high1, x)
 
 
 @kernel

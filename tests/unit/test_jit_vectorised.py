@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba.core.codegen import get_host_cpu_features
 
-from directrank.measures import average_precision, positions, smooth_precision
+from directrank.measures import positions, smooth_precision
 from directrank.scorers import linear
 from directrank.surrogates import pair_kernels, smoothed_kernels
 
@@ -41,7 +41,6 @@ HOT = {
     "transposed_product": (linear.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
     "_equal": (positions._equal, DOCS, np.float32(1)),
     "_compare_cells": (positions._compare_cells, CELLS, CELLS.copy(), CELLS.copy(), CELLS.copy()),
-    "_count_later": (average_precision._count_later, CELLS, CELLS.copy(), CELLS.copy()),
 }
 
 

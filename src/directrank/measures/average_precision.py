@@ -16,12 +16,6 @@ from directrank.measures.smooth_error import comparison_error, cutoff_error, rec
 from directrank.measures.smooth_precision import soft_ap
 from directrank.measures.swapping import ap_swaps, pair_table
 
-# So few relevant documents are counted against each other; for more, a pass over the places is cheaper.
-FEW, MOST_PLACES = 64, 2**15
-# Documents that are counted for at once, and others against which they are.
-WIDTH, DEPTH = 16, 8
-UNIT = 2.0**56
-
 
 class AP(Named):
     r"""Average precision: the mean, over relevant documents, of the precision at their positions.
@@ -91,7 +85,7 @@ class AP(Named):
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
         """See `PositionDifferentiable`; [1]_ (15), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
-        gradient = np.zeros_like(positions)
+        gradient = np.zeros(len(positions), positions.dtype)
         cutoff = float(self.cutoff) if self.cutoff else math.inf
         soft_ap(
             positions, queries.indptr, self.leading(queries), self._divisor(queries),
@@ -153,55 +147,23 @@ def ap_naive(above, tied, divisor, cutoff) -> float:
 def _ap(above, tied, indptr, leading, harmonic, cutoff, sums):
     # Counting by place, not by document, makes the value independent of the order of rows, bit for bit.
     counts, sizes = np.empty(len(harmonic), np.int64), np.empty(len(harmonic), np.int64)
-    places, later = np.zeros(FEW + WIDTH, np.int16), np.empty(WIDTH, np.int16)
     for q in range(len(indptr) - 1):
         start, lead = indptr[q], indptr[q] + leading[q]
         n = indptr[q + 1] - start
         relevant, a, m = counts[:n], above[start:lead], tied[start:lead]
-        tie = any_tie(m)
-        if not tie and len(a) <= FEW and n <= MOST_PLACES:
-            sums[q] = _sum_of_few(a, places, later, cutoff)
-            continue
-        relevant[:] = 0
+        for p in range(n):
+            relevant[p] = 0
         for i in range(len(a)):
             relevant[a[i]] += 1
-        if tie:
+        if any_tie(m):
             size = sizes[:n]
-            size[:] = 1
+            for p in range(n):
+                size[p] = 1
             for i in range(len(a)):
                 size[a[i]] = m[i]
             sums[q] = _sum_with_ties(relevant, size, harmonic, min(n, cutoff))
         else:
             sums[q] = _sum_without_ties(relevant[: min(n, cutoff)])
-
-
-@kernel
-def _sum_of_few(a, places, later, cutoff):
-    # Terms are added up as multiples of 2^-56, so that their order does not matter here either.
-    for i in range(len(a)):
-        places[i] = a[i]
-    places[len(a) : len(a) + DEPTH] = -1
-    others, total = places[: -(-len(a) // DEPTH) * DEPTH], 0
-    for first in range(0, len(a), WIDTH):
-        _count_later(places[first:], others, later)
-        some = a[first : first + WIDTH]
-        for i in range(len(some)):
-            term = (len(a) - later[i]) / (some[i] + 1.0) * UNIT
-            total += np.int64(term) if some[i] < cutoff else 0
-    return total / UNIT
-
-
-@kernel
-def _count_later(x, places, later):
-    for i in range(WIDTH):
-        later[i] = 0
-    for j in range(0, len(places), DEPTH):
-        p0, p1, p2, p3 = places[j], places[j + 1], places[j + 2], places[j + 3]
-        p4, p5, p6, p7 = places[j + 4], places[j + 5], places[j + 6], places[j + 7]
-        for i in range(WIDTH):
-            v = x[i]
-            count = np.int16(p0 > v) + np.int16(p1 > v) + np.int16(p2 > v) + np.int16(p3 > v)
-            later[i] += count + np.int16(p4 > v) + np.int16(p5 > v) + np.int16(p6 > v) + np.int16(p7 > v)
 
 
 @kernel

@@ -134,7 +134,7 @@ class DCG(Named):
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
         """See `PositionDifferentiable`; [2]_ (13), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
-        gradient = np.zeros_like(positions)
+        gradient = np.zeros(len(positions), positions.dtype)
         g, norm = gains(queries, self.gain), self._norm(queries)
         cutoff = float(self.cutoff) if self.cutoff else math.inf
         soft_dcg(
@@ -249,7 +249,8 @@ def _dcg(gain, above, tied, indptr, leading, discount, total, cutoff, values):
         start, lead = indptr[q], indptr[q] + leading[q]
         last = min(indptr[q + 1] - start, cutoff)
         place = places[: last + 1]
-        place[:] = 0.0
+        for p in range(len(place)):
+            place[p] = 0.0
         g, a, m = gain[start:lead], above[start:lead], tied[start:lead]
         if any_tie(m):
             for i in range(len(g)):

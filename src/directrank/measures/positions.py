@@ -12,6 +12,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.jit import kernel
 from directrank.measures.relevant import longest
+from directrank.quotients import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
 
@@ -139,20 +140,18 @@ def any_tie(tied):
 def _count(scores, indptr, leading, longest, above, tied):
     cells = np.empty(longest + WIDTH, np.int16)
     greater, equal = np.empty(WIDTH, np.int16), np.empty(WIDTH, np.int16)
-    narrow = np.empty(longest + 2, np.float32)
-    bare = narrow.view(np.int32)
     for q in range(len(leading)):
         start, lead = indptr[q], indptr[q] + leading[q]
         s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
-        above[lead : indptr[q + 1]] = 0
-        tied[lead : indptr[q + 1]] = 0
+        _forget(above[lead : indptr[q + 1]])
+        _forget(tied[lead : indptr[q + 1]])
         if len(a) == 0:
             continue
         if len(s) > COUNTING_LIMIT:
             for i in range(len(a)):
                 a[i], m[i] = _greater_and_equal(s, s[i])
             continue
-        _fill_cells(s, narrow, bare, cells)
+        _fill_cells(s, cells)
         if _count_in_cells(cells[: -(-len(s) // DEPTH) * DEPTH], cells, greater, equal, a, m):
             for i in range(len(a)):
                 # Unless all of a cell are tied, it takes the scores to tell its documents apart.
@@ -161,35 +160,21 @@ def _count(scores, indptr, leading, longest, above, tied):
 
 
 @kernel
-def _fill_cells(s, narrow, bare, cells):
+def _forget(counts):
+    for i in range(len(counts)):
+        counts[i] = 0
+
+
+@kernel
+def _fill_cells(s, cells):
     # Rounding keeps the order. Where the range or its inverse overflows, all documents share a cell.
+    low, high = extremes(s)
+    scale = s.dtype.type(CELLS) / (high - low)
+    usable = scale > 0.0 and scale < np.inf
     for j in range(len(s)):
-        narrow[j] = s[j]
-    least, largest = _extremes(bare[: len(s)])
-    bare[len(s)], bare[len(s) + 1] = _turned(least), _turned(largest)
-    low = narrow[len(s)]
-    scale = np.float32(CELLS) / (narrow[len(s) + 1] - low)
-    if np.isfinite(scale) and scale > 0.0:
-        for j in range(len(s)):
-            cells[j] = np.int32((narrow[j] - low) * scale) + LOWEST_CELL
-    else:
-        cells[: len(s)] = 0
-    cells[len(s) : len(s) + DEPTH] = PADDING
-
-
-@kernel
-def _turned(bits):
-    # The bits of a float32, negative ones turned, have the order of the floats, and the least and the largest
-    # of whole numbers are found side by side. Turned twice they are what they were.
-    return np.int32(bits ^ ((bits >> 31) & 0x7FFFFFFF))
-
-
-@kernel
-def _extremes(bare):
-    least, largest = np.int32(2**31 - 1), np.int32(-(2**31))
-    for j in range(len(bare)):
-        least, largest = min(least, _turned(bare[j])), max(largest, _turned(bare[j]))
-    return least, largest
+        cells[j] = np.int32((s[j] - low) * scale) + LOWEST_CELL if usable else 0
+    for j in range(len(s), len(s) + DEPTH):
+        cells[j] = PADDING
 
 
 @kernel
@@ -214,12 +199,11 @@ def _compare_cells(x, others, greater, equal):
         c4, c5, c6, c7 = others[j + 4], others[j + 5], others[j + 6], others[j + 7]
         for i in range(WIDTH):
             v = x[i]
-            above = np.int16(c0 > v) + np.int16(c1 > v) + np.int16(c2 > v) + np.int16(c3 > v)
-            above += np.int16(c4 > v) + np.int16(c5 > v) + np.int16(c6 > v) + np.int16(c7 > v)
-            alike = np.int16(c0 == v) + np.int16(c1 == v) + np.int16(c2 == v) + np.int16(c3 == v)
-            alike += np.int16(c4 == v) + np.int16(c5 == v) + np.int16(c6 == v) + np.int16(c7 == v)
-            greater[i] += above
-            equal[i] += alike
+            greater[i] += (
+                (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v) + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
+            )
+            equal[i] += (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
+            equal[i] += (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
 
 
 @kernel

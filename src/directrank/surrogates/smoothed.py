@@ -131,7 +131,7 @@ class BoundSmoothed:
         values, slopes = self.surrogate.measure.position_gradient(
             self.queries, positions, self.surrogate.truncation
         )
-        gradient = np.zeros_like(scores)
+        gradient = np.zeros(len(scores), scores.dtype)
         backward(scores, powers, indptr, self.leading, alpha, slopes, self.weights, gradient)
         return float(self.weights @ (1.0 - values)), gradient
 

@@ -52,8 +52,7 @@ def soft_positions(
     powers : ndarray of shape (n_docs,), type of `scores`
         exp(α(s − middle)) of the queries whose quotients fit that type, for `backward`.
     """
-    positions = np.ones_like(scores)
-    powers = np.empty_like(scores)
+    positions, powers = np.empty(len(scores), scores.dtype), np.empty(len(scores), scores.dtype)
     if _forward(scores, indptr, leading, alpha, positions, powers):
         _forward_far(scores, indptr, leading, alpha, positions)
     return positions, powers
@@ -74,6 +73,8 @@ def _is_near(spread, itemsize):
 def _forward(scores, indptr, leading, alpha, positions, powers):
     # Returns how many queries are left to `_forward_far`.
     far = 0
+    for j in range(len(positions)):
+        positions[j] = 1.0
     for q in range(len(leading)):
         if leading[q] == 0:
             continue
