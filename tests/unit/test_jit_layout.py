@@ -13,7 +13,9 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import average_precision, dcg, positions, smooth_gain, smooth_precision, swapping
 from directrank.measures import swapping_graded as graded
+from directrank.rankings import passing
 from directrank.scorers import linear
+from directrank.solvers import simplex_qp
 from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels, swap_tables
 
 SMALL, LARGE = (8, 8), (1, 3, 5, 9, 17, 33)  # less than a vector's room, and several vectors
@@ -114,6 +116,14 @@ def calls(sizes, dtype):
             *(np.arange(len(scores)), np.zeros(0), docs),
         ),
         **swap_calls(k, pairs[1]),
+        "most_violated_passings": (
+            *(passing.most_violated_passings, scores, indptr, lead, np.ones((3, len(lead)))),
+            *(1.0 / np.arange(1.0, len(scores) + 2), k["weights"], True, k["per_query"], docs),
+        ),
+        "improve_block": (
+            *(simplex_qp.improve_block, features.astype(float), k["gain"].astype(float), 0, len(scores)),
+            *(2.0, np.zeros(len(scores)), np.zeros(5), np.zeros(len(scores))),
+        ),
         "soft_precision": (
             *(smooth_precision.soft_precision, k["positions"], *tables, k["divisor"]),
             *(3.0, 0.7, k["per_query"], docs),

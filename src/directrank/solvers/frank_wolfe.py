@@ -119,7 +119,7 @@ class _Run:
     def verdict(self) -> str:
         """Say so if the dual's value leaves next to nothing to be gained over zero scores."""
         gain = 1.0 - self.dual / self.at_zero
-        return "" if gain > FLAT else f"; no w lowers the bound at zero scores by more than {gain:.2%}"
+        return "" if gain > FLAT else f"; no w lowers it from zero scores by a share of more than {gain:.0e}"
 
     def step_through(self, rng, tolerance: float) -> None:
         """Make a pass with a step at each query, then settle."""
