@@ -34,7 +34,7 @@ function verdict(rows) {
   said.append(` on ${wins} queries, worse on ${losses}, the same on ${ties}.`);
   if (found) {
     const settings = data.significance[state.convention];
-    const level = `${Math.round(100 * settings.level)} % interval ${signed(found.low, 4)} to ${signed(found.high, 4)}`;
+    const level = `${Math.round(100 * settings.level)}% interval ${signed(found.low, 4)} to ${signed(found.high, 4)}`;
     const verb = found.adjusted < settings.alpha ? "more than chance" : "may well be chance";
     said.append(
       ` Mean difference in favour of ${a} on ${state.measure}: ${signed(found.difference, 4)} (${level}); ` +

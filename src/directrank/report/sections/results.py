@@ -131,7 +131,7 @@ def _dots(facts: Facts, convention: str, measure: str) -> DotRows | None:
     return DotRows(
         f"Test {measure} of every method on every fold; the numbers are in the tables",
         f"Test {measure}, convention {convention}: a dot a fold, a bar for their mean"
-        + (", a line for its 95 % bootstrap interval over queries." if ends else "."),
+        + (", a line for its 95% bootstrap interval over queries." if ends else "."),
         rows,
         axis(scale),
     )
