@@ -5,6 +5,11 @@ import shutil
 from dataclasses import dataclass, field
 
 import pytest
+from reading import MEASURES
+
+import pages
+from directrank.experiments.results import Comparison
+from directrank.report import render
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
@@ -76,3 +81,13 @@ def opened(browser, tmp_path):
     for shown in every:
         shown.page.context.close()
     assert [fault for shown in every for fault in shown.faults] == []
+
+
+@pytest.fixture(scope="session")
+def result() -> Comparison:
+    return pages.invented(9, 3, MEASURES, n_queries=20)
+
+
+@pytest.fixture(scope="session")
+def text(result) -> str:
+    return render(result)
