@@ -30,6 +30,15 @@ Fold5`; `letor3_baselines.csv` beside them (or `--baselines`) holds LETOR 3.0's 
 `dataset,algorithm,split,fold,metric,value`. Each script writes a CSV file a table, an SVG file a figure and
 a summary; run again, it takes up where it was left. `--quick` is there where a run takes minutes.
 
+In short. **Xu et al.**: every value printed for OHSUMED is within two standard errors of ours; the tests
+at NDCG@1 are not significant here; PermuRank as printed does not converge, and its printed accuracy is
+reached by keeping the best round. **Qin et al.**: the approximation is as accurate as said; with one start
+a large α is worse, as said, and what a hundred starts change is within noise; NDCG over the whole list
+agrees. **Buffoni et al.**: their collections are not at hand; on OHSUMED most differences between losses
+are within two standard errors. **Valizadegan et al.**: 0.50 at NDCG@3 is
+within two standard errors if stumps are regression trees and not if they maximise η; NDCG_Boost is not
+first at most cutoffs.
+
 How to read a row. `difference` is ours minus published. `standard error` is that of our mean over the 106
 queries; methods on the same queries differ by less, and `paired error` is what a difference is to be read
 with. Up to two of those the last column says so; beyond, it gives the reason, and the tables that show it.
