@@ -307,8 +307,9 @@ def test_flipped_bytes_are_never_shown_as_values(tmp_path, seed):
 
 def test_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
-        Store(tmp_path / "file").put("a", "A", {})
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(OSError, match="no folder; choose another with --out"):
+            Store(folder).put("a", "A", {})
     (tmp_path / "store.sqlite").mkdir()
     with pytest.raises(OSError, match="choose another with --out"):
         Store(tmp_path).put("a", "A", {})

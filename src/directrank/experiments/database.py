@@ -41,6 +41,15 @@ def connected(path: str) -> sqlite3.Connection:
     return connection
 
 
+def made(folder: Path) -> None:
+    """Make a folder if it is not there; a file in its place is said, with the way out."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        problem = f"{error.strerror}, but no folder; choose another with --out"
+        raise type(error)(error.errno, problem, str(folder)) from error
+
+
 @contextlib.contextmanager
 def explained(path: Path | None) -> Iterator[None]:
     """Turn what SQLite says into an OSError or a DataError with the way out."""

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from directrank.errors import DataError
-from directrank.experiments.database import check, connected, explained
+from directrank.experiments.database import check, connected, explained, made
 from directrank.experiments.owners import is_dead, is_here, new_owner
 from directrank.strict_json import dump, parse
 
@@ -263,7 +263,7 @@ class Store:
 
     def _opened(self) -> sqlite3.Connection:
         if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            made(self.path.parent)
         connection = connected(":memory:" if self.path is None else str(self.path))
         try:
             check(connection, self.path)

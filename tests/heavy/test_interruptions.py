@@ -1,0 +1,74 @@
+"""A comparison in processes that is stopped: nothing runs on, what is finished is kept, and it resumes."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from directrank import make_ranking
+from directrank.experiments.demo import write_folds
+
+COMMAND = [
+    sys.executable, "-m", "directrank", "compare", "data", "--methods", "approxap,approxndcg,svmmap",
+    "--measures", "AP", "--quiet", "--jobs", "2", "--out",
+]  # fmt: skip
+
+
+def leases(out: Path) -> set[int]:
+    """Return the processes that hold leases."""
+    if not (out / "store.sqlite").exists():
+        return set()
+    connection = sqlite3.connect(out / "store.sqlite", timeout=60)
+    try:
+        rows = connection.execute("SELECT owner FROM cells WHERE state = 'leased'").fetchall()
+    except sqlite3.OperationalError:  # no tables yet
+        rows = []
+    finally:
+        connection.close()
+    return {int(owner.split(":")[1]) for (owner,) in rows}
+
+
+def lives(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("which", "group", "code"),
+    [
+        (signal.SIGINT, True, 130),
+        (signal.SIGINT, False, 130),
+        (signal.SIGTERM, False, 130),
+        (signal.SIGKILL, False, -signal.SIGKILL),
+    ],
+)
+def test_a_comparison_that_is_stopped(tmp_path, which, group, code):
+    write_folds(make_ranking(120, 20, 10, random_state=4), tmp_path / "data")
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        [*COMMAND, "run"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    while not (working := leases(out) - {process.pid}) and process.poll() is None:
+        time.sleep(0.02)
+    (os.killpg if group else os.kill)(process.pid, which)
+    _, said = process.communicate()
+    assert process.returncode == code
+    assert "Traceback" not in said
+    if code == 130:
+        assert "kept in run: run the same command again" in said.splitlines()[-1]
+    deadline = time.monotonic() + 60
+    while any(map(lives, working)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(lives, working))
+    assert subprocess.run([*COMMAND, "run"], cwd=tmp_path, capture_output=True).returncode == 0
+    assert subprocess.run([*COMMAND, "whole"], cwd=tmp_path, capture_output=True).returncode == 0
+    assert (out / "results.csv").read_bytes() == (tmp_path / "whole" / "results.csv").read_bytes()
