@@ -8,13 +8,14 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
 from directrank.measures.average_precision import ap_naive
-from directrank.measures.dcg import dcg_naive, discounts, gains
+from directrank.measures.dcg import SHIFTS, dcg_naive, discounts, gains
 from directrank.measures.err import stops_naive
 from directrank.measures.mean_ndcg import mean_ndcg_naive
 from directrank.measures.pairwise import agreement_naive, right_order_naive
 from directrank.measures.positions import positions_naive, positions_of
 from directrank.measures.precision import hits_naive
 from directrank.measures.reciprocal_rank import first_naive
+from directrank.measures.smooth_gain import soft_dcg_naive
 from directrank.measures.smooth_precision import soft_ap_naive, soft_precision_naive
 
 
@@ -202,6 +203,21 @@ def test_smooth_average_precision(beta, cutoff, kind):
         value, slope = soft_ap_naive(position, max(len(position), 1), cutoff or np.inf, beta)
         assert found[q] == pytest.approx(value, abs=tolerance / max(1.0, beta))
         np.testing.assert_allclose(slopes[relevant], slope, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("beta", [0.01, 1.0, 1000.0])
+@pytest.mark.parametrize("cutoff", [None, 10])
+@pytest.mark.parametrize("discount", ["log2", "letor"])
+def test_smooth_discounted_gain(beta, cutoff, discount):
+    queries, _ = collection()
+    p = 1 + 89 * np.random.default_rng(9).random(queries.n_docs)
+    found, slopes = DCG(cutoff, discount=discount).position_gradient(queries, p, beta)
+    gain = gains(queries, "exponential")
+    for q in range(queries.n_queries):
+        rows = slice(queries.indptr[q], queries.indptr[q] + queries.n_positive[q])
+        value, slope = soft_dcg_naive(gain[rows], p[rows], SHIFTS[discount], cutoff or np.inf, beta)
+        assert found[q] == pytest.approx(value, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(slopes[rows], slope, rtol=1e-11, atol=1e-12 * max(1.0, beta))
 
 
 @pytest.mark.parametrize("beta", [0.01, 1.0, 1000.0])
