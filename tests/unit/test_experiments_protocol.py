@@ -544,6 +544,8 @@ def test_largest_grade_is_that_of_all_parts(folder):
         ({"measures": ("nDGC@5",)}, "Did you mean nDCG"),
         ({"methods": "countin"}, "did you mean counting"),
         ({"methods": "counting,counting"}, "asked for twice"),
+        ({"seed": -1}, "a seed is a number from 0 to 4294967295, got -1"),
+        ({"seeds": (0, 2**32)}, "got 4294967296"),
         ({"restarts": -1}, "restarts must be 0 or more"),
         ({"select_by": "WPD"}, r"WPD is an error; choose by WPD\(complement=1\)"),
     ],

@@ -192,6 +192,8 @@ def prepare(
         bool(audit),
         restarts,
     )
+    if not all(0 <= each < 2**32 for each in options.seeds):
+        raise ValueError(f"a seed is a number from 0 to {2**32 - 1}, got {max(options.seeds, key=abs)}")
     if restarts < 0:
         raise ValueError(f"restarts must be 0 or more, got {restarts}")
     checked_search(search)
