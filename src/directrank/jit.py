@@ -5,10 +5,12 @@ function to decide whether its cached code is fresh and does not notice a change
 file, so the cache folder is named after a digest of all sources of the package.
 """
 
+import gc
 import hashlib
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +35,23 @@ class Unaliased(Compiler):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
         self.state.flags.noalias = True
+
+    def compile_extra(self, func):
+        """Compile without garbage collection, which takes an eighth of the time and finds nothing."""
+        with _without_collection():
+            return super().compile_extra(func)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @cache
