@@ -125,24 +125,6 @@ class Surrogate(Protocol):
 
 
 @runtime_checkable
-class Annealed(Surrogate, Protocol):
-    """A surrogate that is reached through easier ones."""
-
-    def easier(self) -> "Sequence[Surrogate]":
-        """Return the surrogates to minimise before it, easiest first, each from where the last one ended."""
-        ...
-
-
-@runtime_checkable
-class Estimated(Surrogate, Protocol):
-    """A surrogate that takes something from the training queries as a whole, before it is bound to parts."""
-
-    def estimated(self, queries: "Queries", weights: np.ndarray) -> Surrogate:
-        """Return the surrogate with what these queries, each of some weight, tell."""
-        ...
-
-
-@runtime_checkable
 class Scorer(Protocol):
     """Features to scores."""
 

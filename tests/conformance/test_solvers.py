@@ -178,7 +178,7 @@ def test_features_are_not_written(example):
 
 def test_gradient_norm_is_that_of_the_solution():
     groups = collection()
-    # A smaller tolerance is beyond float64: what a gradient of 1e-8 can still gain is rounding in the objective.
+    # A smaller tolerance is beyond float64: what a gradient of 1e-8 can gain is rounding in the objective.
     for scale in (1.0, 1e-2):
         objective, solution = solve(
             LBFGS(penalty=1e-2, tolerance=1e-7 * scale), SmoothedPositions(NDCG()), groups

@@ -97,19 +97,19 @@ def _levels(groups: QueryGroups) -> list[Finding]:
             queries,
             best <= 0,
             "no_relevant",
-            "without a relevant document: every measure is 0 on them, and they are left out of training",
+            "without a relevant document: every measure is 0 there; not used in training",
         ),
         *_about_queries(
             queries,
             worst > 0,
             "no_irrelevant",
-            "without an irrelevant document: AP and P are constant on them",
+            "without an irrelevant document: AP and P are constant there",
         ),
         *_about_queries(
             queries,
             (best == worst) & (best > 0),
             "one_level",
-            "of one relevance level: all rankings of them are as good, and they are left out of training",
+            "of one relevance level: all rankings are as good there; not used in training",
         ),
     ]
 

@@ -67,8 +67,8 @@ def _refuse_shared(name: str, scans: Sequence[Scan]) -> None:
             if shared:
                 raise DataError(
                     f"{name}: qid {min(shared)} is in {PARTS[first]} and in {PARTS[second]} "
-                    f"({len(shared)} shared in all); expected parts without common queries, or "
-                    "allow_shared_queries=True"
+                    f"({len(shared)} shared in all); expected parts without common queries: "
+                    "split by query (in Python, allow_shared_queries=True loads them all the same)"
                 )
 
 

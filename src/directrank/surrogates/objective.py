@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import Annealed, Estimated, Step, Surrogate
+from directrank.contracts import Step, Surrogate
 from directrank.data.queries import Queries
 from directrank.data.shards import Block, Shard, map_in_order
 from directrank.errors import DataError
+from directrank.surrogates.capabilities import Annealed, Estimated
 from directrank.surrogates.steps import best_step
 
 Result = TypeVar("Result")
