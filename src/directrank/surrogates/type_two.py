@@ -1,5 +1,6 @@
 """Type-two bounds: a margin between perfect and imperfect rankings, rescaled by the loss."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 
@@ -135,12 +136,13 @@ class TypeTwoBound:
         return kind(self, queries, weights)
 
 
-class BoundTypeTwo:
+class BoundTypeTwo(ABC):
     """What both kinds share: the weighted sum of the cuts."""
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
         self.measure, self.queries, self.weights = measure, queries, weights
 
+    @abstractmethod
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the loss 1 − E of the most violated ranking of each query, and the derivative of its cut.
 
@@ -151,7 +153,6 @@ class BoundTypeTwo:
         losses : ndarray of shape (n_queries,), float64
         direction : ndarray of shape (n_docs,), type of `scores`
         """
-        raise NotImplementedError
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the bound and a derivative with respect to each score."""
