@@ -429,8 +429,8 @@ def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, t
     assert (failed["method"], failed["error"]["type"]) == ("deadly", "ProcessDied")
     assert "died 2 times" in failed["error"]["message"]
     assert result.mean("upside", "AP", "standard") > 0
-    # The fit was tried twice, and its cell failed with it. What lay in the same hands may be handed out again,
-    # but everything ends once.
+    # The fit was tried twice, and its cell failed with it. What lay in the same hands may be handed out
+    # again, but everything ends once.
     log = Store(tmp_path).log()
     leases = Counter(row["key"] for row in log if row["event"] == "leased")
     ends = Counter(row["key"] for row in log if row["event"] in ("done", "failed"))
