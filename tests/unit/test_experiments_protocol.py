@@ -48,6 +48,15 @@ class Deadly(Regression):
         return super().fit(X, y, qid, **options)
 
 
+class Fatal(Regression):
+    """Kills the process that restores it to score the test part."""
+
+    def predict(self, X):
+        if not hasattr(self, "status_"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().predict(X)
+
+
 class Broken(Regression):
     def fit(self, X, y=None, qid=None, **options):
         raise ZeroDivisionError("nothing works\n<script>alert(1)</script>")
@@ -67,6 +76,7 @@ def registry(monkeypatch):
     fakes = (
         Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0, 1.0)}),
         Method("deadly", Deadly, "kills", "no paper", grid={"ridge": (0.0, 1.0)}),
+        Method("fatal", Fatal, "kills later", "no paper"),
         Method("broken", Broken, "fails", "no paper"),
         Method("upside", Upside, "chooses", "no paper", grid={"ridge": (1.0, 0.0, 2.0)}),
     )
@@ -436,6 +446,18 @@ def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, t
     ends = Counter(row["key"] for row in log if row["event"] in ("done", "failed"))
     assert set(ends.values()) == {1}
     assert sorted(leases[row["key"]] for row in log if row["event"] == "failed") == [1, 2]
+
+
+def test_a_cell_whose_last_step_kills_its_process_is_recorded_whole(groups, tmp_path):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    result = compare(parts, "fatal,upside", measures=MEASURES, out=tmp_path, jobs=2)
+    (failed,) = result.failed
+    assert (failed["method"], failed["fold"]) == ("fatal", result.folds[0])
+    assert failed["error"]["type"] == "ProcessDied"
+    assert failed["parts"]
+    assert "died 2 times" in failed["error"]["message"]
+    assert result.mean("upside", "AP", "standard") > 0
+    assert read_results(tmp_path).failed == result.failed
 
 
 def test_what_a_page_needs_is_in_the_record(folder):

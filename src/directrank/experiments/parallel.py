@@ -111,7 +111,8 @@ class _Crew:
         for _ in fitted:
             self.observer.fitted()
         left = [cell.key for cell in self.plan.cells if cell.key not in self.records]
-        ended = self.store.outcomes(left)
+        # A cell at whose last step processes died is completed by the process that finds it.
+        ended = {key: each for key, each in self.store.outcomes(left).items() if "fold" in each[1]}
         for key, (_, record) in ended.items():
             self.records[key] = record
             for _ in range(self._n_refits[key]):

@@ -149,11 +149,20 @@ class Sweep:
             if task.key not in known:  # damaged meanwhile
                 continue
             record = known[task.key][1]
-            if task.fit is None:
+            if task.fit is None and "fold" not in record:
+                self._complete(task, record)
+            elif task.fit is None:
                 self._end(task, record)
                 self.observer.finished(record, False)
             else:
                 self._fits[task.cell.key][task.key] = record
+
+    def _complete(self, task: Task, record: dict[str, Any]) -> None:
+        """Record a cell at whose last step processes died: the store knows no more than that."""
+        cell = task.cell
+        record = failed_cell(cell.fold, self.parts_of(cell.fold), cell.method, self.plan.options, [record])
+        self._unwritten.append((task.key, task.label, "failed", record))
+        self._end(task, record)
 
     def _do(self, task: Task) -> None:
         started = time.monotonic()
