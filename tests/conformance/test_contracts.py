@@ -54,7 +54,7 @@ def test_every_surrogate_has_a_solver(surrogate):
             SmoothedPositions(NDCG(5)),
             ClosedForm(),
             r"ClosedForm needs targets; SmoothedPositions\(nDCG@5\) offers approximation_errors, "
-            r"value_and_gradient\. Use LBFGS or SGD",
+            r"gradient_form, value_and_gradient\. Use LBFGS or SGD",
         ),
         (
             SquaredError(),
@@ -66,7 +66,7 @@ def test_every_surrogate_has_a_solver(surrogate):
             SmoothedPositions(AP()),
             Cuts(),
             r"Cuts needs most_violated; SmoothedPositions\(AP\) offers approximation_errors, "
-            r"value_and_gradient\. Use LBFGS",
+            r"gradient_form, value_and_gradient\. Use LBFGS",
         ),
     ],
     ids=lambda each: type(each).__name__,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directrank.data import QueryGroups
+from directrank.aligned import LINE_BYTES, aligned_zeros
+from directrank.data import QueryGroups, make_ranking, read_letor, write_letor
 from directrank.data.grouping import query_codes, sorted_order, sorted_order_naive
 from directrank.data.shards import BLOCK_BYTES, make_shards, map_in_order, shard_count
 from directrank.errors import DataError
@@ -299,3 +300,22 @@ class TestShards:
         items = list(range(50))
         for n_threads in (1, 2, 4):
             assert map_in_order(lambda k: k * k, items, n_threads) == [k * k for k in items]
+
+
+def test_features_begin_at_a_cache_line(tmp_path):
+    made = make_ranking(40, 7, 5, random_state=0)
+    write_letor(made, tmp_path / "some.txt")
+    sorted_anew = QueryGroups(made.X, made.to_caller(made.queries.relevance), np.repeat(1, made.n_docs))
+    for groups in (made, read_letor(tmp_path / "some.txt"), sorted_anew, made.select(np.arange(3, 30))):
+        assert groups.features.ctypes.data % LINE_BYTES == 0
+        assert groups.features.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("shape", [0, 1, 7, (3, 5), (0, 4)])
+def test_aligned_zeros(shape, dtype):
+    found = aligned_zeros(shape, dtype)
+    np.testing.assert_array_equal(found, np.zeros(shape, dtype), strict=True)
+    assert found.flags.c_contiguous
+    assert found.flags.writeable
+    assert found.size == 0 or found.ctypes.data % LINE_BYTES == 0

@@ -11,12 +11,20 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
+from directrank.forms import WIDTH
 from directrank.measures import average_precision, dcg, positions, smooth_gain, smooth_precision, swapping
 from directrank.measures import swapping_graded as graded
 from directrank.rankings import passing
 from directrank.scorers import linear
-from directrank.solvers import simplex_qp
-from directrank.surrogates import pair_kernels, pair_margins, smoothed_kernels, swap_kernels, swap_tables
+from directrank.solvers import simplex_qp, streaming
+from directrank.surrogates import (
+    pair_kernels,
+    pair_margins,
+    smoothed_form,
+    smoothed_kernels,
+    swap_kernels,
+    swap_tables,
+)
 
 SMALL, LARGE = (8, 8), (1, 3, 5, 9, 17, 33)  # less than a vector's room, and several vectors
 
@@ -49,6 +57,28 @@ def smooth(sizes, dtype):
         "gain": np.exp2(queries.relevance) - 1,
         "divisor": np.maximum(lead, 1).astype(float),
     }
+
+
+def gain_form(k, logs, cutoff):
+    return smooth_gain.GainForm(k["gain"], k["queries"].indptr, k["divisor"], 1.0, logs, cutoff, 0.7)
+
+
+def stream_call(k, features, logs):
+    """The compiled pass over all queries but the last two, and over these as another block."""
+    dtype, n_queries = k["scores"].dtype, len(k["lead"])
+    longest, leading = len(logs) - 3, k["lead"]
+    form = smoothed_form.SmoothedForm(
+        k["queries"].indptr, longest, leading, 3.0, k["weights"], gain_form(k, logs, np.inf)
+    )
+    places = -(-longest // WIDTH) * WIDTH
+    room, partial = (np.zeros((4, places), dtype), np.zeros(places)), np.zeros(5, dtype)
+    bounds = np.array([0, n_queries - 1, n_queries])
+    w = np.random.default_rng(4).normal(size=5).astype(dtype)
+    return streaming._stream, features, form, bounds, w, room, partial, np.zeros(5), np.zeros(2, np.bool_)
+
+
+def precision_form(k, cutoff, truncation):
+    return smooth_precision.PrecisionForm(k["divisor"], cutoff, truncation)
 
 
 def calls(sizes, dtype):
@@ -88,21 +118,22 @@ def calls(sizes, dtype):
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
         "soft_dcg": (
-            *(smooth_gain.soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
-            *(1.0, logs, np.inf, 0.7, k["per_query"], docs),
+            *(smooth_gain.soft_dcg, gain_form(k, logs, np.inf), lead),
+            *(k["positions"], k["per_query"], docs),
         ),
         "soft_dcg@3": (
-            *(smooth_gain.soft_dcg, k["gain"], k["positions"], *tables, k["divisor"]),
-            *(1.0, logs, 3.0, 0.7, k["per_query"], docs),
+            *(smooth_gain.soft_dcg, gain_form(k, logs, 3.0), lead),
+            *(k["positions"], k["per_query"], docs),
         ),
         "_soft_ap": (
-            *(smooth_precision._soft_ap, k["positions"], *tables, k["divisor"]),
-            *(np.inf, 0.7, k["per_query"], docs),
+            *(smooth_precision._soft_ap, precision_form(k, np.inf, 0.7), *tables),
+            *(k["positions"], k["per_query"], docs),
         ),
         "_soft_ap_far@3": (
-            *(smooth_precision._soft_ap_far, k["positions"], *tables, k["divisor"]),
-            *(3.0, 1e4, k["per_query"], docs),
+            *(smooth_precision._soft_ap_far, precision_form(k, 3.0, 1e4), *tables),
+            *(k["positions"], k["per_query"], docs),
         ),
+        "_stream": stream_call(k, features, logs),
         "pair_sums huber": (pair_kernels.pair_sums, scores, *pairs, pair_margins.HUBER, 0.5, docs),
         "pair_sums squared": (pair_kernels.pair_sums, scores, *pairs, pair_margins.SQUARED_HINGE, 0.0, docs),
         "pair_sums logistic": (pair_kernels.pair_sums, scores, *pairs, pair_margins.LOGISTIC, 0.0, docs),
@@ -160,16 +191,39 @@ def swap_calls(k, weights):
 
 def run_in_layout(kernel, arguments, order, gap):
     """Copy the arrays into one piece of memory, in an order and so many bytes apart, and call."""
-    buffer = np.zeros(2**16, np.uint8)
-    place, placed = 64, list(arguments)
-    for number in order:
-        array = arguments[number]
+    buffer, given = np.zeros(2**16, np.uint8), arrays_of(arguments)
+    place, placed = 64, {}
+    for path in order:
+        array = given[path]
         view = buffer[place : place + array.nbytes].view(array.dtype).reshape(array.shape)
         view[...] = array
-        placed[number] = view
+        placed[path] = view
         place += -(-array.nbytes // 8) * 8 + gap
-    kernel(*placed)
-    return [placed[number].tobytes() for number in sorted(order)]
+    kernel(*with_arrays(arguments, placed))
+    return [placed[path].tobytes() for path in sorted(order)]
+
+
+def arrays_of(arguments, path=()):
+    """Arrays by their path through arguments and the forms among them."""
+    found = {}
+    for number, each in enumerate(arguments):
+        if isinstance(each, np.ndarray):
+            found[(*path, number)] = each
+        elif isinstance(each, tuple):
+            found |= arrays_of(each, (*path, number))
+    return found
+
+
+def with_arrays(arguments, placed, path=()):
+    """The arguments with other arrays."""
+    changed = []
+    for number, each in enumerate(arguments):
+        here = (*path, number)
+        if isinstance(each, tuple):
+            parts = with_arrays(each, placed, here)
+            each = type(each)(*parts) if hasattr(each, "_fields") else tuple(parts)
+        changed.append(placed.get(here, each))
+    return changed
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -177,10 +231,11 @@ def run_in_layout(kernel, arguments, order, gap):
 @pytest.mark.parametrize("name", calls(SMALL, np.float64))
 def test_layout_does_not_matter(name, sizes, dtype):
     kernel, *arguments = calls(sizes, dtype)[name]
-    arrays = [number for number, each in enumerate(arguments) if isinstance(each, np.ndarray)]
+    arrays = list(arrays_of(arguments))
     apart = run_in_layout(kernel, arguments, arrays, gap=2048)
     names = list(inspect.signature(kernel.py_func).parameters)
+    label = {path: ".".join([names[path[0]], *map(str, path[1:])]) for path in arrays}
     for first, second in permutations(arrays, 2):
         order = [first, second, *(each for each in arrays if each not in (first, second))]
         for gap in (0, 16, 80):
-            assert run_in_layout(kernel, arguments, order, gap) == apart, f"{names[first]}, {names[second]}"
+            assert run_in_layout(kernel, arguments, order, gap) == apart, f"{label[first]}, {label[second]}"

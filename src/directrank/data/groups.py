@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from directrank.aligned import aligned_rows
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.queries import Queries
 from directrank.data.shards import Shard, make_shards
@@ -61,7 +62,7 @@ class QueryGroups:
         queries = replace(queries, standardised=standardised)
         in_order = np.array_equal(order, np.arange(n_docs))
         self._adopt(
-            features if in_order else np.ascontiguousarray(features[order]),
+            features if in_order else aligned_rows(features, order),
             queries,
             feature_names,
             name,
@@ -115,7 +116,7 @@ class QueryGroups:
             inner.standardised,
         )
         return QueryGroups.from_inner(
-            self.features[docs],
+            aligned_rows(self.features, docs),
             part,
             feature_names=self.feature_names,
             name=self.name,

@@ -5,6 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from directrank.aligned import aligned_zeros
 from directrank.data.grouping import sorted_order
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
@@ -160,7 +161,7 @@ def uneven_sizes(rng, n_queries: int, mean: float, spread: float, largest: int |
 def draw_groups(rng, sizes: np.ndarray, recipe: Recipe, name: str) -> QueryGroups:
     """Draw queries piece by piece into one X that is never copied."""
     indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    X = np.empty((indptr[-1], len(recipe.weights)), np.float32)
+    X = aligned_zeros((int(indptr[-1]), len(recipe.weights)), np.float32)
     relevance, row = np.empty(len(X)), np.empty(len(X), np.int64)
     for start, stop, piece in pieces(rng, len(sizes)):
         docs = slice(indptr[start], indptr[stop])

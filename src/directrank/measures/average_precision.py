@@ -13,7 +13,7 @@ from directrank.measures.grammar import Named, checked_choice, checked_cutoff, c
 from directrank.measures.positions import Positions, any_tie
 from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth_precision import soft_ap
+from directrank.measures.smooth_precision import PrecisionForm, soft_ap
 from directrank.measures.swapping import ap_swaps, pair_table
 
 
@@ -86,12 +86,14 @@ class AP(Named):
         """See `PositionDifferentiable`; [1]_ (15), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
         gradient = np.zeros(len(positions), positions.dtype)
-        cutoff = float(self.cutoff) if self.cutoff else math.inf
-        soft_ap(
-            positions, queries.indptr, self.leading(queries), self._divisor(queries),
-            cutoff, float(truncation), values, gradient,
-        )  # fmt: skip
+        form, leading = self.position_form(queries, truncation), self.leading(queries)
+        soft_ap(form, queries.indptr, leading, positions, values, gradient)
         return values, gradient
+
+    def position_form(self, queries: Queries, truncation: float) -> PrecisionForm:
+        """See `PositionFormed`."""
+        cutoff = float(self.cutoff) if self.cutoff else math.inf
+        return PrecisionForm(self._divisor(queries), cutoff, float(truncation))
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; a proved form of [1]_ Theorem 2, and the error of (16) for a cutoff."""

@@ -1,7 +1,7 @@
 """What some measures can do besides judging a ranking, for surrogates that ask for it."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,6 +31,15 @@ class PositionDifferentiable(Measure, Protocol):
         values : ndarray of shape (n_queries,), float64
         gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
         """
+        ...
+
+
+@runtime_checkable
+class PositionFormed(PositionDifferentiable, Protocol):
+    """A measure whose `position_gradient` can also be had query by query inside a compiled loop."""
+
+    def position_form(self, queries: Queries, truncation: float) -> Any:
+        """Return the form that `directrank.forms.position_slopes` reads."""
         ...
 
 

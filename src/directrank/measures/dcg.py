@@ -14,7 +14,7 @@ from directrank.measures.grammar import Named, checked_choice, checked_cutoff
 from directrank.measures.positions import Positions, any_tie, perfect_positions
 from directrank.measures.relevant import longest, terms
 from directrank.measures.smooth_error import cutoff_error
-from directrank.measures.smooth_gain import logarithms, soft_dcg
+from directrank.measures.smooth_gain import GainForm, logarithms, soft_dcg
 
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
@@ -135,13 +135,16 @@ class DCG(Named):
         """See `PositionDifferentiable`; [2]_ (13), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
         gradient = np.zeros(len(positions), positions.dtype)
-        g, norm = gains(queries, self.gain), self._norm(queries)
-        cutoff = float(self.cutoff) if self.cutoff else math.inf
-        soft_dcg(
-            g, positions, queries.indptr, queries.n_positive, norm,
-            SHIFTS[self.discount], logarithms(longest(queries)), cutoff, truncation, values, gradient,
-        )  # fmt: skip
+        soft_dcg(self.position_form(queries, truncation), queries.n_positive, positions, values, gradient)
         return values, gradient
+
+    def position_form(self, queries: Queries, truncation: float) -> GainForm:
+        """See `PositionFormed`."""
+        cutoff = float(self.cutoff) if self.cutoff else math.inf
+        return GainForm(
+            gains(queries, self.gain), queries.indptr, self._norm(queries),
+            SHIFTS[self.discount], logarithms(longest(queries)), cutoff, float(truncation),
+        )  # fmt: skip
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; [2]_ Theorem 3, and the error of (16) on every gain for a cutoff."""

@@ -2,9 +2,11 @@
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
+from directrank.forms import reads_slopes
 from directrank.jit import kernel
 from directrank.quotients import LARGEST_EXPONENT, exponential
 
@@ -25,31 +27,57 @@ def soft_dcg_naive(gain, p, shift, cutoff, beta) -> tuple[float, np.ndarray]:
     return float(gain @ (worth * inside)), gain * total
 
 
-@kernel
-def soft_dcg(gain, positions, indptr, leading, norm, shift, logs, cutoff, truncation, values, gradient):
-    """Fill `values` with the smooth DCG of each query over its `norm`, and `gradient` with its slopes.
+class GainForm(NamedTuple):
+    """A smooth DCG of all queries.
 
     The discount is 1 / log2(max(p + shift, 2)), times a logistic function of steepness `truncation` that
-    stands for the cutoff if it is finite. `logs` are `logarithms` of the longest query.
+    stands for the cutoff if it is finite.
+
+    Attributes
+    ----------
+    gain : ndarray of shape (n_docs,), float64
+    indptr : ndarray of shape (n_queries + 1,)
+    norm : ndarray of shape (n_queries,), float64
+        What the sum of each query is divided by.
+    shift : float
+    logs : ndarray
+        `logarithms` of the longest query.
+    cutoff : float
+    truncation : float
     """
-    room = np.empty(len(logs))
+
+    gain: np.ndarray
+    indptr: np.ndarray
+    norm: np.ndarray
+    shift: float
+    logs: np.ndarray
+    cutoff: float
+    truncation: float
+
+
+@kernel
+def soft_dcg(form, leading, positions, values, gradient):
+    """Fill `values` with the smooth DCG of each query over its norm, and `gradient` with its slopes."""
+    room = np.empty(len(form.logs))
     for q in range(len(leading)):
-        # Slices: an index that might be negative would let the bits depend on where the arrays lie.
-        first, last = indptr[q], indptr[q] + leading[q]
-        g, p, slopes, worth = (
-            gain[first:last],
-            positions[first:last],
-            gradient[first:last],
-            room[: leading[q]],
-        )
-        _discount(p, shift, logs, worth, slopes)
-        if cutoff < math.inf:
-            _cut(p, cutoff, truncation, worth, slopes)
-        value, scale = 0.0, 1.0 / norm[q]
-        for i in range(len(g)):
-            value += g[i] * worth[i]
-            slopes[i] = slopes[i] * g[i] * scale
-        values[q] = value * scale
+        first, last = form.indptr[q], form.indptr[q] + leading[q]
+        values[q] = gain_slopes(form, q, positions[first:last], room, gradient[first:last])
+
+
+@reads_slopes(GainForm)
+@kernel
+def gain_slopes(form, q, p, room, slopes):
+    """Return the smooth DCG of a query over its norm, and write its slopes at the positions p."""
+    # Slices: an index that might be negative would let the bits depend on where the arrays lie.
+    g, worth = form.gain[form.indptr[q] : form.indptr[q] + len(p)], room[: len(p)]
+    _discount(p, form.shift, form.logs, worth, slopes)
+    if form.cutoff < math.inf:
+        _cut(p, form.cutoff, form.truncation, worth, slopes)
+    value, scale = 0.0, 1.0 / form.norm[q]
+    for i in range(len(g)):
+        value += g[i] * worth[i]
+        slopes[i] = slopes[i] * g[i] * scale
+    return value * scale
 
 
 @kernel

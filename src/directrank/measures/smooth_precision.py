@@ -5,9 +5,11 @@ positions come first.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from directrank.forms import reads_slopes
 from directrank.jit import kernel
 from directrank.quotients import (
     BAND,
@@ -57,35 +59,61 @@ def soft_precision(positions, indptr, leading, divisor, cutoff, beta, values, gr
         values[q] = total * scale
 
 
-def soft_ap(positions, indptr, leading, divisor, cutoff, beta, values, gradient) -> None:
-    """Fill `values` with the smooth AP of each query, and `gradient` (zero before) with the slopes."""
-    if _soft_ap(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
-        _soft_ap_far(positions, indptr, leading, divisor, cutoff, beta, values, gradient)
+class PrecisionForm(NamedTuple):
+    """A smooth AP of all queries.
+
+    Attributes
+    ----------
+    divisor : ndarray of shape (n_queries,), float64
+    cutoff : float
+    truncation : float
+        β.
+    """
+
+    divisor: np.ndarray
+    cutoff: float
+    truncation: float
+
+
+def soft_ap(form, indptr, leading, positions, values, gradient) -> None:
+    """Fill `values` with the smooth AP of each query, and `gradient` with the slopes of its positions."""
+    if _soft_ap(form, indptr, leading, positions, values, gradient):
+        _soft_ap_far(form, indptr, leading, positions, values, gradient)
 
 
 @kernel
-def _soft_ap(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
+def _soft_ap(form, indptr, leading, positions, values, gradient):
     # Returns how many queries are left to `_soft_ap_far`.
-    far = 0
+    far, room = 0, np.empty(len(positions))
     for q in range(len(leading)):
         if leading[q] == 0:
             continue
         start, stop = indptr[q], indptr[q] + leading[q]
-        p, g = positions[start:stop], gradient[start:stop]
-        low, high = extremes(p)
-        if beta * np.float64(high - low) > FLOAT64_RANGE:
-            far += 1
-            continue
-        e, value = np.empty(len(p)), 0.0
-        fill_powers(p, -beta, 0.5 * (np.float64(low) + np.float64(high)), e)
-        for i in range(len(p)):
-            value += _ap_term(p, e, i, beta, cutoff, 1.0 / divisor[q], g)
-        values[q] = value
+        values[q] = precision_slopes(form, q, positions[start:stop], room, gradient[start:stop])
+        far += np.isnan(values[q])
     return far
 
 
+@reads_slopes(PrecisionForm)
 @kernel
-def _soft_ap_far(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
+def precision_slopes(form, q, p, room, slopes):
+    """Return the smooth AP of a query and write its slopes at the positions p; NaN where one centre fails."""
+    beta = form.truncation
+    low, high = extremes(p)
+    for i in range(len(p)):
+        slopes[i] = 0
+    if beta * np.float64(high - low) > FLOAT64_RANGE:
+        return np.nan
+    e, value = room[: len(p)], 0.0
+    fill_powers(p, -beta, 0.5 * (np.float64(low) + np.float64(high)), e)
+    for i in range(len(p)):
+        value += _ap_term(p, e, i, beta, form.cutoff, 1.0 / form.divisor[q], slopes)
+    return value
+
+
+@kernel
+def _soft_ap_far(form, indptr, leading, positions, values, gradient):
+    beta, cutoff, divisor = form.truncation, form.cutoff, form.divisor
     for q in range(len(leading)):
         if leading[q] == 0:
             continue

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from directrank.contracts import BoundObjective, Monitor, Part, Solution
+from directrank.solvers.streaming import can_stream, stream
 
 
 def value_and_gradient(
@@ -27,7 +28,10 @@ def value_and_gradient(
             gradient += scorer.backward(block, slope)
         return total, gradient
 
-    results = objective.map_shards(statistic)
+    if can_stream(objective, scorer):
+        results = stream(objective, parameters, features)
+    else:
+        results = objective.map_shards(statistic)
     total = sum(value for value, _ in results)
     gradient = np.sum([each for _, each in results], axis=0)
     return objective.scale * total, objective.scale * gradient

@@ -92,7 +92,7 @@ class Objective:
         if isinstance(surrogate, Estimated):
             self.surrogate = surrogate.estimated(queries, weights)
         self.weights = weights / weights.sum()
-        self._queries = queries
+        self._queries, self._form = queries, None
         self.shards = tuple(tuple(self._part(block) for block in shard.blocks) for shard in shards)
         self.scale = 1.0
         self.dtype = np.float64 if len(self.shards) == 1 else np.float32
@@ -135,6 +135,12 @@ class Objective:
     def whole(self) -> Part:
         """Return one part of all queries."""
         return self._part(Block(0, self.n_queries, 0, self.n_docs))
+
+    def gradient_form(self) -> Any:
+        """Return what `directrank.forms.query_gradient` reads of all queries."""
+        if self._form is None:
+            self._form = self.whole().oracles.gradient_form()
+        return self._form
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its derivative with respect to each score, shape (n_docs,)."""

@@ -7,9 +7,10 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.measures.capabilities import Certified, PositionDifferentiable
+from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.audit_row import AuditRow
+from directrank.surrogates.smoothed_form import SmoothedForm
 from directrank.surrogates.smoothed_kernels import backward, soft_positions
 
 
@@ -56,7 +57,7 @@ class SmoothedPositions:
        retrieval measures", Information Retrieval 13, 2010, Eqs. (11)-(16).
     """
 
-    offers = frozenset({"value_and_gradient", "approximation_errors"})
+    offers = frozenset({"value_and_gradient", "approximation_errors", "gradient_form"})
     is_bound, is_convex, is_smooth = False, False, True
 
     def __init__(self, measure: Measure, *, steepness=10.0, truncation=1.0, anneal: Sequence[float] = ()):
@@ -76,6 +77,8 @@ class SmoothedPositions:
         self.anneal = tuple(anneal)
         if not isinstance(measure, Certified):
             self.offers = self.offers - {"approximation_errors"}
+        if not isinstance(measure, PositionFormed):
+            self.offers = self.offers - {"gradient_form"}
 
     @property
     def name(self) -> str:
@@ -112,7 +115,8 @@ class SmoothedPositions:
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""
-        return BoundSmoothed(self, queries, weights)
+        formed = isinstance(self.measure, PositionFormed)
+        return (BoundFormed if formed else BoundSmoothed)(self, queries, weights)
 
 
 class BoundSmoothed:
@@ -159,3 +163,15 @@ class BoundSmoothed:
         bound = np.minimum(bound, np.maximum(values, best - values))
         taught = self.leading > 0
         return np.where(taught, np.abs(values - exact), 0.0), np.where(taught, bound, 0.0)
+
+
+class BoundFormed(BoundSmoothed):
+    """The same for a measure that has a form for compiled loops."""
+
+    def gradient_form(self) -> SmoothedForm:
+        """Return what `directrank.forms.query_gradient` reads."""
+        surrogate, measure, queries = self.surrogate, self.surrogate.measure, self.queries
+        assert isinstance(measure, PositionFormed)
+        form = measure.position_form(queries, surrogate.truncation)
+        longest = int(queries.sizes.max(initial=1))
+        return SmoothedForm(queries.indptr, longest, self.leading, surrogate.steepness, self.weights, form)

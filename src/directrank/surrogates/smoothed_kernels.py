@@ -65,7 +65,8 @@ def backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient) 
 
 
 @kernel
-def _is_near(spread, itemsize):
+def is_near(spread, itemsize):
+    """Say whether quotients fit the type of the scores."""
     return spread <= (FLOAT32_RANGE if itemsize == 4 else FLOAT64_RANGE)
 
 
@@ -81,9 +82,9 @@ def _forward(scores, indptr, leading, alpha, positions, powers):
         start, stop = indptr[q], indptr[q + 1]
         s, e, out = scores[start:stop], powers[start:stop], positions[start : start + leading[q]]
         low, high = extremes(s)
-        if _is_near(alpha * np.float64(high - low), s.itemsize):
+        if is_near(alpha * np.float64(high - low), s.itemsize):
             fill_powers(s, alpha, 0.5 * (np.float64(low) + np.float64(high)), e)
-            _forward_quotients(e, out)
+            forward_quotients(e, out)
         else:
             far += 1
     return far
@@ -99,8 +100,8 @@ def _backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient)
         start, stop = indptr[q], indptr[q + 1]
         s, g, u = scores[start:stop], gradient[start:stop], slopes[start : start + leading[q]]
         low, high = extremes(s)
-        if _is_near(alpha * np.float64(high - low), s.itemsize):
-            _backward_quotients(powers[start:stop], u, s.dtype.type(-weights[q] * alpha), g)
+        if is_near(alpha * np.float64(high - low), s.itemsize):
+            backward_quotients(powers[start:stop], u, s.dtype.type(-weights[q] * alpha), g)
         else:
             far += 1
     return far
@@ -114,12 +115,12 @@ def _forward_far(scores, indptr, leading, alpha, positions):
         s, out = scores[indptr[q] : indptr[q + 1]], positions[indptr[q] : indptr[q] + leading[q]]
         low, high = extremes(s)
         spread, middle = alpha * np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
-        if _is_near(spread, s.itemsize):
+        if is_near(spread, s.itemsize):
             continue
         e = np.empty(len(s))
         if spread <= FLOAT64_RANGE:
             fill_powers(s, alpha, middle, e)
-            _forward_quotients(e, out)
+            forward_quotients(e, out)
             continue
         done = np.zeros(len(out), np.uint8)
         for first in range(len(out)):
@@ -141,13 +142,13 @@ def _backward_far(scores, indptr, leading, alpha, slopes, weights, gradient):
         s, u = scores[start:stop], slopes[start : start + leading[q]]
         low, high = extremes(s)
         spread, middle = alpha * np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
-        if _is_near(spread, s.itemsize):
+        if is_near(spread, s.itemsize):
             continue
         # A document's own large term is added and taken away: in float64, or it would round away the others.
         e, g, h = np.empty(len(s)), np.zeros(len(s)), -weights[q] * alpha
         if spread <= FLOAT64_RANGE:
             fill_powers(s, alpha, middle, e)
-            _backward_quotients(e, u, h, g)
+            backward_quotients(e, u, h, g)
         else:
             _backward_bands(s, alpha, u, h, e, g)
         for j in range(len(s)):
@@ -201,7 +202,8 @@ def _sums_of_quotients(e, x, y):
 
 
 @kernel
-def _forward_quotients(e, out):
+def forward_quotients(e, out):
+    """Fill `out` with the smooth positions of the first documents, from the powers of all."""
     last = len(out) - 1
     for half in range((len(out) + 1) // 2):
         i, k = 2 * half, min(2 * half + 1, last)
@@ -210,26 +212,28 @@ def _forward_quotients(e, out):
 
 @kernel
 def _spread_quotients(e, x, y, h, k, g):
+    # Adds h e/(x + e)² + k e/(y + e)² to g and returns the two sums without h and k.
     one = e.dtype.type(1.0)
     first, second = e.dtype.type(0.0), e.dtype.type(0.0)
     for j in range(len(e)):
         u, v = x + e[j], y + e[j]
         r = one / (u * v)
-        s = e[j] * (v * r) * (v * r) * h
-        t = e[j] * (u * r) * (u * r) * k
-        g[j] += s + t
+        s = e[j] * (v * r) * (v * r)
+        t = e[j] * (u * r) * (u * r)
+        g[j] += s * h + t * k
         first += s
         second += t
     return first, second
 
 
 @kernel
-def _backward_quotients(e, u, h, g):
+def backward_quotients(e, u, h, g):
+    """Add h times the derivative of Σ u π̂ to g, from the powers of all."""
     zero, n = e.dtype.type(0.0), len(u)
     for half in range((n + 1) // 2):
         i, k = 2 * half, min(2 * half + 1, n - 1)
-        other = e.dtype.type(u[k]) * h * e[k] if k > i else zero
-        first, second = _spread_quotients(e, e[i], e[k], e.dtype.type(u[i]) * h * e[i], other, g)
+        own, other = e.dtype.type(u[i]) * h * e[i], e.dtype.type(u[k]) * h * e[k] if k > i else zero
+        first, second = _spread_quotients(e, e[i], e[k], own, other, g)
         # g is read only now: the call has added to it.
-        g[i] -= first
-        g[k] -= second
+        g[i] -= own * first
+        g[k] -= other * second

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from directrank.aligned import aligned_zeros
 from directrank.data.grouping import sorted_order, warn_if_apart
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.blocks import Block, blocks_of
@@ -145,7 +146,7 @@ def fill_letor(
     order, indptr = sorted_order(scan.codes, labels, len(scan.qid))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    X = np.zeros((scan.n_rows, n_features), np.float32)
+    X = aligned_zeros((scan.n_rows, n_features), np.float32)
     n_null = _fill(scan, place, X, strict, null_value(missing))
     if not n_features:
         raise DataFormatError(scan.name, 0, 0, "no line has a feature, expected id:value after the qid")
