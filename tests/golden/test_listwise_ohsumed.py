@@ -50,10 +50,16 @@ def test_softrank(folds):
 
 
 def test_annealing_helps_a_steep_approximation_to_learn(folds):
-    """From zero, steepness 300 ends in poor local minima; through 3, 10, 30 and 100 it need not."""
-    train = folds[0][0]
-    steep = ApproxRank("nDCG", steepness=300.0, penalty=1e-2).fit(train).score(train)
-    annealed = (
-        ApproxRank("nDCG", steepness=300.0, anneal=[3, 10, 30, 100], penalty=1e-2).fit(train).score(train)
-    )
-    assert annealed > steep
+    """From zero, steepness 300 ends in poorer local minima than through 3, 10, 30 and 100.
+
+    Where a single search ends, rounding decides; the mean over the five training parts is lower.
+    """
+
+    def mean_objective(**parameters):
+        fitted = [
+            ApproxRank("nDCG", steepness=300.0, penalty=1e-2, **parameters).fit(train)
+            for train, _, _ in folds
+        ]
+        return np.mean([each.certificate_["objective"] for each in fitted])
+
+    assert mean_objective(anneal=[3, 10, 30, 100]) < mean_objective()
