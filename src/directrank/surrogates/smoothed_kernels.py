@@ -212,15 +212,14 @@ def forward_quotients(e, out):
 
 @kernel
 def _spread_quotients(e, x, y, h, k, g):
-    # Adds h e/(x + e)² + k e/(y + e)² to g and returns the two sums without h and k.
     one = e.dtype.type(1.0)
     first, second = e.dtype.type(0.0), e.dtype.type(0.0)
     for j in range(len(e)):
         u, v = x + e[j], y + e[j]
         r = one / (u * v)
-        s = e[j] * (v * r) * (v * r)
-        t = e[j] * (u * r) * (u * r)
-        g[j] += s * h + t * k
+        s = e[j] * (v * r) * (v * r) * h
+        t = e[j] * (u * r) * (u * r) * k
+        g[j] += s + t
         first += s
         second += t
     return first, second
@@ -232,8 +231,8 @@ def backward_quotients(e, u, h, g):
     zero, n = e.dtype.type(0.0), len(u)
     for half in range((n + 1) // 2):
         i, k = 2 * half, min(2 * half + 1, n - 1)
-        own, other = e.dtype.type(u[i]) * h * e[i], e.dtype.type(u[k]) * h * e[k] if k > i else zero
-        first, second = _spread_quotients(e, e[i], e[k], own, other, g)
+        other = e.dtype.type(u[k]) * h * e[k] if k > i else zero
+        first, second = _spread_quotients(e, e[i], e[k], e.dtype.type(u[i]) * h * e[i], other, g)
         # g is read only now: the call has added to it.
-        g[i] -= own * first
-        g[k] -= other * second
+        g[i] -= first
+        g[k] -= second
