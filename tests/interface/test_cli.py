@@ -310,6 +310,13 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepnes=3"], "did you mean steepness?"),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness"], "expected name=value"),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "measure=AP"], "use --measure AP"),
+        (
+            ["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness=0"],
+            "steepness and truncation must",
+        ),
+        (["fit", "approxap", "data/Fold1/train.txt", "--set", "solver=magic"], "'magic'"),
+        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=ten"], "rounds=ten: expected a number"),
+        (["fit", "ranksvm", "nowhere.txt", "--set", "loss=cubic"], "not 'cubic'"),
         (["fit", "all", "data/Fold1/train.txt"], "fit trains one method"),
         (["rank", "model.dr", "data/Fold1/test.txt", "--format", "csv"], "expected scores or trec"),
         (["evaluate", "data/Fold1/test.txt", "scores", "--measures", ","], "names no measure"),
@@ -349,7 +356,7 @@ def test_unusable_data_ends_in_three(folder, capsys, arguments, said):
 
 def test_method_that_cannot_train_ends_in_four(fold, capsys):
     line = one_line(
-        capsys, 4, "fit", "approxap", fold / "train.txt", "--set", "solver=magic", "-o", "m.dr", "--quiet"
+        capsys, 4, "fit", "approxap", fold / "train.txt", "--set", "start=magic", "-o", "m.dr", "--quiet"
     )
     assert line.startswith("directrank: approxap failed: ValueError:")
 

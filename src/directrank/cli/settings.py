@@ -74,7 +74,8 @@ def parameters_of(settings: Sequence[str], method: "Configured") -> dict[str, An
     UsageError
         If a word has another form, the method has no such parameter, or it is given twice.
     """
-    known = [name for name in method.method.estimator().get_params(deep=False) if name not in OWN_OPTIONS]
+    defaults = method.method.estimator().get_params(deep=False)
+    known = [name for name in defaults if name not in OWN_OPTIONS]
     found: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -89,4 +90,6 @@ def parameters_of(settings: Sequence[str], method: "Configured") -> dict[str, An
         if name in found:
             raise UsageError(f"--set {name} is given twice")
         found[name] = _start(text) if name == "start" else value_of(text)
+        if type(defaults[name]) in (int, float) and isinstance(found[name], str):
+            raise UsageError(f"--set {setting}: expected a number")
     return found

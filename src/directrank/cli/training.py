@@ -53,14 +53,15 @@ def fit(
     chosen = _configured(method, measure, select_by)
     parameters = parameters_of(settings or [], chosen)
     rule = missing_rule(missing)
+    with usage():
+        ranker = chosen.build(parameters, random_state=seed).checked()
     parts = supervised(_parts(train, valid, rule), preferences, rankings)
     checks = _data_check(parts["train"])
     for line in checks:
         remark(f"data check: {line}", quiet=quiet or json)
-    with method_may_fail(chosen.label):
-        ranker = chosen.build(parameters, random_state=seed)
-        with Spinner(f"training {chosen.label} on {parts['train'].n_queries} queries", quiet=quiet or json):
-            ranker.fit(parts["train"], eval_set=parts.get("vali"))
+    spinner = Spinner(f"training {chosen.label} on {parts['train'].n_docs} documents", quiet=quiet or json)
+    with method_may_fail(chosen.label), spinner:
+        ranker.fit(parts["train"], eval_set=parts.get("vali"))
     save(ranker, out)
     facts = _facts(chosen.label, ranker, parts, out)
     if json:

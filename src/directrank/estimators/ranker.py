@@ -153,6 +153,19 @@ class Ranker(BaseEstimator):
         self.notes_ = objective.notes()
         return self._adopt(solution, measure)
 
+    def checked(self) -> "Ranker":
+        """Return itself, or raise what `fit` would raise about its parameters, before any data are read.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter has a value that the method does not take.
+        """
+        surrogate, solver, _ = self._parts()
+        check_fit(surrogate, solver, SOLVERS)
+        self._selection_measure(surrogate)
+        return self
+
     def predict(self, X) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,), in the order of the rows given.
 

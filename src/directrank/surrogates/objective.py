@@ -85,8 +85,8 @@ class Objective:
         self.left_out = surrogate.constant(queries) | (weights <= 0)
         if self.left_out.all():
             raise DataError(
-                f"nothing to train on: {surrogate.name} is the same for every ranking of each of the "
-                f"{queries.n_queries} queries (each has one document, or one class of relevance)"
+                f"nothing to train on: {surrogate.name} is the same for every ranking of every "
+                f"query, of {queries.n_queries} (each has one document, or one class of relevance)"
             )
         weights = np.where(self.left_out, 0.0, weights)
         if isinstance(surrogate, Estimated):
