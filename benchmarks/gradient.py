@@ -18,7 +18,7 @@ import numpy as np
 from directrank.aligned import aligned_zeros
 from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
-from directrank.forms import reads_gradient
+from directrank.forms import answers, query_gradient
 from directrank.jit import kernel
 from directrank.measures import AP, NDCG
 from directrank.scorers import Linear
@@ -71,7 +71,7 @@ class EchoForm(NamedTuple):
     longest: int
 
 
-@reads_gradient(EchoForm)
+@answers(query_gradient, EchoForm)
 @kernel
 def echo(form, q, scores, room, gradient):
     """Write the scores as their own gradient."""

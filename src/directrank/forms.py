@@ -2,7 +2,7 @@
 
 A loop that is compiled cannot call methods. Instead it is handed a form, a named tuple of arrays, and calls
 `query_gradient` or `position_slopes` on it; which kernel that is, the type of the form decides when the loop
-is compiled. A surrogate joins in by declaring a form and putting `reads_gradient` on its kernel.
+is compiled. A surrogate joins in by declaring a form and putting `answers` on its kernel.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,7 @@ from numba.extending import overload
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-_GRADIENTS: dict[type, Callable[..., Any]] = {}
-_SLOPES: dict[type, Callable[..., Any]] = {}
+_KERNELS: dict[tuple[Callable[..., Any], type], Callable[..., Any]] = {}
 
 
 def query_gradient(form, q, scores, room, gradient) -> float:
@@ -52,21 +51,11 @@ def position_slopes(form, q, positions, room, slopes) -> float:
 WIDTH = 16
 
 
-def reads_gradient(form: type) -> Callable[[Kernel], Kernel]:
-    """Let a kernel be `query_gradient` for forms of a type."""
+def answers(question: Callable[..., Any], form: type) -> Callable[[Kernel], Kernel]:
+    """Let a kernel be `query_gradient` or `position_slopes` for forms of a type."""
 
     def register(kernel: Kernel) -> Kernel:
-        _GRADIENTS[form] = kernel
-        return kernel
-
-    return register
-
-
-def reads_slopes(form: type) -> Callable[[Kernel], Kernel]:
-    """Let a kernel be `position_slopes` for forms of a type."""
-
-    def register(kernel: Kernel) -> Kernel:
-        _SLOPES[form] = kernel
+        _KERNELS[question, form] = kernel
         return kernel
 
     return register
@@ -74,7 +63,7 @@ def reads_slopes(form: type) -> Callable[[Kernel], Kernel]:
 
 @overload(query_gradient, inline="always")
 def _query_gradient(form, q, scores, room, gradient):
-    chosen = _GRADIENTS[form.instance_class]
+    chosen = _KERNELS[query_gradient, form.instance_class]
 
     def call(form, q, scores, room, gradient):
         return chosen(form, q, scores, room, gradient)
@@ -84,7 +73,7 @@ def _query_gradient(form, q, scores, room, gradient):
 
 @overload(position_slopes, inline="always")
 def _position_slopes(form, q, positions, room, slopes):
-    chosen = _SLOPES[form.instance_class]
+    chosen = _KERNELS[position_slopes, form.instance_class]
 
     def call(form, q, positions, room, slopes):
         return chosen(form, q, positions, room, slopes)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.forms import reads_slopes
+from directrank.forms import answers, position_slopes
 from directrank.jit import kernel
 from directrank.quotients import LARGEST_EXPONENT, exponential
 
@@ -64,7 +64,7 @@ def soft_dcg(form, leading, positions, values, gradient):
         values[q] = gain_slopes(form, q, positions[first:last], room, gradient[first:last])
 
 
-@reads_slopes(GainForm)
+@answers(position_slopes, GainForm)
 @kernel
 def gain_slopes(form, q, p, room, slopes):
     """Return the smooth DCG of a query over its norm, and write its slopes at the positions p."""

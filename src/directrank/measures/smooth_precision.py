@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.forms import reads_slopes
+from directrank.forms import answers, position_slopes
 from directrank.jit import kernel
 from directrank.quotients import (
     BAND,
@@ -94,7 +94,7 @@ def _soft_ap(form, indptr, leading, positions, values, gradient):
     return far
 
 
-@reads_slopes(PrecisionForm)
+@answers(position_slopes, PrecisionForm)
 @kernel
 def precision_slopes(form, q, p, room, slopes):
     """Return the smooth AP of a query and write its slopes at the positions p; NaN where one centre fails."""

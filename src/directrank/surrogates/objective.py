@@ -144,33 +144,25 @@ class Objective:
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
-        gradient = np.empty_like(scores)
-
-        def statistic(parts: Sequence[Part]) -> float:
-            total = 0.0
-            for part in parts:
-                value, gradient[part.rows] = part.oracles.value_and_gradient(scores[part.rows])
-                total += value
-            return total
-
-        total = sum(self.map_shards(statistic))
-        gradient *= self.scale
-        return total * self.scale, gradient
+        return self._value_and_vector("value_and_gradient", scores)
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and the weight of each document, shape (n_docs,), type of the scores."""
-        weights = np.empty_like(scores)
+        return self._value_and_vector("document_weights", scores)
+
+    def _value_and_vector(self, oracle: str, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        vector = np.empty_like(scores)
 
         def statistic(parts: Sequence[Part]) -> float:
             total = 0.0
             for part in parts:
-                value, weights[part.rows] = part.oracles.document_weights(scores[part.rows])
+                value, vector[part.rows] = getattr(part.oracles, oracle)(scores[part.rows])
                 total += value
             return total
 
         total = sum(self.map_shards(statistic))
-        weights *= self.scale
-        return total * self.scale, weights
+        vector *= self.scale
+        return total * self.scale, vector
 
     def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
         """Return the best step along a direction of scores, float64 (n_docs,); see `best_step`."""

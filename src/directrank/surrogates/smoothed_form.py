@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.forms import WIDTH, position_slopes, reads_gradient
+from directrank.forms import WIDTH, answers, position_slopes, query_gradient
 from directrank.jit import kernel
 from directrank.quotients import extremes, fill_powers
 from directrank.surrogates.smoothed_kernels import backward_quotients, forward_quotients, is_near
@@ -35,7 +35,7 @@ class SmoothedForm(NamedTuple):
     measure: Any
 
 
-@reads_gradient(SmoothedForm)
+@answers(query_gradient, SmoothedForm)
 @kernel
 def smoothed_gradient(form, q, scores, room, gradient):
     """Return w (1 − Ê) of query q and write its gradient; NaN where the quotients need another form."""
