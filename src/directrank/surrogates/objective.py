@@ -97,7 +97,9 @@ class Objective:
         self.scale = 1.0
         self.dtype = np.float64 if len(self.shards) == 1 else np.float32
         if normalise and "value_and_gradient" in self.offers:
-            at_zero = self.value_and_gradient(np.zeros(queries.n_docs, self.dtype))[0]
+            # With a form, training seldom calls the oracles in float32: do not compile them for this alone.
+            exact = np.float64 if "gradient_form" in self.offers else self.dtype
+            at_zero = self.value_and_gradient(np.zeros(queries.n_docs, exact))[0]
             self.scale = 1.0 / at_zero if at_zero > 0 else 1.0
         easier = surrogate.easier() if isinstance(surrogate, Annealed) else ()
         self.stages = tuple(
