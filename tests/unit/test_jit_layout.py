@@ -92,14 +92,15 @@ def calls(sizes, dtype):
     steep = 40.0  # float32 goes on in float64
     logs = smooth_gain.logarithms(max(sizes))
     return {
-        "_count": (positions._count, scores, *tables, max(sizes), *k["places"]),
+        "_count": (positions._count, scores, *tables, *positions._cells(max(sizes)), *k["places"]),
         "_ap": (
             *(average_precision._ap, *k["places"], *tables),
-            *(average_precision.harmonic_numbers(max(sizes)), max(sizes), k["per_query"]),
+            *(average_precision.harmonic_numbers(max(sizes)), max(sizes)),
+            *(np.empty(max(sizes), np.uint8), np.empty(2 * max(sizes), np.int32), k["per_query"]),
         ),
         "_dcg": (
-            *(dcg._dcg, k["gain"], *k["places"], *tables),
-            *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, k["per_query"]),
+            *(dcg._dcg, dcg.leading_gains(k["queries"], "exponential"), *k["places"], *tables),
+            *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
         "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
         "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),

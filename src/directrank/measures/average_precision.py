@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.jit import kernel
 from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
-from directrank.measures.positions import Positions, any_tie
+from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth_precision import PrecisionForm, soft_ap
@@ -78,7 +78,7 @@ class AP(Named):
         cutoff = min(self.cutoff or places, places)
         _ap(
             positions.above, positions.tied, queries.indptr, self.leading(queries), harmonic_numbers(places),
-            cutoff, sums,
+            cutoff, np.empty(places, np.uint8), np.empty(2 * places, np.int32), sums,
         )  # fmt: skip
         return np.minimum(sums / self._divisor(queries), 1.0)
 
@@ -146,44 +146,40 @@ def ap_naive(above, tied, divisor, cutoff) -> float:
 
 
 @kernel
-def _ap(above, tied, indptr, leading, harmonic, cutoff, sums):
-    # Counting by place, not by document, makes the value independent of the order of rows, bit for bit.
-    counts, sizes = np.empty(len(harmonic), np.int64), np.empty(len(harmonic), np.int64)
-    for q in range(len(indptr) - 1):
-        start, lead = indptr[q], indptr[q] + leading[q]
-        n = indptr[q + 1] - start
-        relevant, a, m = counts[:n], above[start:lead], tied[start:lead]
+def _ap(above, tied, indptr, leading, harmonic, cutoff, flags, room, sums):
+    # Terms add up by place, not by document, so the value is independent of the order of rows, bit for bit.
+    for q in range(len(leading)):
+        start, lead, n = indptr[q], indptr[q] + leading[q], indptr[q + 1] - indptr[q]
+        a, m, relevant = above[start:lead], tied[start:lead], flags[:n]
         for p in range(n):
             relevant[p] = 0
+        ties = 0
         for i in range(len(a)):
-            relevant[a[i]] += 1
-        if any_tie(m):
-            size = sizes[:n]
-            for p in range(n):
-                size[p] = 1
-            for i in range(len(a)):
-                size[a[i]] = m[i]
-            sums[q] = _sum_with_ties(relevant, size, harmonic, min(n, cutoff))
-        else:
-            sums[q] = _sum_without_ties(relevant[: min(n, cutoff)])
+            flags[np.uint64(a[i])] = 1
+            ties += m[i] != 1
+        if ties > 0:
+            sums[q] = _sum_with_ties(a, m, harmonic, n, min(n, cutoff), room)
+            continue
+        found = np.uint64(0)
+        for p in range(min(n, cutoff)):
+            room[found] = p  # the next relevant place overwrites any other
+            found += np.uint64(relevant[p])
+        value = 0.0
+        for i in range(np.int64(found)):
+            value += (i + 1.0) / (room[i] + 1.0)
+        sums[q] = value
 
 
 @kernel
-def _sum_without_ties(relevant):
-    # The running count in whole numbers first; then the divisions, which vectorise.
-    ahead = 0
-    for p in range(len(relevant)):
-        here = relevant[p]
-        ahead += here
-        relevant[p] = ahead * here
-    value = 0.0
-    for p in range(len(relevant)):
-        value += relevant[p] / (p + 1.0)
-    return value
-
-
-@kernel
-def _sum_with_ties(relevant, size, harmonic, cutoff):
+def _sum_with_ties(above, tied, harmonic, n, cutoff, room):
+    relevant, size = room[:n], room[n : 2 * n]
+    for p in range(n):
+        relevant[p] = 0
+    for p in range(n):
+        size[p] = 1
+    for i in range(len(above)):
+        relevant[above[i]] += 1
+        size[above[i]] = tied[i]
     value, ahead = 0.0, 0
     for p in range(cutoff):
         r, m = relevant[p], size[p]

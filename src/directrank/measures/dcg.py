@@ -11,7 +11,7 @@ from directrank.errors import DataError
 from directrank.jit import kernel
 from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.grammar import Named, checked_choice, checked_cutoff
-from directrank.measures.positions import Positions, any_tie, perfect_positions
+from directrank.measures.positions import Positions, perfect_positions
 from directrank.measures.relevant import longest, terms
 from directrank.measures.smooth_error import cutoff_error
 from directrank.measures.smooth_gain import GainForm, logarithms, soft_dcg
@@ -44,6 +44,12 @@ def gains(queries: Queries, gain: str) -> np.ndarray:
             f"{MAX_EXPONENTIAL_GRADE}); use the linear gain, nDCG(dcg='log2'), or smaller grades"
         )
     return queries.once("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
+
+
+def leading_gains(queries: Queries, gain: str) -> np.ndarray:
+    """Return the gains of the documents that have one, close together: a kernel then reads no others."""
+    key = ("leading gains", gain)
+    return queries.once(key, lambda: gains(queries, gain)[queries.relevance > 0])
 
 
 def discounts(length: int, discount: str) -> np.ndarray:
@@ -122,11 +128,11 @@ class DCG(Named):
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,)."""
-        values = np.empty(queries.n_queries)
-        discount, total = worth_of_places(longest(queries), self.discount, self.cutoff)
+        values, places = np.empty(queries.n_queries), longest(queries)
+        worth, total = worth_of_places(places, self.discount, self.cutoff)
         _dcg(
-            gains(queries, self.gain), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            discount, total, self.cutoff or len(discount), values,
+            leading_gains(queries, self.gain), positions.above, positions.tied, queries.indptr,
+            queries.n_positive, worth, total, self.cutoff or places, np.empty(places + 1), values,
         )  # fmt: skip
         # A tied block of the best documents may round to a hair above the ideal.
         return np.minimum(values / self._norm(queries), 1.0) if self.normalised else values
@@ -245,39 +251,32 @@ def dcg_naive(gain, above, tied, discount, cutoff) -> float:
 
 
 @kernel
-def _dcg(gain, above, tied, indptr, leading, discount, total, cutoff, values):
+def _dcg(gain, above, tied, indptr, leading, worth, total, cutoff, place, values):
     # Summing by place, not by document, makes the value independent of the order of rows, bit for bit.
-    places = np.empty(len(discount) + 1)
-    for q in range(len(indptr) - 1):
-        start, lead = indptr[q], indptr[q] + leading[q]
-        last = min(indptr[q + 1] - start, cutoff)
-        place = places[: last + 1]
-        for p in range(len(place)):
+    first = 0
+    for q in range(len(leading)):
+        start, lead, n = indptr[q], indptr[q] + leading[q], indptr[q + 1] - indptr[q]
+        g, a, m = gain[first : first + leading[q]], above[start:lead], tied[start:lead]
+        first += leading[q]
+        last = min(n, cutoff)
+        for p in range(last + 1):
             place[p] = 0.0
-        g, a, m = gain[start:lead], above[start:lead], tied[start:lead]
-        if any_tie(m):
-            for i in range(len(g)):
+        ties = 0
+        for i in range(len(a)):
+            # What stands beyond the cutoff goes to one place after it, which is worth nothing.
+            place[np.uint64(min(a[i], last))] = g[i]
+            ties += m[i] != 1
+        value = 0.0
+        if ties == 0:
+            for p in range(last):
+                value += place[p] * worth[p]
+        else:
+            for p in range(last):
+                place[p] = 0.0
+            for i in range(len(a)):
                 p = a[i]
                 if p < last:
                     place[p] += g[i] * (total[p + m[i]] - total[p]) / m[i]
-            values[q] = _sum(place[:last])
-        else:
-            for i in range(len(g)):
-                place[min(a[i], last)] = g[i]  # what stands beyond the cutoff goes to one place after it
-            values[q] = _worth(place[:last], discount)
-
-
-@kernel
-def _sum(place):
-    value = 0.0
-    for p in range(len(place)):
-        value += place[p]
-    return value
-
-
-@kernel
-def _worth(place, discount):
-    value = 0.0
-    for p in range(len(place)):
-        value += place[p] * discount[p]
-    return value
+            for p in range(last):
+                value += place[p]
+        values[q] = value

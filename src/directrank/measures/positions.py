@@ -68,14 +68,19 @@ def positions_of(
     wanted = queries.sizes if leading is None else leading
     above, tied = np.empty(queries.n_docs, np.int32), np.empty(queries.n_docs, np.int32)
     if longest(queries) <= COUNTING_LIMIT:
-        _count(scores, queries.indptr, wanted, longest(queries), above, tied)
+        _count(scores, queries.indptr, wanted, *_cells(longest(queries)), above, tied)
         return Positions(above, tied)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    _count(scores, queries.indptr, np.where(by_sorting, 0, wanted), COUNTING_LIMIT, above, tied)
+    _count(scores, queries.indptr, np.where(by_sorting, 0, wanted), *_cells(COUNTING_LIMIT), above, tied)
     for query in np.flatnonzero(by_sorting):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
         above[block], tied[block] = _by_sorting(scores[block])
     return Positions(above, tied)
+
+
+def _cells(longest: int) -> list[np.ndarray]:
+    """Room for the cells of a query and two counts of each: a kernel that makes room compiles for longer."""
+    return [np.empty(longest + WIDTH, np.int16) for _ in range(3)]
 
 
 def perfect_positions(queries: Queries) -> Positions:
@@ -128,41 +133,31 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
 
 
 @kernel
-def any_tie(tied):
-    """Say whether a document stands in a block with others, from the `tied` of some documents."""
-    ties = 0
+def _count(scores, indptr, leading, cells, greater, equal, above, tied):
+    for i in range(len(above)):
+        above[i] = 0
     for i in range(len(tied)):
-        ties += tied[i] != 1
-    return ties > 0
-
-
-@kernel
-def _count(scores, indptr, leading, longest, above, tied):
-    cells = np.empty(longest + WIDTH, np.int16)
-    greater, equal = np.empty(WIDTH, np.int16), np.empty(WIDTH, np.int16)
+        tied[i] = 0
     for q in range(len(leading)):
         start, lead = indptr[q], indptr[q] + leading[q]
         s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
-        _forget(above[lead : indptr[q + 1]])
-        _forget(tied[lead : indptr[q + 1]])
         if len(a) == 0:
             continue
-        if len(s) > COUNTING_LIMIT:
+        if len(s) <= COUNTING_LIMIT:
+            _fill_cells(s, cells)
+            for block in range((len(a) + WIDTH - 1) // WIDTH):
+                _compare_cells(block, cells, (len(s) + DEPTH - 1) // DEPTH, greater, equal)
+            shared = 0
             for i in range(len(a)):
-                a[i], m[i] = _greater_and_equal(s, s[i])
-            continue
-        _fill_cells(s, cells)
-        if _count_in_cells(cells[: -(-len(s) // DEPTH) * DEPTH], cells, greater, equal, a, m):
+                a[i] = greater[i]
             for i in range(len(a)):
-                # Unless all of a cell are tied, it takes the scores to tell its documents apart.
-                if m[i] != 1 and m[i] != _equal(s, s[i]):
-                    a[i], m[i] = _greater_and_equal(s, s[i])
-
-
-@kernel
-def _forget(counts):
-    for i in range(len(counts)):
-        counts[i] = 0
+                m[i] = equal[i]
+                shared += equal[i] != 1
+            if shared == 0:
+                continue
+        for i in range(len(a)):
+            if m[i] != 1:
+                a[i], m[i] = _greater_and_equal(s, s[i], a[i], m[i])
 
 
 @kernel
@@ -173,52 +168,38 @@ def _fill_cells(s, cells):
     usable = scale > 0.0 and scale < np.inf
     for j in range(len(s)):
         cells[j] = np.int32((s[j] - low) * scale) + LOWEST_CELL if usable else 0
-    for j in range(len(s), len(s) + DEPTH):
-        cells[j] = PADDING
+    for j in range(DEPTH):
+        cells[len(s) + j] = PADDING
 
 
 @kernel
-def _count_in_cells(others, cells, greater, equal, a, m):
-    shared = 0
-    for first in range(0, len(a), WIDTH):
-        _compare_cells(cells[first:], others, greater, equal)
-        some, alike = a[first : first + WIDTH], m[first : first + WIDTH]
-        for i in range(len(some)):
-            some[i], alike[i] = greater[i], equal[i]
-            shared += equal[i] != 1
-    return shared > 0
-
-
-@kernel
-def _compare_cells(x, others, greater, equal):
+def _compare_cells(block, cells, depth, greater, equal):
     # Documents stand side by side and their counts stay in registers; no vector is summed across.
+    first = WIDTH * block
+    x, g, e = cells[first : first + WIDTH], greater[first : first + WIDTH], equal[first : first + WIDTH]
     for i in range(WIDTH):
-        greater[i] = equal[i] = 0
-    for j in range(0, len(others), DEPTH):
-        c0, c1, c2, c3 = others[j], others[j + 1], others[j + 2], others[j + 3]
-        c4, c5, c6, c7 = others[j + 4], others[j + 5], others[j + 6], others[j + 7]
+        g[i] = 0
+    for i in range(WIDTH):
+        e[i] = 0
+    for some in range(depth):
+        j = DEPTH * some
+        c0, c1, c2, c3 = cells[j], cells[j + 1], cells[j + 2], cells[j + 3]
+        c4, c5, c6, c7 = cells[j + 4], cells[j + 5], cells[j + 6], cells[j + 7]
         for i in range(WIDTH):
             v = x[i]
-            greater[i] += (
-                (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v) + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
-            )
-            equal[i] += (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
-            equal[i] += (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
+            g[i] += (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v) + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
+            e[i] += (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
+            e[i] += (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
 
 
 @kernel
-def _greater_and_equal(s, x):
-    one, none = s.dtype.type(1), s.dtype.type(0)
-    greater = none
+def _greater_and_equal(s, x, greater, equal):
+    # Unless all of a cell are tied, it takes the scores to tell its documents apart.
+    same, larger = 0, 0
     for j in range(len(s)):
-        greater += one if s[j] > x else none
-    return np.int32(greater), _equal(s, x)
-
-
-@kernel
-def _equal(s, x):
-    one, none = s.dtype.type(1), s.dtype.type(0)
-    equal = none
+        same += s[j] == x
+    if same == equal:
+        return greater, equal
     for j in range(len(s)):
-        equal += one if s[j] == x else none
-    return np.int32(equal)
+        larger += s[j] > x
+    return larger, same
