@@ -10,8 +10,12 @@ from directrank.data.queries import Queries
 from directrank.data.shards import map_in_order, processors
 from directrank.measures.positions import positions_of
 
-# What a chunk needs stays in the processor's cache from the positions to the last measure.
-CHUNK_DOCS = 2**16
+# What a chunk needs stays in the processor's last cache from the positions to the last measure; with fewer
+# documents, what Python does for each chunk would show.
+CHUNK_DOCS = 2**18
+# Positions, and each measure, take about as long as there are pairs of documents, in queries of so many more.
+# A thread is worth its start, and the wait where others keep the processors busy, for some milliseconds.
+MORE_DOCS, PAIRS_PER_THREAD = 64, 3 * 2**28
 
 
 def values_of(
@@ -33,7 +37,8 @@ def values_of(
     ties : str, default="expected"
         See `positions_of`.
     n_threads : int, optional
-        All processors by default. A query's value depends on that query alone, so bits do not depend on it.
+        By default as many as the work is worth, of the processors that there are. A query's value depends on
+        that query alone, so bits do not depend on it.
 
     Returns
     -------
@@ -46,7 +51,7 @@ def values_of(
         positions = positions_of(some, scores[rows], ties=ties, leading=leading_of(measures, some))
         return [measure.query_values(some, positions) for measure in measures]
 
-    results = map_in_order(evaluated, chunks, n_threads or processors())
+    results = map_in_order(evaluated, chunks, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(each) for each in zip(*results, strict=True)]
 
 
@@ -56,6 +61,14 @@ def leading_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
     for measure in measures:
         leading = np.maximum(leading, measure.leading(queries))
     return leading
+
+
+def _threads(queries: Queries, n_measures: int, ties: str) -> int:
+    if ties != "expected":  # sorting takes far longer than counting
+        return processors()
+    pairs = queries.once("pairs", lambda: int(((queries.sizes + MORE_DOCS) ** 2).sum()))
+    worth = pairs * (1 + n_measures) // PAIRS_PER_THREAD
+    return 1 if worth <= 1 else min(worth, processors())
 
 
 def _chunks(queries: Queries) -> list[tuple[slice, Queries]]:

@@ -78,9 +78,10 @@ def positions_of(
     return Positions(above, tied)
 
 
-def _cells(longest: int) -> list[np.ndarray]:
+def _cells(longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Room for the cells of a query and two counts of each: a kernel that makes room compiles for longer."""
-    return [np.empty(longest + WIDTH, np.int16) for _ in range(3)]
+    cells, greater, equal = np.empty((3, longest + WIDTH), np.int16)
+    return cells, greater, equal
 
 
 def perfect_positions(queries: Queries) -> Positions:
