@@ -1,8 +1,8 @@
 """Evaluation of AP and nDCG@10 over 10,000 queries of 100 documents, on ready arrays.
 
 All competitors run in one process, each round in another order; what is printed is the ratio of their medians
-to ours. The competitors run on one thread; ours as a user meets it, with threads where the work is worth them, which
-10,000 queries of 100 documents are not, and once more on one.
+to ours. The competitors run on one thread; ours as a user meets it, with threads where the work is worth
+them, which 10,000 queries of 100 documents are not, and once more on one.
 pytrec_eval and ranx get their own data structures ready made, ranx after its compilation. Ours keeps the
 ideal DCG of queries it has seen; so the NumPy yardstick comes with the ideal ready made, without it, and with
 the stable sort, which alone has an answer for ties that can be repeated. Competitors that are not installed
