@@ -1,6 +1,7 @@
 """The one decorator that every kernel wears.
 
-It fixes the compiler's options, and where the compiled code is kept. numba looks only at the file of a
+It fixes the compiler's options, how kernels take in the kernels they call, and where the compiled code is
+kept. numba looks only at the file of a
 function to decide whether its cached code is fresh and does not notice a changed callee in another
 file, so the cache folder is named after a digest of all sources of the package.
 """
@@ -17,7 +18,11 @@ from typing import Any, TypeVar
 
 import numba
 import platformdirs
-from numba.core.compiler import Compiler
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NopythonTypeInference
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,7 +44,109 @@ class Unaliased(Compiler):
     def compile_extra(self, func):
         """Compile without garbage collection, which takes an eighth of the time and finds nothing."""
         with _without_collection():
-            return super().compile_extra(func)
+            result = super().compile_extra(func)
+        if not self.state.flags.no_compile:
+            _share_constants(result)
+        return result
+
+
+def _share_constants(result: CompileResult) -> None:
+    """Hand compiled code the constants of the kernels that it has taken in, as loading from a cache does."""
+    for each in result._find_referenced_environments():
+        result.library.codegen.set_env(each.env_name, each)
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class WithoutEntry(FunctionPass):
+    """Leave out what only a call from Python needs.
+
+    The flags change no sooner than here, because numba keeps its own functions by the flags under which
+    their callers' types were found: both forms of a kernel share them so.
+    """
+
+    _name = "directrank_without_entry"
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state) -> Any:
+        """Set the flags; return that the code stays as it is."""
+        state.flags.no_cpython_wrapper = state.flags.no_compile = True
+        return False
+
+
+class Taken(JITCodeLibrary):
+    """Code to be taken into that of other kernels, which optimise it there: here it stays as it is."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+class Inlining(Unaliased):
+    """The compiler of kernels for their calls from other kernels: no entry, no machine code."""
+
+    def define_pipelines(self):
+        """Return numba's passes and `WithoutEntry`."""
+        pipelines = super().define_pipelines()
+        for each in pipelines:
+            each.add_pass_after(WithoutEntry, NopythonTypeInference)
+            each.finalize()
+        return pipelines
+
+    def compile_extra(self, func):
+        """Compile into a library of the kind `Taken`, which is the key by which callers find it, too."""
+        self.state.library = Taken(self.state.targetctx.codegen(), func.__qualname__)
+        result = super().compile_extra(func)
+        result = result._replace(entry_point=result.library)
+        self.state.targetctx.insert_user_function(result.library, result.fndesc, [result.library])
+        return result
+
+
+class Callee(CPUDispatcher):
+    """A kernel as other kernels call it."""
+
+    def add_overload(self, cres) -> None:
+        """Keep what was compiled without offering it to callers from Python."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+class Kernel(CPUDispatcher):
+    """A kernel as Python calls it, and within it the form that other kernels take in.
+
+    numba alone has one form for both: whatever a kernel calls is first made a function of its own, optimised
+    and with an entry from Python, only to be inlined and optimised again, a quarter of all compilation. What
+    is taken in is always the same code, whether Python has called it before or not.
+    """
+
+    def __init__(self, py_func, targetoptions: dict[str, Any]):
+        super().__init__(py_func, targetoptions=targetoptions, pipeline_class=Unaliased)
+        self.callee = Callee(py_func, targetoptions=targetoptions, pipeline_class=Inlining)
+
+    def get_call_template(self, args, kws):
+        """Return the type of a call from another kernel."""
+        return self.callee.get_call_template(args, kws)
+
+    def get_overload(self, sig):
+        """Return the key of the code that a call from another kernel takes in."""
+        return self.callee.get_overload(sig)
+
+
+# What the classes above lean on inside numba. Where a later numba has it otherwise, kernels are numba's own
+# dispatchers, which differ in the time of compilation alone.
+INTERNALS = (
+    (JITCodeLibrary, ("_optimize_final_module", "_finalize_final_module", "_get_module_for_linking")),
+    (CPUDispatcher, ("add_overload", "get_call_template", "get_overload")),
+    (CompileResult, ("_find_referenced_environments",)),
+    (Flags, ("no_cpython_wrapper", "no_compile")),
+)
+
+
+def takes_in() -> bool:
+    """Return whether this numba has all that `Kernel` is built on."""
+    return all(hasattr(owner, name) for owner, names in INTERNALS for name in names)
 
 
 @contextmanager
@@ -90,15 +197,21 @@ def kernel(function: Function) -> Function:
     try:
         numba.config.CACHE_DIR = folder or previous  # type: ignore[attr-defined]
         options: dict[str, Any] = {
-            "cache": folder is not None,
+            "nopython": True,
+            "boundscheck": None,
             "nogil": True,
             "error_model": "numpy",
             "fastmath": FASTMATH,
-            "pipeline_class": Unaliased,
             "forceinline": True,
             "no_cfunc_wrapper": True,  # no kernel is called through a C pointer: one compilation less each
         }
-        compiled: Any = numba.njit(**options)
-        return compiled(function)
+        compiled: Any = (
+            Kernel(function, options)
+            if takes_in()
+            else CPUDispatcher(function, targetoptions=options, pipeline_class=Unaliased)
+        )
+        if folder is not None:
+            compiled.enable_caching()
+        return compiled
     finally:
         numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]
