@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numba
 import platformdirs
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
 from numba.core.compiler_machinery import FunctionPass, register_pass
@@ -127,7 +128,8 @@ class Kernel(CPUDispatcher):
 
     def get_call_template(self, args, kws):
         """Return the type of a call from another kernel."""
-        return self.callee.get_call_template(args, kws)
+        plain = [types.unliteral(each) for each in args]  # a constant is no reason for code of its own
+        return self.callee.get_call_template(plain, kws)
 
     def get_overload(self, sig):
         """Return the key of the code that a call from another kernel takes in."""

@@ -67,7 +67,7 @@ def most_violated_passings(scores, indptr, n_relevant, terms, curve, constant, c
         The derivative of Δ(π) − F(π*) + F(π); documents of one class and one score share theirs, so that
         it does not depend on the order of rows.
     """
-    sums, room = np.cumsum(curve), scratch(len(curve))
+    sums, room = cumulative(curve), scratch(len(curve))
     for q in range(len(n_relevant)):
         rows = slice(indptr[q], indptr[q + 1])
         losses[q] = most_violated_passing(
@@ -106,6 +106,16 @@ def cut_of_query(form, q, sums, scores, room, direction):
 
 
 @kernel
+def cumulative(curve):
+    """Return the sums of the curve up to each place; NumPy's would take long to compile."""
+    sums, total = np.empty(len(curve)), 0.0
+    for t in range(len(curve)):
+        total += curve[t]
+        sums[t] = total
+    return sums
+
+
+@kernel
 def scratch(longest):
     """Return the room that `most_violated_passing` works in, for queries of up to `longest` documents."""
     return np.empty((4, longest), np.int64), np.empty((4, longest + 1))
@@ -119,7 +129,8 @@ def most_violated_passing(scores, R, terms, curve, sums, constant, convex, room,
     """
     N = len(scores) - R
     if R == 0 or N == 0:
-        direction[:] = 0
+        for i in range(len(direction)):
+            direction[i] = 0
         return 0.0
     places, numbers = room
     up, down, ranks, ahead = places[0, :R], places[1, :N], places[2, :N], places[3, :R]

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from directrank.jit import kernel
-from directrank.rankings.passing import cut_of_query, scratch
+from directrank.rankings.passing import cumulative, cut_of_query, scratch
 from directrank.scorers import Linear
 from directrank.scorers.linear import row_products, transposed_product
 from directrank.solvers.cuts import Cuts, take_cut
@@ -94,21 +94,23 @@ class CompiledVisits:
 @kernel
 def _visit(features, form, numbers, order, at, typed, moving, cuts):
     longest = len(form.curve)
-    room, sums = scratch(longest), np.cumsum(form.curve)
+    room, sums = scratch(longest), cumulative(form.curve)
     scores, direction = np.empty(longest, typed.dtype), np.empty(longest, typed.dtype)
     partial, vector = np.zeros(len(at), typed.dtype), np.empty(len(at))
     gap, risk = 0.0, 0.0
+    indptr, caps, w = form.indptr, cuts.caps, cuts.w
     for number in order:
         q = numbers[number]
-        start, stop = form.indptr[q], form.indptr[q + 1]
+        start, stop = indptr[q], indptr[q + 1]
         block, s, d = features[start:stop], scores[: stop - start], direction[: stop - start]
-        if moving:
-            at[:] = cuts.w
-        typed[:] = at
+        for k in range(len(at)):
+            if moving:
+                at[k] = w[k]
+            typed[k] = at[k]
+            vector[k] = 0.0
         row_products(block, typed, s)
         offset = cut_of_query(form, q, sums, s, room, d)
-        vector[:] = 0.0
         transposed_product(block, d, partial, vector)
-        risk += cuts.caps[number] * (offset + dot(vector, at))
+        risk += caps[number] * (offset + dot(vector, at))
         gap += take_cut(cuts, number, offset, vector, moving)
     return gap, risk

@@ -66,45 +66,50 @@ def dual_value(cuts: Cuts) -> float:
 @kernel
 def take_cut(cuts, query, offset, vector, moving):
     """Keep a cut if it tells something new at w, and step if asked to; return the query's gap before."""
-    room = len(cuts.offsets) // len(cuts.sizes)
-    start, height = query * room, offset + dot(vector, cuts.w)
-    stop, top, held = start + cuts.sizes[query], 0.0, 0.0
+    # Each look into the tuple costs compilation.
+    vectors, offsets, alpha, heights, sizes, w = (
+        cuts.vectors, cuts.offsets, cuts.alpha, cuts.heights, cuts.sizes, cuts.w,
+    )  # fmt: skip
+    room = len(offsets) // len(sizes)
+    start, height = query * room, offset + dot(vector, w)
+    stop, top, held = start + sizes[query], 0.0, 0.0
     for k in range(start, stop):
-        cuts.heights[k] = cuts.offsets[k] + dot(cuts.vectors[k], cuts.w)
-        top = max(top, cuts.heights[k])
-        held += cuts.alpha[k] * cuts.heights[k]
+        heights[k] = offsets[k] + dot(vectors[k], w)
+        top = max(top, heights[k])
+        held += alpha[k] * heights[k]
     if height > top + 1e-12 * (1.0 + abs(top)):
         place = stop
-        if cuts.sizes[query] < room:
-            cuts.sizes[query] += 1
+        if sizes[query] < room:
+            sizes[query] += 1
         else:
-            place = _vacate(cuts, start, stop)
-        cuts.offsets[place], cuts.alpha[place] = offset, 0.0
-        cuts.vectors[place, :] = vector
+            place = _vacate(vectors, offsets, alpha, heights, start, stop)
+        offsets[place], alpha[place] = offset, 0.0
+        for k in range(len(vector)):
+            vectors[place, k] = vector[k]
     if moving:
         _step(cuts, query, start)
     return cuts.caps[query] * max(top, height) - held
 
 
 @kernel
-def _vacate(cuts, start, stop):
+def _vacate(vectors, offsets, alpha, heights, start, stop):
     # The lowest cut without weight goes; if all have some, the two lightest become their weighted mean.
     idle, light, lighter = -1, -1, -1
     for k in range(start, stop):
-        if cuts.alpha[k] == 0.0 and (idle < 0 or cuts.heights[k] < cuts.heights[idle]):
+        if alpha[k] == 0.0 and (idle < 0 or heights[k] < heights[idle]):
             idle = k
-        if lighter < 0 or cuts.alpha[k] < cuts.alpha[lighter]:
+        if lighter < 0 or alpha[k] < alpha[lighter]:
             light, lighter = lighter, k
-        elif light < 0 or cuts.alpha[k] < cuts.alpha[light]:
+        elif light < 0 or alpha[k] < alpha[light]:
             light = k
     if idle >= 0:
         return idle
-    total = cuts.alpha[light] + cuts.alpha[lighter]
-    share = cuts.alpha[lighter] / total
-    for k in range(cuts.vectors.shape[1]):
-        cuts.vectors[light, k] = (1.0 - share) * cuts.vectors[light, k] + share * cuts.vectors[lighter, k]
-    cuts.offsets[light] = (1.0 - share) * cuts.offsets[light] + share * cuts.offsets[lighter]
-    cuts.alpha[light] = total
+    total = alpha[light] + alpha[lighter]
+    share = alpha[lighter] / total
+    for k in range(vectors.shape[1]):
+        vectors[light, k] = (1.0 - share) * vectors[light, k] + share * vectors[lighter, k]
+    offsets[light] = (1.0 - share) * offsets[light] + share * offsets[lighter]
+    alpha[light] = total
     return lighter
 
 
@@ -114,10 +119,11 @@ def _step(cuts, query, start):
         cuts.vectors, cuts.offsets, start, start + cuts.sizes[query], cuts.caps[query], cuts.alpha, cuts.w,
         cuts.heights,
     )  # fmt: skip
-    rate = 2.0 / (cuts.steps[0] + 2.0)
-    cuts.steps[0] += 1.0
-    for k in range(len(cuts.w)):
-        cuts.mean[k] += rate * (cuts.w[k] - cuts.mean[k])
+    steps, mean, w = cuts.steps, cuts.mean, cuts.w
+    rate = 2.0 / (steps[0] + 2.0)
+    steps[0] += 1.0
+    for k in range(len(w)):
+        mean[k] += rate * (w[k] - mean[k])
     return gap
 
 
