@@ -190,7 +190,9 @@ def _merge_sort(keys, order, spare_keys, spare_order):
     n, width = len(keys), 1
     while width < n:
         for start in range(0, n - width, 2 * width):
-            middle, stop = start + width, min(start + 2 * width, n)
+            middle, stop = start + width, start + 2 * width
+            if stop > n:
+                stop = n
             if keys[middle - 1] >= keys[middle]:
                 continue
             left, right = start, middle
