@@ -29,6 +29,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Reassociation lets reductions vectorise. NaN and infinity keep their meaning: isnan must work.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+OPTIONS = {
+    "nopython": True,
+    "boundscheck": None,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": FASTMATH,
+    "forceinline": True,
+    "no_cfunc_wrapper": True,  # no kernel is called through a C pointer: one compilation less each
+}
 
 
 class Unaliased(Compiler):
@@ -122,9 +131,10 @@ class Kernel(CPUDispatcher):
     is taken in is always the same code, whether Python has called it before or not.
     """
 
-    def __init__(self, py_func, targetoptions: dict[str, Any]):
-        super().__init__(py_func, targetoptions=targetoptions, pipeline_class=Unaliased)
-        self.callee = Callee(py_func, targetoptions=targetoptions, pipeline_class=Inlining)
+    def __init__(self, py_func, local_types=None, targetoptions=None):
+        given = {"locals": local_types or {}, "targetoptions": targetoptions or OPTIONS}
+        super().__init__(py_func, **given, pipeline_class=Unaliased)
+        self.callee = Callee(py_func, **given, pipeline_class=Inlining)
 
     def get_call_template(self, args, kws):
         """Return the type of a call from another kernel."""
@@ -194,24 +204,14 @@ def kernel(function: Function) -> Function:
     shards; each shard is computed the same way whoever computes it. Arrays that a kernel writes must not
     overlap its other arguments.
     """
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
     folder = cache_folder()
     previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         numba.config.CACHE_DIR = folder or previous  # type: ignore[attr-defined]
-        options: dict[str, Any] = {
-            "nopython": True,
-            "boundscheck": None,
-            "nogil": True,
-            "error_model": "numpy",
-            "fastmath": FASTMATH,
-            "forceinline": True,
-            "no_cfunc_wrapper": True,  # no kernel is called through a C pointer: one compilation less each
-        }
-        compiled: Any = (
-            Kernel(function, options)
-            if takes_in()
-            else CPUDispatcher(function, targetoptions=options, pipeline_class=Unaliased)
-        )
+        plain = {"targetoptions": OPTIONS, "pipeline_class": Unaliased}
+        compiled: Any = Kernel(function) if takes_in() else CPUDispatcher(function, **plain)
         if folder is not None:
             compiled.enable_caching()
         return compiled

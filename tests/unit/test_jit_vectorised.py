@@ -61,7 +61,7 @@ def test_is_vectorised(name, dtype):
     wanted = kernel.signatures[-1]
     # Code from the cache folder has no text to inspect: compile this signature again.
     text = kernel.py_func
-    fresh = type(kernel)(text, dict(kernel.targetoptions))
+    fresh = type(kernel)(text, targetoptions=dict(kernel.targetoptions))
     fresh.compile(wanted)
     assembly, _, _ = fresh.inspect_asm(wanted).partition("cpython")  # what follows calls it from Python
     assert re.search(WIDE, assembly), f"{name} runs one number at a time"
