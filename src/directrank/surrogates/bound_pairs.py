@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.surrogates.pair_kernels import pair_curvature, pair_sums
+from directrank.surrogates.pair_kernels import PAIR_CURVATURE, PAIR_SUMS
 from directrank.surrogates.pair_margins import PairMargin
 from directrank.surrogates.pair_sorting import goes_by_sorting, sorted_curvature, sorted_run
 
@@ -33,7 +33,8 @@ class BoundPairs:
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and its derivative with respect to each score."""
         gradient = np.zeros_like(scores)
-        total = pair_sums(scores, *self.short, self.strength, self.margin.code, self.margin.width, gradient)
+        margin = self.margin
+        total = PAIR_SUMS[margin.code](scores, *self.short, self.strength, margin.width, gradient)
         for run, weight in self.long:
             total += sorted_run(scores, run, weight, self.strength, self.margin, gradient)
         return total - self.constant, gradient
@@ -41,9 +42,8 @@ class BoundPairs:
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
         out = np.zeros_like(scores)
-        pair_curvature(
-            scores, direction, *self.short, self.strength, self.margin.code, self.margin.width, out
-        )
+        margin = self.margin
+        PAIR_CURVATURE[margin.code](scores, direction, *self.short, self.strength, margin.width, out)
         for run, weight in self.long:
             sorted_curvature(scores, direction, run, weight, self.strength, self.margin, out)
         return out

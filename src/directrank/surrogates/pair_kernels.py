@@ -30,72 +30,76 @@ def curvature_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: P
     return change.sum(axis=1) - change.sum(axis=0)
 
 
-@kernel
-def pair_sums(scores, runs, weights, strength, margin, width, gradient):
-    """Return the value, and add its derivative to `gradient`.
+def _sums_of(margin):
+    # A kernel for each margin: it holds, and compiles, the code of that margin alone.
+    @kernel
+    def pair_sums(scores, runs, weights, strength, width, gradient):
+        total = 0.0
+        for r in range(len(runs)):
+            losers, slopes = scores[runs[r, 2] : runs[r, 3]], gradient[runs[r, 2] : runs[r, 3]]
+            i, last = runs[r, 0], runs[r, 1]
+            while margin != LOGISTIC and i + 4 <= last:
+                x = (scores[i], scores[i + 1], scores[i + 2], scores[i + 3])
+                a = (strength[i], strength[i + 1], strength[i + 2], strength[i + 3])
+                if margin == HUBER:
+                    value, pulls = _four_hubers(x, losers, slopes, weights[r], a, width)
+                elif margin == SQUARED_HINGE:
+                    value, pulls = _four_squared_hinges(x, losers, slopes, weights[r], a)
+                else:
+                    value, pulls = _four_hinges(x, losers, slopes, weights[r], a)
+                total += np.float64(value)
+                # Read the gradient only now: the call has added to it where winners are losers too.
+                gradient[i] -= pulls[0]
+                gradient[i + 1] -= pulls[1]
+                gradient[i + 2] -= pulls[2]
+                gradient[i + 3] -= pulls[3]
+                i += 4
+            while i < last:
+                w = weights[r] * strength[i]
+                if margin == HUBER:
+                    value, pull = _huber(scores[i], losers, slopes, w, width)
+                elif margin == SQUARED_HINGE:
+                    value, pull = _squared_hinge(scores[i], losers, slopes, w)
+                elif margin == HINGE:
+                    value, pull = _hinge(scores[i], losers, slopes, w)
+                else:
+                    value, pull = _logistic(scores[i], losers, slopes, w)
+                total += w * np.float64(value)
+                gradient[i] -= pull
+                i += 1
+        return total
 
-    Winners of run r are the documents ``runs[r, 0]:runs[r, 1]``, losers ``runs[r, 2]:runs[r, 3]``; pair
-    (i, j) weighs ``weights[r] * strength[i]``.
-    """
-    total = 0.0
-    for r in range(len(runs)):
-        losers, slopes = scores[runs[r, 2] : runs[r, 3]], gradient[runs[r, 2] : runs[r, 3]]
-        i, last = runs[r, 0], runs[r, 1]
-        while margin != LOGISTIC and i + 4 <= last:
-            x = (scores[i], scores[i + 1], scores[i + 2], scores[i + 3])
-            a = (strength[i], strength[i + 1], strength[i + 2], strength[i + 3])
-            if margin == HUBER:
-                value, pulls = _four_hubers(x, losers, slopes, weights[r], a, width)
-            elif margin == SQUARED_HINGE:
-                value, pulls = _four_squared_hinges(x, losers, slopes, weights[r], a)
-            else:
-                value, pulls = _four_hinges(x, losers, slopes, weights[r], a)
-            total += np.float64(value)
-            # Read the gradient only now: the call has added to it where winners are losers too.
-            gradient[i] -= pulls[0]
-            gradient[i + 1] -= pulls[1]
-            gradient[i + 2] -= pulls[2]
-            gradient[i + 3] -= pulls[3]
-            i += 4
-        while i < last:
-            w = weights[r] * strength[i]
-            value, pull = _one(scores[i], losers, slopes, w, margin, width)
-            total += w * np.float64(value)
-            gradient[i] -= pull
-            i += 1
-    return total
-
-
-@kernel
-def pair_curvature(scores, direction, runs, weights, strength, margin, width, out):
-    """Add the second derivative times `direction` to `out`; pairs as in `pair_sums`."""
-    for r in range(len(runs)):
-        losers, v = scores[runs[r, 2] : runs[r, 3]], direction[runs[r, 2] : runs[r, 3]]
-        change = out[runs[r, 2] : runs[r, 3]]
-        for i in range(runs[r, 0], runs[r, 1]):
-            w = weights[r] * strength[i]
-            if w == 0.0:
-                continue
-            if margin == HUBER:
-                pull = _huber_curvature(scores[i], direction[i], losers, v, change, w, width)
-            elif margin == SQUARED_HINGE:
-                pull = _squared_hinge_curvature(scores[i], direction[i], losers, v, change, w)
-            else:
-                pull = _logistic_curvature(scores[i], direction[i], losers, v, change, w)
-            out[i] += pull
+    return pair_sums
 
 
-@kernel
-def _one(x, losers, slopes, w, margin, width):
-    if margin == HUBER:
-        value, pull = _huber(x, losers, slopes, w, width)
-    elif margin == SQUARED_HINGE:
-        value, pull = _squared_hinge(x, losers, slopes, w)
-    elif margin == HINGE:
-        value, pull = _hinge(x, losers, slopes, w)
-    else:
-        value, pull = _logistic(x, losers, slopes, w)
-    return value, pull
+def _curvature_of(margin):
+    @kernel
+    def pair_curvature(scores, direction, runs, weights, strength, width, out):
+        for r in range(len(runs)):
+            losers, v = scores[runs[r, 2] : runs[r, 3]], direction[runs[r, 2] : runs[r, 3]]
+            change = out[runs[r, 2] : runs[r, 3]]
+            for i in range(runs[r, 0], runs[r, 1]):
+                w = weights[r] * strength[i]
+                if w == 0.0:
+                    continue
+                if margin == HUBER:
+                    pull = _huber_curvature(scores[i], direction[i], losers, v, change, w, width)
+                elif margin == SQUARED_HINGE:
+                    pull = _squared_hinge_curvature(scores[i], direction[i], losers, v, change, w)
+                else:
+                    pull = _logistic_curvature(scores[i], direction[i], losers, v, change, w)
+                out[i] += pull
+
+    return pair_curvature
+
+
+#: By the code of a margin: return the value, and add its derivative to `gradient`. Winners of run r are the
+#: documents ``runs[r, 0]:runs[r, 1]``, losers ``runs[r, 2]:runs[r, 3]``; pair (i, j) weighs
+#: ``weights[r] * strength[i]``.
+PAIR_SUMS = {margin: _sums_of(margin) for margin in (HUBER, SQUARED_HINGE, HINGE, LOGISTIC)}
+
+#: By the code of a margin: add the second derivative times `direction` to `out`; pairs as in `PAIR_SUMS`.
+PAIR_CURVATURE = {margin: _curvature_of(margin) for margin in (HUBER, SQUARED_HINGE, LOGISTIC)}
 
 
 @kernel

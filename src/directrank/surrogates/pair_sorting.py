@@ -30,7 +30,7 @@ def squares_of(margin: PairMargin) -> tuple[tuple[float, float], ...]:
 
 
 def sorted_run(scores, run, weight, strength, margin: PairMargin, gradient) -> float:
-    """Return the value of one run, and add its derivative to `gradient`; pairs as in `pair_sums`."""
+    """Return the value of one run, and add its derivative to `gradient`; pairs as in `PAIR_SUMS`."""
     won, lost = _descending(scores, run)
     middle = float(scores[run[0]])  # small numbers keep their digits in the sums of squares
     x, s = scores[won].astype(np.float64) - middle, scores[lost].astype(np.float64) - middle

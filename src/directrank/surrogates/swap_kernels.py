@@ -28,7 +28,7 @@ def swaps_naive(s: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
 def swap_sums(scores, runs, weights, gains, level, inside, place, by_distance, gradient):
     """Return the value, and add its derivative to `gradient`.
 
-    Runs are as in `pair_sums`. A pair weighs the difference of gains times that of levels; times `inside` if
+    Runs are as in `PAIR_SUMS`. A pair weighs the difference of gains times that of levels; times `inside` if
     it is tied (of one place); or times an entry of `by_distance`, if there is any, at the difference of
     places.
     """
