@@ -108,15 +108,15 @@ def test_constants_of_the_taken_in_reach_the_taker(tmp_path):
 
 FIT = """
 import numpy as np
+from directrank import quotients
 from directrank.data import make_ranking
 from directrank.estimators import ApproxRank
-from directrank.measures import positions
 from directrank.surrogates import smoothed_kernels
 if {first}:
     for dtype in (np.float32, np.float64):
         docs = np.linspace(0, 1, 64).astype(dtype)
         smoothed_kernels._sums_of_quotients(docs, dtype(1), dtype(1))
-        positions._equal(docs, dtype(1))
+        quotients.extremes(docs)
 groups = make_ranking(60, 150, 45, grades=3, noise=2.0, random_state=0)
 print(ApproxRank("AP", penalty=1e-4, steepness=100.0).fit(groups).scorer_.coefficients.tobytes().hex())
 """
