@@ -50,8 +50,9 @@ def extremes(s):
         x, y = s[2 * two], s[2 * two + 1]
         low, low1 = x if x < low else low, y if y < low1 else low1
         high, high1 = x if x > high else high, y if y > high1 else high1
+    low, high = low1 if low1 < low else low, high1 if high1 > high else high
     x = s[len(s) - 1]
-    return min(low, low1, x), max(high, high1, x)
+    return x if x < low else low, x if x > high else high
 
 
 @kernel

@@ -89,6 +89,7 @@ def calls(sizes, dtype):
     tables = (indptr, lead)
     ends = np.column_stack((indptr[:-1], indptr[1:]))
     pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
+    room = np.zeros(max(sizes))
     steep = 40.0  # float32 goes on in float64
     logs = smooth_gain.logarithms(max(sizes))
     return {
@@ -120,15 +121,15 @@ def calls(sizes, dtype):
         ),
         "soft_dcg": (
             *(smooth_gain.soft_dcg, gain_form(k, logs, np.inf), lead),
-            *(k["positions"], k["per_query"], docs),
+            *(k["positions"], room, k["per_query"], docs),
         ),
         "soft_dcg@3": (
             *(smooth_gain.soft_dcg, gain_form(k, logs, 3.0), lead),
-            *(k["positions"], k["per_query"], docs),
+            *(k["positions"], room, k["per_query"], docs),
         ),
         "_soft_ap": (
             *(smooth_precision._soft_ap, precision_form(k, np.inf, 0.7), *tables),
-            *(k["positions"], k["per_query"], docs),
+            *(k["positions"], room, k["per_query"], docs),
         ),
         "_soft_ap_far@3": (
             *(smooth_precision._soft_ap_far, precision_form(k, 3.0, 1e4), *tables),

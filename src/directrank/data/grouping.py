@@ -6,7 +6,6 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.jit import kernel
 
 
 def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
@@ -158,52 +157,7 @@ def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tu
     indptr : ndarray of shape (n_queries + 1,), int64
     """
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n_queries)))).astype(np.int64)
-    order = np.empty(len(codes), np.int64)
-    _gather(codes, indptr[:-1].copy(), order)
-    _sort_queries(relevance[order], indptr, order, np.empty(len(codes)), np.empty(len(codes), np.int64))
-    return order, indptr
-
-
-def sorted_order_naive(codes: np.ndarray, relevance: np.ndarray) -> np.ndarray:
-    """The order by definition, for tests."""
-    return np.lexsort((-relevance, codes))
-
-
-@kernel
-def _gather(codes, free, order):
-    for row in range(len(codes)):
-        order[free[codes[row]]] = row
-        free[codes[row]] += 1
-
-
-@kernel
-def _sort_queries(keys, indptr, order, spare_keys, spare_order):
-    for q in range(len(indptr) - 1):
-        first, last = indptr[q], indptr[q + 1]
-        k, o = keys[first:last], order[first:last]
-        _merge_sort(k, o, spare_keys[first:last], spare_order[first:last])
-
-
-@kernel
-def _merge_sort(keys, order, spare_keys, spare_order):
-    """Sort by descending key, stably; merges of doubling width, none where the halves are in order."""
-    n, width = len(keys), 1
-    while width < n:
-        for start in range(0, n - width, 2 * width):
-            middle, stop = start + width, start + 2 * width
-            if stop > n:
-                stop = n
-            if keys[middle - 1] >= keys[middle]:
-                continue
-            left, right = start, middle
-            for k in range(start, stop):
-                take_left = left < middle and (right >= stop or keys[left] >= keys[right])
-                source = left if take_left else right
-                spare_keys[k], spare_order[k] = keys[source], order[source]
-                left, right = (left + 1, right) if take_left else (left, right + 1)
-            for k in range(start, stop):
-                keys[k], order[k] = spare_keys[k], spare_order[k]
-        width *= 2
+    return np.lexsort((-relevance, codes)), indptr
 
 
 def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:

@@ -86,8 +86,8 @@ class AP(Named):
         """See `PositionDifferentiable`; [1]_ (15), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
         gradient = np.zeros(len(positions), positions.dtype)
-        form, leading = self.position_form(queries, truncation), self.leading(queries)
-        soft_ap(form, queries.indptr, leading, positions, values, gradient)
+        form, room = self.position_form(queries, truncation), np.empty(longest(queries))
+        soft_ap(form, queries.indptr, self.leading(queries), positions, room, values, gradient)
         return values, gradient
 
     def position_form(self, queries: Queries, truncation: float) -> PrecisionForm:

@@ -141,7 +141,8 @@ class DCG(Named):
         """See `PositionDifferentiable`; [2]_ (13), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
         gradient = np.zeros(len(positions), positions.dtype)
-        soft_dcg(self.position_form(queries, truncation), queries.n_positive, positions, values, gradient)
+        form, room = self.position_form(queries, truncation), np.empty(longest(queries))
+        soft_dcg(form, queries.n_positive, positions, room, values, gradient)
         return values, gradient
 
     def position_form(self, queries: Queries, truncation: float) -> GainForm:

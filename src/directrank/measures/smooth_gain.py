@@ -56,9 +56,11 @@ class GainForm(NamedTuple):
 
 
 @kernel
-def soft_dcg(form, leading, positions, values, gradient):
-    """Fill `values` with the smooth DCG of each query over its norm, and `gradient` with its slopes."""
-    room = np.empty(len(form.logs))
+def soft_dcg(form, leading, positions, room, values, gradient):
+    """Fill `values` with the smooth DCG of each query over its norm, and `gradient` with its slopes.
+
+    `room` is float64, of at least as many entries as the longest query has documents.
+    """
     for q in range(len(leading)):
         first, last = form.indptr[q], form.indptr[q] + leading[q]
         values[q] = gain_slopes(form, q, positions[first:last], room, gradient[first:last])

@@ -75,16 +75,19 @@ class PrecisionForm(NamedTuple):
     truncation: float
 
 
-def soft_ap(form, indptr, leading, positions, values, gradient) -> None:
-    """Fill `values` with the smooth AP of each query, and `gradient` with the slopes of its positions."""
-    if _soft_ap(form, indptr, leading, positions, values, gradient):
+def soft_ap(form, indptr, leading, positions, room, values, gradient) -> None:
+    """Fill `values` with the smooth AP of each query, and `gradient` with the slopes of its positions.
+
+    `room` is float64, of at least as many entries as the longest query has documents.
+    """
+    if _soft_ap(form, indptr, leading, positions, room, values, gradient):
         _soft_ap_far(form, indptr, leading, positions, values, gradient)
 
 
 @kernel
-def _soft_ap(form, indptr, leading, positions, values, gradient):
+def _soft_ap(form, indptr, leading, positions, room, values, gradient):
     # Returns how many queries are left to `_soft_ap_far`.
-    far, room = 0, np.empty(len(positions))
+    far = 0
     for q in range(len(leading)):
         if leading[q] == 0:
             continue
