@@ -61,6 +61,12 @@ def answers(question: Callable[..., Any], form: type) -> Callable[[Kernel], Kern
     return register
 
 
+def is_ours(form) -> bool:
+    """Say whether a form and those among its fields are the package's: code for others is not kept."""
+    inner = (each for each in form if hasattr(each, "_fields"))
+    return type(form).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
+
+
 @overload(query_gradient, inline="always")
 def _query_gradient(form, q, scores, room, gradient):
     chosen = _KERNELS[query_gradient, form.instance_class]

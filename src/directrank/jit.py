@@ -1,9 +1,9 @@
 """The one decorator that every kernel wears.
 
 It fixes the compiler's options, how kernels take in the kernels they call, and where the compiled code is
-kept. numba looks only at the file of a
-function to decide whether its cached code is fresh and does not notice a changed callee in another
-file, so the cache folder is named after a digest of all sources of the package.
+kept. numba looks only at the file of a function to decide whether its cached code is fresh and does not
+notice a changed callee in another file, so the cache folder is named after a digest of all sources of the
+package.
 """
 
 import gc
@@ -55,7 +55,7 @@ class Unaliased(Compiler):
         """Compile without garbage collection, which takes an eighth of the time and finds nothing."""
         with _without_collection():
             result = super().compile_extra(func)
-        if not self.state.flags.no_compile:
+        if takes_in() and not self.state.flags.no_compile:
             _share_constants(result)
         return result
 
@@ -197,16 +197,19 @@ def cache_folder() -> str | None:
     return str(folder)
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Function, *, kept: bool = True) -> Function:
     """Compile a free function over arrays on its first call.
 
     The compiled code is serial and releases the interpreter's lock, so that a thread pool can map it over
     shards; each shard is computed the same way whoever computes it. Arrays that a kernel writes must not
-    overlap its other arguments.
+    overlap its other arguments, and no kernel calls itself.
+
+    Without `kept` the code is compiled anew by every process: for kernels that take in code from outside the
+    package, whose changes the folder's name would not notice.
     """
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    folder = cache_folder()
+    folder = cache_folder() if kept else None
     previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         numba.config.CACHE_DIR = folder or previous  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from numba.core.registry import CPUDispatcher
 
 from directrank import jit
 from directrank.jit import kernel
+from directrank.surrogates.pair_kernels import PAIR_CURVATURE, PAIR_SUMS
 
 
 def inner(values, cutoff):
@@ -78,9 +79,37 @@ def test_without_the_internals_kernels_are_plain_dispatchers(monkeypatch):
     assert plain(np.arange(5.0), 4) == 6
 
 
+MISSING = """
+from directrank import jit
+jit.INTERNALS += ((object, ("no_such_method",)),)
+jit._share_constants = None  # it asks what may be missing
+from directrank.data import make_ranking
+from directrank.estimators import ApproxRank
+from numba.core.registry import CPUDispatcher
+from directrank.quotients import extremes
+assert type(extremes) is CPUDispatcher
+groups = make_ranking(30, 10, 2000, random_state=0)
+print(len(groups.shards), len(ApproxRank("nDCG", max_iterations=2).fit(groups).history_))
+"""
+
+
+def test_a_numba_without_them_trains(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", MISSING], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "2 3\n"
+
+
+def test_margins_are_kept_under_names_of_their_own():
+    for kernels in (PAIR_SUMS, PAIR_CURVATURE):
+        assert len({each.py_func.__qualname__ for each in kernels.values()}) == len(kernels)
+
+
 SPEAKING = """
 import numpy as np
 from directrank.jit import kernel
+from directrank.surrogates.pair_kernels import PAIR_CURVATURE, PAIR_SUMS
 
 @kernel
 def inner(name, value):

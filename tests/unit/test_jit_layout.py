@@ -64,7 +64,7 @@ def gain_form(k, logs, cutoff):
 
 
 def stream_call(k, features, logs):
-    """The compiled pass over all queries but the last two, and over these as another block."""
+    """The compiled pass over all queries but the last, and over this as another block."""
     dtype, n_queries = k["scores"].dtype, len(k["lead"])
     longest, leading = len(logs) - 3, k["lead"]
     form = smoothed_form.SmoothedForm(

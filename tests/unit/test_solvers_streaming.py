@@ -1,5 +1,9 @@
 """The compiled pass computes what the oracles compute, whatever the queries look like."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -105,6 +109,75 @@ def test_measures_without_a_form_are_not_streamed(groups):
 def test_one_shard_is_not_worth_the_compilation():
     small = make_ranking(20, 10, 5, random_state=0)
     assert not streaming.can_stream(objective_of(NDCG(), small), Linear())
+
+
+OWN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from ownform import bound_form
+from directrank.data import make_ranking
+from directrank.scorers import Linear
+from directrank.solvers import streaming
+from directrank.surrogates import Objective, SmoothedPositions
+from directrank.measures import NDCG
+groups = make_ranking(30, 10, 2000, random_state=0)
+objective = Objective(SmoothedPositions(NDCG()), groups.queries, groups.shards)
+objective._form = bound_form(groups.queries)
+print(sum(value for value, _ in streaming.stream(objective, np.zeros(2000), groups.features)))
+"""
+FORM = """
+from typing import NamedTuple
+import numpy as np
+from directrank.forms import answers, query_gradient
+from directrank.jit import kernel
+
+class Form(NamedTuple):
+    indptr: np.ndarray
+    longest: int
+
+@answers(query_gradient, Form)
+@kernel
+def own(form, q, scores, room, gradient):
+    for i in range(len(scores)):
+        gradient[i] = scores[i]
+    return {value}
+
+def bound_form(queries):
+    return Form(queries.indptr, int(queries.sizes.max()))
+"""
+
+
+def test_forms_from_elsewhere_leave_nothing_behind(tmp_path):
+    """A changed kernel is taken up, and a process that does not know the form is not disturbed by it."""
+    cache = str(tmp_path / "cache")
+
+    def printed(code):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        done = subprocess.run(
+            [sys.executable, "-c", code, tmp_path],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    (tmp_path / "ownform.py").write_text(FORM.format(value="1.0"))
+    assert printed(OWN) == "30.0"
+    (tmp_path / "ownform.py").write_text(FORM.format(value="2.0 "))
+    assert printed(OWN) == "60.0"
+    (tmp_path / "ownform.py").unlink()
+    fit = "ApproxRank('nDCG', max_iterations=2).fit(make_ranking(30, 10, 2000, random_state=0))"
+    assert printed(
+        "from directrank.data import make_ranking\nfrom directrank.estimators import ApproxRank\n"
+        f"print(type({fit}).__name__)"
+    ) == "ApproxRank"  # fmt: skip
+
+
+def test_without_compilation_the_oracles_are_asked(monkeypatch, groups):
+    monkeypatch.setattr(streaming.numba.config, "DISABLE_JIT", 1)
+    assert not streaming.can_stream(objective_of(NDCG(), groups), Linear())
 
 
 def test_forms_are_read_by_compiled_code_only():

@@ -90,6 +90,15 @@ def parameters_of(settings: Sequence[str], method: "Configured") -> dict[str, An
         if name in found:
             raise UsageError(f"--set {name} is given twice")
         found[name] = _start(text) if name == "start" else value_of(text)
-        if type(defaults[name]) in (int, float) and isinstance(found[name], str):
-            raise UsageError(f"--set {setting}: expected a number")
+        _check_number(setting, found[name], defaults[name])
     return found
+
+
+def _check_number(setting: str, value: Any, default: Any) -> None:
+    """Refuse what is not a number where the default is one; whole numbers here count something."""
+    if type(default) not in (int, float):
+        return
+    if type(value) not in (int, float) or value != value:
+        raise UsageError(f"--set {setting}: expected a number")
+    if type(default) is int and (type(value) is not int or value < 0):
+        raise UsageError(f"--set {setting}: expected a whole number, 0 or more")

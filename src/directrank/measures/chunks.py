@@ -13,8 +13,8 @@ from directrank.measures.positions import positions_of
 # What a chunk needs stays in the processor's last cache from the positions to the last measure; with fewer
 # documents, what Python does for each chunk would show.
 CHUNK_DOCS = 2**18
-# Positions, and each measure, take about as long as there are pairs of documents, in queries of so many more.
-# A thread is worth its start, and the wait where others keep the processors busy, for some milliseconds.
+# The positions, and each measure, take time like the pairs of documents of all queries, each counted as if it
+# had `MORE_DOCS` more. A thread is worth its start for some milliseconds of work.
 MORE_DOCS, PAIRS_PER_THREAD = 64, 3 * 2**28
 
 

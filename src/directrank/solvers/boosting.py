@@ -9,8 +9,8 @@ from directrank.contracts import Part, Solution
 
 # A feature that ranks every query perfectly would get an infinite weight.
 PERFECT = 1e-12
-# Of fewer features than this the ranking is found as that of the sum is, from float64, which saves compiling
-# the same for another kind: the positions do not differ, and finding them takes up to a fifth longer.
+# Up to so many values in all, single features are ranked as float64, as their sums are: kernels for float32
+# need not be compiled then. Positions do not differ; finding them takes up to a fifth longer.
 FEW_NUMBERS = 1 << 22
 
 

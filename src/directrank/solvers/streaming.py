@@ -7,11 +7,12 @@ what it computes is what the oracles compute, without a return to Python for eve
 import threading
 from collections.abc import Sequence
 
+import numba
 import numpy as np
 
 from directrank.aligned import aligned_zeros
 from directrank.contracts import BoundObjective, Part
-from directrank.forms import WIDTH, query_gradient
+from directrank.forms import WIDTH, is_ours, query_gradient
 from directrank.jit import kernel
 from directrank.scorers import Linear
 from directrank.scorers.linear import row_products, transposed_product
@@ -23,7 +24,10 @@ TILE_BYTES = 2**18
 def can_stream(objective: BoundObjective, scorer) -> bool:
     """Say whether the compiled loop is there for a pair, and worth its compilation."""
     return (
-        "gradient_form" in objective.offers and isinstance(scorer, Linear) and objective.dtype == np.float32
+        "gradient_form" in objective.offers
+        and isinstance(scorer, Linear)
+        and objective.dtype == np.float32
+        and not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
     )
 
 
@@ -35,6 +39,7 @@ def stream(
     Where a query asks for its oracle, the block it is in goes through the oracles.
     """
     form, per_thread = objective.gradient_form(), threading.local()
+    loop = _stream if is_ours(form) else _stream_foreign
     typed = aligned_zeros(len(parameters), objective.dtype)
     typed[:] = parameters
 
@@ -44,7 +49,7 @@ def stream(
         room, partial = per_thread.room
         bounds = np.array([part.queries.start for part in parts] + [parts[-1].queries.stop])
         out, left = np.zeros(len(typed)), np.zeros(len(parts), np.bool_)
-        total = _stream(features, form, bounds, typed, room, partial, out, left)
+        total = loop(features, form, bounds, typed, room, partial, out, left)
         for part in (part for part, is_left in zip(parts, left, strict=True) if is_left):
             block, scorer = features[part.rows], Linear()
             value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
@@ -61,8 +66,7 @@ def _room(longest: int, typed: np.ndarray):
     return room, aligned_zeros(len(typed), typed.dtype)
 
 
-@kernel
-def _stream(features, form, bounds, w, room, partial, out, left):
+def _pass(features, form, bounds, w, room, partial, out, left):
     total, n_features = 0.0, features.shape[1]
     most = max(form.longest, TILE_BYTES // (features.itemsize * n_features))
     docs, sums = np.empty((2, most), w.dtype), np.empty(n_features)
@@ -80,6 +84,9 @@ def _stream(features, form, bounds, w, room, partial, out, left):
             for k in range(n_features):
                 out[k] += sums[k]
     return total
+
+
+_stream, _stream_foreign = kernel(_pass), kernel(_pass, kept=False)
 
 
 @kernel

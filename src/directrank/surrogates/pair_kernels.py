@@ -30,9 +30,19 @@ def curvature_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: P
     return change.sum(axis=1) - change.sum(axis=0)
 
 
+def _named_for(margin):
+    # Compiled code is kept by name: under one, processes that keep two margins at once might mix them up.
+    def rename(function):
+        function.__name__ = function.__qualname__ = f"{function.__name__}_{margin}"
+        return function
+
+    return rename
+
+
 def _sums_of(margin):
     # A kernel for each margin: it holds, and compiles, the code of that margin alone.
     @kernel
+    @_named_for(margin)
     def pair_sums(scores, runs, weights, strength, width, gradient):
         total = 0.0
         for r in range(len(runs)):
@@ -74,6 +84,7 @@ def _sums_of(margin):
 
 def _curvature_of(margin):
     @kernel
+    @_named_for(margin)
     def pair_curvature(scores, direction, runs, weights, strength, width, out):
         for r in range(len(runs)):
             losers, v = scores[runs[r, 2] : runs[r, 3]], direction[runs[r, 2] : runs[r, 3]]

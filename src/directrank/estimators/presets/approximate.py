@@ -1,5 +1,7 @@
 """Smooth approximations of the measure: ApproxAP, ApproxNDCG and their kin."""
 
+import numpy as np
+
 from directrank.estimators.method import Method
 from directrank.estimators.presets.start import start_coefficients
 from directrank.estimators.ranker import Ranker
@@ -64,7 +66,8 @@ class ApproxRank(Ranker):
     def _parts(self):
         surrogate = SmoothedPositions(
             parse_measure(self.measure),
-            steepness=self.steepness, truncation=self.truncation, anneal=self.anneal or (),
+            steepness=self.steepness, truncation=self.truncation,
+            anneal=np.atleast_1d(self.anneal or ()).tolist(),
         )  # fmt: skip
         solvers = {
             "lbfgs": lambda: LBFGS(
