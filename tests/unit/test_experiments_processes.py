@@ -1,6 +1,9 @@
 """Several processes on one comparison: their threads, their number, and what becomes of their errors."""
 
 import os
+import signal
+import threading
+import time
 
 import numba
 import pytest
@@ -11,7 +14,7 @@ from directrank.data import shards
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments import parallel
+from directrank.experiments import parallel, worker
 from directrank.experiments.demo import write_folds
 from directrank.experiments.store import Store
 from directrank.solvers import ClosedForm
@@ -95,9 +98,87 @@ def test_processors_are_those_this_process_may_use(tmp_path, monkeypatch, enviro
 
 def test_processes_that_only_die_are_an_error(folder, monkeypatch):
     monkeypatch.setattr(parallel, "processors", lambda: 1)
-    monkeypatch.setattr(parallel, "share", lambda *_: os._exit(9))
+    monkeypatch.setattr(worker, "share", lambda *_: os._exit(9))
     with pytest.raises(MethodError, match=r"processes die before they finish anything.*fewer --jobs"):
         compare(folder, "counted", jobs=2)
+
+
+def started(folder) -> worker.Worker:
+    return worker.Worker(None, folder, 1)  # pyright: ignore[reportArgumentType]
+
+
+def test_what_a_process_is_given_up_for_is_known(tmp_path, monkeypatch):
+    """Its death, and what it raised, once; a process that is done stays done."""
+
+    def outcome(work):
+        monkeypatch.setattr(worker, "share", work)
+        process = started(tmp_path)
+        try:
+            process._outcome.poll(60)
+            process.look()
+            process._process.join()
+            process.look()
+        finally:
+            process.end()
+
+    def raising(*_):
+        raise MethodError("no label")
+
+    outcome(lambda *_: None)
+    with pytest.raises(worker.ProcessDiedError):
+        outcome(lambda *_: os._exit(9))
+    with pytest.raises(MethodError, match="no label"):
+        outcome(raising)
+
+
+def test_a_process_at_work_needs_no_thread_here_and_can_be_ended(tmp_path, monkeypatch):
+    """What runs on after it can complain after the last line of a program that was stopped."""
+    monkeypatch.setattr(worker, "share", lambda *_: time.sleep(600))
+    before = threading.enumerate()
+    process = started(tmp_path)
+    process.look()
+    assert threading.enumerate() == before
+    process.end()
+    assert process._process.exitcode == -signal.SIGKILL
+
+
+def test_an_interrupt_does_not_reach_a_process_that_is_being_started(tmp_path, monkeypatch):
+    def interrupted(*_):
+        signal.raise_signal(signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise MethodError("as it should be")
+
+    monkeypatch.setattr(worker, "share", interrupted)
+    process = started(tmp_path)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    process._outcome.poll(60)
+    with pytest.raises(MethodError, match="as it should be"):
+        process.look()
+    process.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_waits_for_the_end_of_a_step(number):
+    steps = []
+
+    @worker.uninterrupted()
+    def step():
+        signal.raise_signal(number)
+        signal.raise_signal(number)
+        steps.append("done")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            step()
+        assert steps == ["done"]
+        assert {signal.getsignal(each) for each in before} == {interrupt}
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def test_a_line_that_only_a_process_has_read_is_named(folder, tmp_path):
