@@ -2,8 +2,10 @@
 
 import os
 import signal
+import sys
 import threading
 import time
+import types
 
 import numba
 import pytest
@@ -114,7 +116,7 @@ def test_what_a_process_is_given_up_for_is_known(tmp_path, monkeypatch):
         monkeypatch.setattr(worker, "share", work)
         process = started(tmp_path)
         try:
-            process._outcome.poll(60)
+            process._line.poll(60)
             process.look()
             process._process.join()
             process.look()
@@ -129,6 +131,30 @@ def test_what_a_process_is_given_up_for_is_known(tmp_path, monkeypatch):
         outcome(lambda *_: os._exit(9))
     with pytest.raises(MethodError, match="no label"):
         outcome(raising)
+
+
+def test_a_process_that_dies_before_it_reads_its_work_holds_nobody_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "answer", lambda *_: os._exit(9))
+    process = worker.Worker(bytes(1 << 24), tmp_path, 1)  # pyright: ignore[reportArgumentType]
+    process._line.poll(60)
+    with pytest.raises(worker.ProcessDiedError):
+        process.look()
+    process.end()
+
+
+def test_work_that_a_process_cannot_read_is_told(tmp_path):
+    """As a measure from a module that only this process can import."""
+    module = types.ModuleType("made_up")
+    exec("class Lost: pass", module.__dict__)
+    sys.modules["made_up"] = module
+    try:
+        process = worker.Worker(module.Lost(), tmp_path, 1)
+    finally:
+        del sys.modules["made_up"]
+    process._line.poll(60)
+    with pytest.raises(ModuleNotFoundError, match="made_up"):
+        process.look()
+    process.end()
 
 
 def test_a_process_at_work_needs_no_thread_here_and_can_be_ended(tmp_path, monkeypatch):
@@ -151,7 +177,7 @@ def test_an_interrupt_does_not_reach_a_process_that_is_being_started(tmp_path, m
     monkeypatch.setattr(worker, "share", interrupted)
     process = started(tmp_path)
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    process._outcome.poll(60)
+    process._line.poll(60)
     with pytest.raises(MethodError, match="as it should be"):
         process.look()
     process.end()

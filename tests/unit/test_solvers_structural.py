@@ -268,3 +268,17 @@ def test_what_does_not_fit_is_refused_by_name():
         BCFW(max_passes=1)
     with pytest.raises(ValueError, match="solver must be one of bcfw, ocas, bmrm"):
         StructuralSVM(solver="smo").fit(collection())
+
+
+def test_frank_wolfe_needs_no_value_at_zero_scores(monkeypatch):
+    """It takes the sum as it is; the oracle that the scale comes from would be compiled for nothing."""
+
+    def unasked(*_):
+        raise AssertionError("asked for a value")
+
+    monkeypatch.setattr(Objective, "value_and_gradient", unasked)
+    monkeypatch.setattr(Objective, "_unscaled", unasked)
+    objective, solution = solve(BCFW(C=1.0), TypeTwoBound(AP()), collection())
+    assert solution.status == "converged"
+    with pytest.raises(AssertionError, match="asked for a value"):
+        objective.scale  # noqa: B018

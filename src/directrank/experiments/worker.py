@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -49,17 +49,20 @@ class Worker:
 
     def __init__(self, plan: Plan, folder: Path, since: int):
         from joblib.externals.loky.backend import get_context
+        from joblib.externals.loky.backend.reduction import dumps
 
         # Loky's processes start without the caller's script, which may have no guard against being run again.
         context: Any = get_context("loky")
-        self._outcome, answer = context.Pipe(duplex=False)
-        arguments = (share, answer, plan, folder, since, os.getpid())
+        self._line, other_end = context.Pipe()
         environment = {**ONE_THREAD, "PYTHONPATH": _path()}
-        self._process = context.Process(target=answered, args=arguments, env=environment)
+        self._process = context.Process(target=answer, args=(other_end, os.getpid()), env=environment)
         with _no_interrupt_inherited():
             self._process.start()
-        answer.close()
+        other_end.close()
         self._done = False
+        # Not with its arguments: for one that dies before it has read many of them, start() waits for ever.
+        with contextlib.suppress(OSError):
+            self._line.send_bytes(dumps((share, plan, folder, since)))
 
     def look(self) -> None:
         """Find out what has become of it.
@@ -71,10 +74,10 @@ class Worker:
         Exception
             What its work raised.
         """
-        if self._done or not self._outcome.poll():
+        if self._done or not self._line.poll():
             return
         try:
-            error = self._outcome.recv()
+            error = self._line.recv()
         except (EOFError, OSError) as problem:
             raise ProcessDiedError from problem
         if error is not None:
@@ -87,24 +90,27 @@ class Worker:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         self._process.join()
-        self._outcome.close()
+        self._line.close()
 
 
-def answered(work: Callable[..., None], answer: Connection, *arguments) -> None:
-    """Work, and answer with what was raised, or with None."""
-    try:
-        work(*arguments)
-    except Exception as error:
-        answer.send(error)
-    else:
-        answer.send(None)
-
-
-def share(plan: Plan, folder: Path, since: int, parent: int) -> None:
-    """Do one process's share of a plan, as long as its parent lives."""
+def answer(line: Connection, parent: int) -> None:
+    """Do what the parent sends, as long as it lives, and send back what that raised, or None."""
     # Ctrl-C reaches every process of a terminal: the parent decides, and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    outcome = None
+    try:
+        work, *arguments = line.recv()
+        work(*arguments)
+    except Exception as error:
+        outcome = error
+    # A parent that has died asks no more.
+    with contextlib.suppress(OSError):
+        line.send(outcome)
+
+
+def share(plan: Plan, folder: Path, since: int) -> None:
+    """Do one process's share of a plan."""
     store = Store(folder)
     store.since = since
     try:

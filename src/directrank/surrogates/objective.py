@@ -7,6 +7,7 @@ holds an objective sees them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -94,18 +95,26 @@ class Objective:
         self.weights = weights / weights.sum()
         self._queries, self._form = queries, None
         self.shards = tuple(tuple(self._part(block) for block in shard.blocks) for shard in shards)
-        self.scale = 1.0
+        self._normalise = normalise and "value_and_gradient" in self.offers
         self.dtype = np.float64 if len(self.shards) == 1 else np.float32
-        if normalise and "value_and_gradient" in self.offers:
-            # With a form, training seldom calls the oracles in float32: do not compile them for this alone.
-            exact = np.float64 if "gradient_form" in self.offers else self.dtype
-            at_zero = self.value_and_gradient(np.zeros(queries.n_docs, exact))[0]
-            self.scale = 1.0 / at_zero if at_zero > 0 else 1.0
         easier = surrogate.easier() if isinstance(surrogate, Annealed) else ()
         self.stages = tuple(
             Objective(each, queries, shards, weights=weights, normalise=normalise, n_threads=n_threads)
             for each in easier
         )
+
+    @cached_property
+    def scale(self) -> float:
+        """What the mean is multiplied by: 1 over its value at zero scores, or 1 if that is 0 or not wanted.
+
+        Found when it is first asked for: some solvers take each query as it is.
+        """
+        if not self._normalise:
+            return 1.0
+        # With a form, training seldom calls the oracles in float32: do not compile them for this alone.
+        exact = np.float64 if "gradient_form" in self.offers else self.dtype
+        at_zero = self._unscaled("value_and_gradient", np.zeros(self.n_docs, exact))[0]
+        return 1.0 / at_zero if at_zero > 0 else 1.0
 
     def notes(self) -> list[str]:
         """Say what became of the data: which queries were left out, and what the surrogate made of grades."""
@@ -153,6 +162,11 @@ class Objective:
         return self._value_and_vector("document_weights", scores)
 
     def _value_and_vector(self, oracle: str, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        total, vector = self._unscaled(oracle, scores)
+        vector *= self.scale
+        return total * self.scale, vector
+
+    def _unscaled(self, oracle: str, scores: np.ndarray) -> tuple[float, np.ndarray]:
         vector = np.empty_like(scores)
 
         def statistic(parts: Sequence[Part]) -> float:
@@ -162,9 +176,7 @@ class Objective:
                 total += value
             return total
 
-        total = sum(self.map_shards(statistic))
-        vector *= self.scale
-        return total * self.scale, vector
+        return sum(self.map_shards(statistic)), vector
 
     def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
         """Return the best step along a direction of scores, float64 (n_docs,); see `best_step`."""
