@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import types
+from pathlib import Path
 
 import numba
 import pytest
@@ -105,106 +106,136 @@ def test_processes_that_only_die_are_an_error(folder, monkeypatch):
         compare(folder, "counted", jobs=2)
 
 
-def started(folder) -> worker.Worker:
-    return worker.Worker(None, folder, 1)  # pyright: ignore[reportArgumentType]
+def started(plan=None):
+    process = worker.Worker(worker.written(plan, Path("."), 1))  # pyright: ignore[reportArgumentType]
+    process.instruct()
+    return process
 
 
-def test_what_a_process_is_given_up_for_is_known(tmp_path, monkeypatch):
-    """Its death, and what it raised, once; a process that is done stays done."""
-
-    def outcome(work):
-        monkeypatch.setattr(worker, "share", work)
-        process = started(tmp_path)
-        try:
-            process._line.poll(60)
-            process.look()
-            process._process.join()
-            process.look()
-        finally:
-            process.end()
-
-    def raising(*_):
-        raise MethodError("no label")
-
-    outcome(lambda *_: None)
-    with pytest.raises(worker.ProcessDiedError):
-        outcome(lambda *_: os._exit(9))
-    with pytest.raises(MethodError, match="no label"):
-        outcome(raising)
-
-
-def test_a_process_that_dies_before_it_reads_its_work_holds_nobody_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "answer", lambda *_: os._exit(9))
-    process = worker.Worker(bytes(1 << 24), tmp_path, 1)  # pyright: ignore[reportArgumentType]
-    process._line.poll(60)
-    with pytest.raises(worker.ProcessDiedError):
+def outcome(process):
+    """Wait for what becomes of a process, and hear it twice."""
+    try:
+        process._line.poll(60)
         process.look()
-    process.end()
+        process._process.join()
+        process.look()
+    finally:
+        process.end()
 
 
-def test_work_that_a_process_cannot_read_is_told(tmp_path):
+def test_a_process_that_is_done_stays_done(monkeypatch):
+    monkeypatch.setattr(worker, "share", lambda *_: None)
+    outcome(started())
+
+
+def test_the_death_of_a_process_is_known(monkeypatch):
+    monkeypatch.setattr(worker, "share", lambda *_: os._exit(9))
+    with pytest.raises(worker.ProcessDiedError):
+        outcome(started())
+
+
+class HeldError(Exception):
+    """Cannot travel."""
+
+    def __init__(self):
+        super().__init__("kept here")
+        self.lock = threading.Lock()
+
+
+class TwiceError(Exception):
+    """Travels, and cannot be read."""
+
+    def __init__(self, one, two):
+        super().__init__(one + two)
+
+
+def fail_with(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+def fail_twice(*_):
+    raise TwiceError("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("fail", "kind", "message"),
+    [
+        (fail_with(MethodError("no label")), MethodError, "no label"),
+        (fail_with(DataFormatError("a.txt", 3, 1, "no label")), DataFormatError, "a.txt:3:1: no label"),
+        (fail_with(SystemExit("the true reason")), MethodError, "SystemExit: the true reason"),
+        (fail_twice, MethodError, "TwiceError: ab"),
+    ],
+)
+def test_what_a_process_raises_is_raised(monkeypatch, fail, kind, message):
+    """With where it was raised, but for data errors, which name a line; in words, if it could not be read."""
+    monkeypatch.setattr(worker, "share", fail)
+    with pytest.raises(kind, match=message) as caught:
+        outcome(started())
+    if kind is MethodError:
+        assert f"in {fail.__name__}" in caught.value.__notes__[0]
+
+
+def test_an_error_that_cannot_travel_is_told_in_words(monkeypatch):
+    def fail(*_):
+        raise HeldError
+
+    monkeypatch.setattr(worker, "share", fail)
+    with pytest.raises(MethodError, match="HeldError: kept here"):
+        outcome(started())
+
+
+def test_a_plan_that_cannot_travel_starts_nothing(folder, monkeypatch):
+    class Locked(Regression):
+        lock = threading.Lock()
+
+    monkeypatch.setattr(methods, "METHODS", (Method("locked", Locked, "holds a lock", "no paper"),))
+    monkeypatch.setattr(worker.Worker, "__init__", None)
+    with pytest.raises(TypeError, match=r"pickle.*lock"):
+        compare(folder, "locked", jobs=2)
+
+
+def test_a_process_that_dies_before_it_reads_its_work_holds_nobody_up(monkeypatch):
+    monkeypatch.setattr(worker, "answer", lambda *_: os._exit(9))
+    with pytest.raises(worker.ProcessDiedError):
+        outcome(started(bytes(1 << 24)))
+
+
+def test_work_that_a_process_cannot_read_is_told():
     """As a measure from a module that only this process can import."""
     module = types.ModuleType("made_up")
     exec("class Lost: pass", module.__dict__)
     sys.modules["made_up"] = module
     try:
-        process = worker.Worker(module.Lost(), tmp_path, 1)
+        process = started(module.Lost())
     finally:
         del sys.modules["made_up"]
-    process._line.poll(60)
     with pytest.raises(ModuleNotFoundError, match="made_up"):
-        process.look()
-    process.end()
+        outcome(process)
 
 
-def test_a_process_at_work_needs_no_thread_here_and_can_be_ended(tmp_path, monkeypatch):
+def test_a_process_at_work_needs_no_thread_here_and_can_be_ended(monkeypatch):
     """What runs on after it can complain after the last line of a program that was stopped."""
     monkeypatch.setattr(worker, "share", lambda *_: time.sleep(600))
     before = threading.enumerate()
-    process = started(tmp_path)
+    process = started()
     process.look()
     assert threading.enumerate() == before
     process.end()
     assert process._process.exitcode == -signal.SIGKILL
 
 
-def test_an_interrupt_does_not_reach_a_process_that_is_being_started(tmp_path, monkeypatch):
+def test_an_interrupt_does_not_reach_a_process_that_is_being_started(monkeypatch):
     def interrupted(*_):
         signal.raise_signal(signal.SIGINT)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        raise MethodError("as it should be")
 
-    monkeypatch.setattr(worker, "share", interrupted)
-    process = started(tmp_path)
+    monkeypatch.setattr(worker, "answer", lambda line, _: line.send(interrupted()))
+    process = started()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    process._line.poll(60)
-    with pytest.raises(MethodError, match="as it should be"):
-        process.look()
-    process.end()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_waits_for_the_end_of_a_step(number):
-    steps = []
-
-    @worker.uninterrupted()
-    def step():
-        signal.raise_signal(number)
-        signal.raise_signal(number)
-        steps.append("done")
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = {each: signal.signal(each, interrupt) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            step()
-        assert steps == ["done"]
-        assert {signal.getsignal(each) for each in before} == {interrupt}
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    outcome(process)
 
 
 def test_a_line_that_only_a_process_has_read_is_named(folder, tmp_path):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import oracles
-from directrank import LambdaRank
+from directrank import LambdaRank, make_ranking
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
 from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.positions import Positions
 from directrank.measures.swapping import AT_ONCE, pair_table, swaps_by_evaluation
-from directrank.surrogates import SwapWeighted
+from directrank.surrogates import Objective, SwapWeighted
 from directrank.surrogates.swap_tables import expected_differences, strict_ranking
 
 NAMES = [
@@ -279,3 +279,18 @@ class TestTraining:
             for (i, j), w in zip(pairs_of(queries), weights, strict=True)
         )
         assert bound.value_and_gradient(scores)[0] == pytest.approx(total, rel=1e-6)
+
+
+def test_the_scale_is_that_of_the_weights_at_zero_scores():
+    """Whether it is asked for before the weights are fixed at another ranking, or after."""
+    groups = make_ranking(12, 7, 4, random_state=3)
+    scores = np.random.default_rng(0).normal(size=groups.n_docs)
+
+    def bound():
+        return Objective(SwapWeighted(parse_measure("nDCG@10")), groups.queries, groups.shards)
+
+    before, after = bound(), bound()
+    first = before.scale
+    before.reweigh(scores)
+    after.reweigh(scores)
+    assert after.scale == before.scale == first

@@ -1,9 +1,7 @@
 """How a command ends when something is wrong: one line for a person, a code for a script."""
 
 import os
-import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+
+from directrank.interrupts import stoppable
 
 DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -58,7 +58,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     warnings.showwarning = _short_warning
     try:
-        with _stoppable():
+        with stoppable():
             code = command()
         sys.stdout.flush()
     except (typer.Exit, typer.Abort, ClickException):
@@ -73,23 +73,6 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
         code, message = _said(error, debug)
         _print_error(message)
     return code if isinstance(code, int) else DONE
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Take SIGTERM, by which machines end programs, as Ctrl-C: what is finished is kept, and said."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def usage_problem(error: Exception) -> int:

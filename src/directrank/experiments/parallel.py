@@ -10,7 +10,8 @@ from directrank.errors import MethodError
 from directrank.experiments.observer import Observer
 from directrank.experiments.plan import Plan
 from directrank.experiments.store import Store
-from directrank.experiments.worker import ProcessDiedError, Worker, uninterrupted
+from directrank.experiments.worker import ProcessDiedError, Worker, written
+from directrank.interrupts import uninterrupted
 
 #: Seconds between two looks at what the processes have finished.
 LOOK = 0.25
@@ -51,6 +52,7 @@ class _Crew:
             fit.key for cell in plan.cells if cell.key not in self.records for fit in cell.fits
         } - plan.fitted
         self._n_refits = {cell.key: cell.n_refits for cell in plan.cells}
+        self._work = written(replace(plan, finished={}), self.folder, store.since)
         self._workers: list[Worker] = []
         self._deaths = 0
 
@@ -63,6 +65,9 @@ class _Crew:
                 # Ctrl-C while a process is started would leave half of one.
                 with uninterrupted():
                     self._fill()
+                # It waits for a process that has begun: all have been started before.
+                for worker in self._workers:
+                    worker.instruct()
                 time.sleep(LOOK)
         finally:
             with uninterrupted():
@@ -108,4 +113,4 @@ class _Crew:
         return worker
 
     def _started(self) -> Worker:
-        return Worker(replace(self.plan, finished={}), self.folder, self.store.since)
+        return Worker(self._work)

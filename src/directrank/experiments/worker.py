@@ -5,12 +5,15 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
+from directrank.errors import MethodError
 from directrank.experiments.observer import Observer
 from directrank.experiments.plan import Plan
 from directrank.experiments.store import Store
@@ -40,29 +43,30 @@ class Worker:
 
     Parameters
     ----------
-    plan : Plan
-    folder : Path
-        Of the store.
-    since : int
-        The store's count of the run that this is a part of.
+    work : bytes
+        What `written` returns.
     """
 
-    def __init__(self, plan: Plan, folder: Path, since: int):
+    def __init__(self, work: bytes):
         from joblib.externals.loky.backend import get_context
-        from joblib.externals.loky.backend.reduction import dumps
 
         # Loky's processes start without the caller's script, which may have no guard against being run again.
         context: Any = get_context("loky")
+        self._work, self._done = work, False
         self._line, other_end = context.Pipe()
         environment = {**ONE_THREAD, "PYTHONPATH": _path()}
         self._process = context.Process(target=answer, args=(other_end, os.getpid()), env=environment)
         with _no_interrupt_inherited():
             self._process.start()
         other_end.close()
-        self._done = False
+
+    def instruct(self) -> None:
+        """Tell it what to do, once; this waits until it can listen."""
         # Not with its arguments: for one that dies before it has read many of them, start() waits for ever.
         with contextlib.suppress(OSError):
-            self._line.send_bytes(dumps((share, plan, folder, since)))
+            if self._work:
+                self._line.send_bytes(self._work)
+        self._work = b""
 
     def look(self) -> None:
         """Find out what has become of it.
@@ -74,9 +78,9 @@ class Worker:
         Exception
             What its work raised.
         """
-        if self._done or not self._line.poll():
-            return
         try:
+            if self._done or not self._line.poll():
+                return
             error = self._line.recv()
         except (EOFError, OSError) as problem:
             raise ProcessDiedError from problem
@@ -87,10 +91,26 @@ class Worker:
     def end(self) -> None:
         """End it, whatever it is at: what is in the store is whole, and its lease is free."""
         if self._process.is_alive():
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):  # it has just ended
                 os.kill(self._process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         self._process.join()
         self._line.close()
+
+
+def written(plan: Plan, folder: Path, since: int) -> bytes:
+    """Return a share of a plan in a form that processes can be sent.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : Path
+        Of the store.
+    since : int
+        The store's count of the run that this is a part of.
+    """
+    from joblib.externals.loky.backend.reduction import dumps
+
+    return bytes(dumps((share, plan, folder, since)))
 
 
 def answer(line: Connection, parent: int) -> None:
@@ -102,11 +122,25 @@ def answer(line: Connection, parent: int) -> None:
     try:
         work, *arguments = line.recv()
         work(*arguments)
-    except Exception as error:
-        outcome = error
+    except BaseException as error:
+        outcome = _sent(error)
     # A parent that has died asks no more.
     with contextlib.suppress(OSError):
         line.send(outcome)
+
+
+def _sent(error: BaseException) -> Exception:
+    """Return an error as another process can read it, with where it was raised."""
+    form: Any = ForkingPickler
+    try:
+        same = form.loads(form.dumps(error))
+    except Exception:
+        same = None
+    if not isinstance(same, Exception):
+        same = MethodError(f"{type(error).__name__}: {error}")
+    where = "".join(traceback.format_exception(error))
+    same.add_note(f"In another process:\n{where}")
+    return same
 
 
 def share(plan: Plan, folder: Path, since: int) -> None:
@@ -120,34 +154,16 @@ def share(plan: Plan, folder: Path, since: int) -> None:
 
 
 @contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C, and what else ends programs, until a step is done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-    for each, handler in handlers.items():
-        if handler is not None:  # set by another than Python, which could not be put back
-            signal.signal(each, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        for each, handler in handlers.items():
-            if handler is not None:
-                signal.signal(each, handler)
-        if came:
-            signal.raise_signal(came[0])
-
-
-@contextlib.contextmanager
 def _no_interrupt_inherited() -> Iterator[None]:
     """Start processes that Ctrl-C does not reach before they have said how to take it."""
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Python's own helper process lets signals in again when it is started: let that be before.
+    # Helper processes let signals in again when they are started: let that be before.
     resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
