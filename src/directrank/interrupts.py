@@ -9,17 +9,18 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-#: Of functions that the compiler calls from C, where whatever is raised is printed and forgotten.
-CALLED_FROM_C = "_raw_object_cache_"
-#: Seconds until such a function has surely returned.
-SOON = 0.05
+#: A package that C calls back, where whatever is raised is printed and forgotten, and that frees C's memory,
+#: which half of a step would free twice: the compiler's.
+UNSTOPPABLE = "llvmlite."
+#: Seconds until its step has probably ended.
+SOON = 0.02
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM, by which machines end programs.
 
-    While code is compiled, one that Python's own handler raises can be lost; this one then waits a moment.
+    What Python's own handler raises while code is compiled can be lost, or crash the program: this one waits.
     A program that was started to ignore Ctrl-C goes on to do so.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -70,7 +71,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if not _is_called_from_c(frame):
+    if not _is_unstoppable(frame):
         raise KeyboardInterrupt
     if hasattr(signal, "pthread_kill"):  # it wakes a program that waits, too
         again = threading.Timer(SOON, signal.pthread_kill, (threading.get_ident(), number))
@@ -80,9 +81,9 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     again.start()
 
 
-def _is_called_from_c(frame: FrameType | None) -> bool:
+def _is_unstoppable(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_name.startswith(CALLED_FROM_C):
+        if frame.f_globals.get("__name__", "").startswith(UNSTOPPABLE):
             return True
         frame = frame.f_back
     return False

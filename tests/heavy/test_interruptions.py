@@ -40,6 +40,15 @@ def lives(number: int) -> bool:
         return False
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with data, and the results of a comparison of them that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("interruptions")
+    write_folds(make_ranking(120, 20, 10, random_state=4), folder / "data")
+    assert subprocess.run([*COMMAND, "whole"], cwd=folder, capture_output=True).returncode == 0
+    return folder
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("which", "group", "code"),
@@ -50,11 +59,10 @@ def lives(number: int) -> bool:
         (signal.SIGKILL, False, -signal.SIGKILL),
     ],
 )
-def test_a_comparison_that_is_stopped(tmp_path, which, group, code):
-    write_folds(make_ranking(120, 20, 10, random_state=4), tmp_path / "data")
-    out = tmp_path / "run"
+def test_a_comparison_that_is_stopped(place, which, group, code):
+    out = place / f"run-{which}-{group}"
     process = subprocess.Popen(
-        [*COMMAND, "run"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [*COMMAND, out.name], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
     while not (working := leases(out) - {process.pid}) and process.poll() is None:
@@ -64,11 +72,10 @@ def test_a_comparison_that_is_stopped(tmp_path, which, group, code):
     assert process.returncode == code
     assert "Traceback" not in said
     if code == 130:
-        assert "kept in run: run the same command again" in said.splitlines()[-1]
+        assert f"kept in {out.name}: run the same command again" in said.splitlines()[-1]
     deadline = time.monotonic() + 60
     while any(map(lives, working)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(lives, working))
-    assert subprocess.run([*COMMAND, "run"], cwd=tmp_path, capture_output=True).returncode == 0
-    assert subprocess.run([*COMMAND, "whole"], cwd=tmp_path, capture_output=True).returncode == 0
-    assert (out / "results.csv").read_bytes() == (tmp_path / "whole" / "results.csv").read_bytes()
+    assert subprocess.run([*COMMAND, out.name], cwd=place, capture_output=True).returncode == 0
+    assert (out / "results.csv").read_bytes() == (place / "whole" / "results.csv").read_bytes()
