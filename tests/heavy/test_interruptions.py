@@ -49,6 +49,14 @@ def place(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def taken():
+    """Have SIGINT taken here, so that processes do not ignore it where tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("which", "group", "code"),

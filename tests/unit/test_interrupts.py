@@ -20,9 +20,11 @@ class Stopped(BaseException):
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """Put back what was there."""
+    """Have Python's own handlers, as where nothing else was asked for, and put back what was there."""
     before = {each: signal.getsignal(each) for each in interrupts.SIGNALS}
-    yield before
+    # Tests that run in the background may have been started to ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
     for each, handler in before.items():
         signal.signal(each, handler)
 
@@ -55,7 +57,7 @@ def test_a_program_that_ignores_interrupts_goes_on(number):
 
 
 @pytest.mark.parametrize("at", [0, 1, 2, 3])
-def test_an_interrupt_between_two_handlers_is_not_lost(number, at, monkeypatch, handlers):
+def test_an_interrupt_between_two_handlers_is_not_lost(number, at, monkeypatch):
     """While they are taken, and while they are put back; afterwards the old ones do what they did."""
     true_signal, calls = signal.signal, []
 
