@@ -18,8 +18,8 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane
-from directrank.solvers.cut_visits import visits_of
-from directrank.solvers.cuts import no_cuts, settle
+from directrank.solvers.cuts.kept_cuts import no_cuts, settle
+from directrank.solvers.cuts.visits import visits_of
 from directrank.surrogates import Objective, TypeTwoBound
 
 TARGETS = (0.1, 0.01, 0.001)

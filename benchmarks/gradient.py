@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.aligned import aligned_zeros
 from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
-from directrank.forms import answers, query_gradient
-from directrank.jit import kernel
+from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import answers, query_gradient
 from directrank.measures import AP, NDCG
 from directrank.scorers import Linear
-from directrank.solvers.gradient import value_and_gradient
+from directrank.solvers.smooth.gradient import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
 
 GRADES = [0.52, 0.20, 0.14, 0.08, 0.06]  # shares of grades, 48 % relevant, as in MSLR-WEB30K

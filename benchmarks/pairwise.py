@@ -14,13 +14,12 @@ import time
 
 import numpy as np
 
-from directrank.data import make_web30k
 from directrank.data.grouping import group_rows
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 from directrank.measures import AP, DCG, NDCG
 from directrank.scorers import Linear
-from directrank.solvers.gradient import value_and_gradient
-from directrank.solvers.newton import hessian_vector
+from directrank.solvers.smooth.gradient import value_and_gradient
+from directrank.solvers.smooth.newton import hessian_vector
 from directrank.surrogates import (
     Objective,
     OrderPreserving,
@@ -28,8 +27,9 @@ from directrank.surrogates import (
     PairwiseHinge,
     SmoothedPositions,
     SwapWeighted,
-    pair_sorting,
 )
+from directrank.surrogates.pairs import by_sorting as pair_sorting
+from web30k import make_web30k
 
 N_FEATURES = 136
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]

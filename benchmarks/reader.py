@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from directrank.data import read_letor, write_web30k
+from directrank.data import read_letor
+from web30k import write_web30k
 
 MEGABYTES_AT_MULTIPLE_1 = 5_500
 REPEATS = 5

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from directrank import compare, make_ranking
 from directrank.experiments.demo import write_folds
-from directrank.experiments.store import Store
+from directrank.experiments.jobs.store import Store
 
 TIMED = ("outcomes", "ended", "exchange", "release", "close")
 

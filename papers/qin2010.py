@@ -23,7 +23,7 @@ from paper_tables import ERRORS, Row, Table, publish, write_rows
 from qin2010_table4 import COLLECTION, NOTE, Table4
 
 from directrank import find_folds
-from directrank.surrogates.smoothed_kernels import soft_positions
+from directrank.surrogates.positions.smoothed_kernels import soft_positions
 
 #: The scores of the example in Table 1.
 EXAMPLE = np.array([4.20074, 3.12378, 4.40918, 1.55258, 4.13330])

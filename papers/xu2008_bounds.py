@@ -7,7 +7,7 @@ from paper_tables import Row
 from svg import Curve, Dot, dot_chart, line_chart
 from xu2008_values import FIGURE1
 
-from directrank.audit import Audit, audit
+from directrank.diagnostics import Audit, audit
 from directrank.estimators.methods import Configured
 from directrank.experiments import Comparison
 from directrank.measures import parse_measure

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 
 from directrank.experiments import Comparison
-from directrank.experiments.contrasts import significance
 from directrank.experiments.results import FORMAT
-from directrank.strict_json import dump, parse
+from directrank.experiments.tables.contrasts import significance
+from directrank.storage.strict_json import dump, parse
 
 PAYLOADS = (
     "</script><script>alert(1)</script>",

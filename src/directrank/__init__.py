@@ -10,7 +10,6 @@ if TYPE_CHECKING:
         ObservedRankings,
         PreferenceGraph,
         QueryGroups,
-        check_data,
         find_folds,
         from_frame,
         load_letor,
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
         read_letor,
         write_letor,
     )
+    from directrank.diagnostics import check_data
     from directrank.errors import DataError, DataFormatError, MeasureNameError, MethodError, ModelFormatError
     from directrank.estimators import (
         AdaRank,
@@ -59,7 +59,6 @@ _ROOMS = {
         "ObservedRankings",
         "PreferenceGraph",
         "QueryGroups",
-        "check_data",
         "find_folds",
         "from_frame",
         "load_letor",
@@ -89,6 +88,7 @@ _ROOMS = {
         "StructuralSVM",
     ),
     "directrank.models": ("load", "save"),
+    "directrank.diagnostics": ("check_data",),
     "directrank.experiments": ("compare",),
     "directrank.report": ("write_report",),
 }

@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 #: The oracles by name. All speak of one flat vector of scores, shape (n_docs,).
 ORACLES = {
     "value_and_gradient": "float and (n_docs,), the derivative with respect to scores",
-    "gradient_form": "arrays from which a compiled loop computes those (directrank.forms.query_gradient)",
+    "gradient_form": "arrays from which a compiled loop computes those (kernels.plugins.query_gradient)",
     "diagonal_curvature": "(n_docs,), positive",
     "hessian_vector": "(n_docs,), the second derivative times a direction of scores",
     "reweigh": "nothing; weights that depend on the ranking are those at these scores from now on",
@@ -209,7 +209,7 @@ class BoundObjective(Protocol):
         ...
 
     def gradient_form(self) -> Any:
-        """What `directrank.forms.query_gradient` reads of all queries."""
+        """What `directrank.kernels.plugins.query_gradient` reads of all queries."""
         ...
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:

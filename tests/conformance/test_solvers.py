@@ -23,7 +23,7 @@ from directrank.solvers import (
     TruncatedNewton,
     WorkingSets,
 )
-from directrank.solvers.gradient import value_and_gradient
+from directrank.solvers.smooth.gradient import value_and_gradient
 from directrank.surrogates import (
     ExpectedMeasure,
     Objective,

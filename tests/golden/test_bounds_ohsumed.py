@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from directrank.audit import audit
 from directrank.data import find_folds
+from directrank.diagnostics import audit
 from directrank.estimators import PermuRank, StructuralSVM
 from directrank.estimators.methods import configured
 from directrank.measures import evaluate

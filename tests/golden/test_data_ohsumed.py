@@ -5,8 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from directrank.data import QueryGroups, check_data, find_folds, load_letor, read_letor, write_letor
-from directrank.data.check import constant_score_ap
+from directrank.data import QueryGroups, find_folds, load_letor, read_letor, write_letor
+from directrank.diagnostics import check_data
+from directrank.diagnostics.data_check import constant_score_ap
 from directrank.errors import DataFormatError
 
 pytestmark = pytest.mark.golden

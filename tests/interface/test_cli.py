@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from directrank import evaluate, load, make_ranking, read_letor, write_letor
-from directrank.cli import comparing, main
+from directrank.cli import main
+from directrank.cli.commands import comparing
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments.demo import write_folds
-from directrank.experiments.store import Store
+from directrank.experiments.jobs.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -276,7 +277,7 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
 
 def test_trec_run_breaks_ties_by_rows_not_by_relevance():
     from directrank import QueryGroups
-    from directrank.cli.runs import trec_text
+    from directrank.data.trec.runs import trec_text
 
     groups = QueryGroups(np.zeros((3, 1)), [0, 2, 1], ["q", "q", "q"], docid=["a", "b", "c"])
     lines = trec_text(groups, np.array([1.0, 1.0, 2.0]), "t").splitlines()

@@ -134,7 +134,7 @@ def test_rows_stand_from_the_best_to_the_worst():
 
 
 def test_best_is_marked_and_for_errors_it_is_the_smallest(result):
-    from directrank.experiments.tables import headline
+    from directrank.experiments.tables.layout import headline
 
     table = headline(result, "standard")
     for column, measure in enumerate(MEASURES):

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from directrank.consistency import check
 from directrank.data import ObservedRankings, PreferenceGraph
 from directrank.data.grouping import group_rows
+from directrank.diagnostics.consistency import check
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, WPD, P, ZeroOne, parse_measure
 from directrank.surrogates import OrderPreserving, Pairwise, gain_difference
-from directrank.surrogates.pair_margins import Huber, SquaredHinge
+from directrank.surrogates.pairs.margins import Huber, SquaredHinge
 
 
 def huber(t, h=0.5):

@@ -13,10 +13,10 @@ import pytest
 
 from directrank.data.queries import Queries
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, RR, P
-from directrank.measures.smooth_error import comparison_error, cutoff_error
-from directrank.measures.smooth_stops import soft_stops, soft_stops_naive
+from directrank.measures.smooth.error import comparison_error, cutoff_error
+from directrank.measures.smooth.stops import soft_stops, soft_stops_naive
 from directrank.surrogates import SmoothedPositions
-from directrank.surrogates.smoothed_kernels import soft_positions
+from directrank.surrogates.positions.smoothed_kernels import soft_positions
 from oracles import (
     average_precision,
     expected,

@@ -13,7 +13,7 @@ from directrank.data.grouping import group_rows
 from directrank.measures import AP, NDCG, P
 from directrank.measures.positions import positions_of
 from directrank.surrogates import SmoothedPositions
-from directrank.surrogates.smoothed_kernels import soft_positions
+from directrank.surrogates.positions.smoothed_kernels import soft_positions
 from oracles import slope
 
 # Table 1: five documents, α = 100.

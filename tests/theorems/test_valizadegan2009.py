@@ -14,7 +14,7 @@ from directrank.errors import DataError
 from directrank.estimators import NDCGBoost
 from directrank.measures import AP, DCG, NDCG, P
 from directrank.surrogates import ExpectedMeasure, Objective
-from directrank.surrogates.smoothed_kernels import soft_positions
+from directrank.surrogates.positions.smoothed_kernels import soft_positions
 
 LN2 = math.log(2.0)
 SLACK = 1e-12

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from directrank.cli import auditing, comparing, consistency, listing, training
+from directrank.cli.commands import auditing, comparing, consistency, listing, training
 from directrank.cli.failures import ended, usage_problem
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from directrank.interrupts import stoppable
+from directrank.experiments.jobs.interrupts import stoppable
 
 DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.experiments.tables import Table
+    from directrank.experiments.tables.layout import Table
 
 
 def remark(text: str, *, quiet: bool = False) -> None:
@@ -17,7 +17,7 @@ def remark(text: str, *, quiet: bool = False) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, indented."""
-    from directrank.strict_json import as_plain
+    from directrank.storage.strict_json import as_plain
 
     print(json.dumps(as_plain(value), indent=2, ensure_ascii=False))
 
@@ -44,7 +44,7 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
     if not sys.stdout.isatty():
-        from directrank.experiments.tables import plain
+        from directrank.experiments.tables.layout import plain
 
         print(plain(table))
         return
@@ -53,7 +53,7 @@ def print_table(table: "Table") -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from directrank.experiments.tables import raised
+    from directrank.experiments.tables.layout import raised
 
     drawn = RichTable(title=Text(table.title), caption=Text(table.caption), box=SIMPLE_HEAD)
     drawn.add_column("method", no_wrap=True)

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from directrank.aligned import aligned_rows
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.queries import Queries
 from directrank.data.shards import Shard, make_shards
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
+from directrank.kernels.aligned import aligned_rows
 
 
 class QueryGroups:

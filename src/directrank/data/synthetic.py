@@ -5,10 +5,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from directrank.aligned import aligned_zeros
 from directrank.data.grouping import sorted_order
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
+from directrank.kernels.aligned import aligned_zeros
 
 QUERIES_A_PIECE = 256
 

@@ -13,7 +13,7 @@ from directrank.contracts import Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
-from directrank.estimators.intake import checked_target, copies, qid_of_rows, query_weights
+from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights
 from directrank.estimators.selection import MeanMonitor, mean_measure
 from directrank.measures import parse_measure
 from directrank.scorers import Linear

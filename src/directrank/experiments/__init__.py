@@ -1,6 +1,6 @@
 """Comparisons of methods on a collection: protocol, records, tables."""
 
-from directrank.experiments.observer import Observer
+from directrank.experiments.plan import Observer
 from directrank.experiments.protocol import compare
 from directrank.experiments.results import Comparison, read_results
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from directrank.data import QueryGroups
 from directrank.data.folds import PARTS
+from directrank.diagnostics.test_diagnostics import bounds, curve, ties
 from directrank.estimators.methods import Configured
-from directrank.experiments.details import bounds, curve, ties
 from directrank.experiments.fits import counted, failure, restored
 from directrank.experiments.sources import FoldSource, Triple
 from directrank.measures import evaluate

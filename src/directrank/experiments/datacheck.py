@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from directrank.data import check_data
-from directrank.experiments.environment import code_digest
+from directrank.diagnostics import check_data
+from directrank.experiments.jobs.environment import code_digest
+from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.sources import FoldSource, Triple, joined
-from directrank.experiments.store import Store, key_of
-from directrank.strict_json import as_plain
+from directrank.storage.strict_json import as_plain
 
 #: Joining the parts takes a copy of X; beyond so many bytes the train part stands for the collection.
 LARGEST_COPY = 1 << 31

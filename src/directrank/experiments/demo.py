@@ -10,7 +10,7 @@ import numpy as np
 
 from directrank.data import QueryGroups, make_ranking, write_letor
 from directrank.data.folds import PARTS
-from directrank.experiments.observer import Observer
+from directrank.experiments.plan import Observer
 from directrank.experiments.protocol import compare
 from directrank.experiments.results import Comparison
 from directrank.measures import evaluate

@@ -14,9 +14,9 @@ import numpy as np
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
 from directrank.measures import mean_value, parse_measure, settled
-from directrank.measures.arguments import checked_scores
+from directrank.measures.evaluation.arguments import checked_scores
 from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
-from directrank.strict_json import as_plain
+from directrank.storage.strict_json import as_plain
 
 #: Rows kept of a training history.
 MOST_ROWS = 200

@@ -3,15 +3,16 @@
 import tempfile
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from directrank.data.shards import processors
 from directrank.errors import MethodError
-from directrank.experiments.observer import Observer
-from directrank.experiments.plan import Plan
-from directrank.experiments.store import Store
-from directrank.experiments.worker import ProcessDiedError, Worker, written
-from directrank.interrupts import uninterrupted
+from directrank.experiments.jobs.interrupts import uninterrupted
+from directrank.experiments.jobs.store import Store
+from directrank.experiments.jobs.worker import ProcessDiedError, Worker, serialised
+from directrank.experiments.plan import Observer, Plan
+from directrank.experiments.sweep import PartsOf, Sweep
 
 #: Seconds between two looks at what the processes have finished.
 LOOK = 0.25
@@ -40,6 +41,25 @@ def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) ->
             shared.close()
 
 
+def run_share(plan: Plan, folder: Path, since: int) -> None:
+    """Do one process's share of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : Path
+        Of the store.
+    since : int
+        The store's count of the run that this is a part of.
+    """
+    store = Store(folder)
+    store.since = since
+    try:
+        Sweep(plan, store, Observer(), PartsOf(), n_threads=1).run()
+    finally:
+        store.close()
+
+
 class _Crew:
     """The processes of a sweep, watched by the one that started them."""
 
@@ -52,7 +72,7 @@ class _Crew:
             fit.key for cell in plan.cells if cell.key not in self.records for fit in cell.fits
         } - plan.fitted
         self._n_refits = {cell.key: cell.n_refits for cell in plan.cells}
-        self._work = written(replace(plan, finished={}), self.folder, store.since)
+        self._work = serialised(run_share, replace(plan, finished={}), self.folder, store.since)
         self._workers: list[Worker] = []
         self._deaths = 0
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from directrank.estimators.methods import Configured
 from directrank.experiments.cells import Options
-from directrank.experiments.environment import code_digest, versions
+from directrank.experiments.jobs.environment import code_digest, versions
+from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.sources import FoldSource
-from directrank.experiments.store import Store, key_of
-from directrank.strict_json import as_plain
+from directrank.storage.strict_json import as_plain
 
 #: Changes when the content of a record changes.
 RECORD = 3
@@ -196,3 +196,22 @@ def _fit(fold: FoldSource, method: Configured, point, seed: int, part: str, opti
         "code": code_digest(),
     }
     return Fit(fold, method, point, seed, part, key_of(as_plain(facts)))
+
+
+class Observer:
+    """Told what happens, in order; this one says nothing."""
+
+    def planned(self, plan: "Plan") -> None:
+        """Called once, before anything is read or trained."""
+
+    def checked(self, lines: list[str]) -> None:
+        """Called with what the data check found, in words."""
+
+    def starting(self, fold: str, method: str, n_points: int) -> None:
+        """Called before a method is trained on a fold, at so many points of its grid."""
+
+    def fitted(self) -> None:
+        """Called after each fit."""
+
+    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+        """Called with the record of each cell, once it is kept."""

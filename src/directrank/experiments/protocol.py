@@ -7,17 +7,16 @@ from typing import Any
 
 from directrank.estimators.methods import Configured, configured
 from directrank.experiments.cells import STANDARD, Options
-from directrank.experiments.contrasts import significance
 from directrank.experiments.datacheck import checked_collection
-from directrank.experiments.environment import environment
-from directrank.experiments.formats import write_tables
-from directrank.experiments.observer import Observer
+from directrank.experiments.jobs.environment import environment
+from directrank.experiments.jobs.store import Store
 from directrank.experiments.parallel import run_in_processes
-from directrank.experiments.plan import GRID, Plan, checked_search, make_plan
+from directrank.experiments.plan import GRID, Observer, Plan, checked_search, make_plan
 from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.sources import folds_of
-from directrank.experiments.store import Store
 from directrank.experiments.sweep import PartsOf, Sweep
+from directrank.experiments.tables.contrasts import significance
+from directrank.experiments.tables.formats import write_tables
 from directrank.measures import CONVENTIONS, parse_measure
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from directrank.atomic import write_atomically
 from directrank.errors import DataError
 from directrank.experiments.cells import STANDARD
-from directrank.strict_json import StrictJSONError, as_plain, dump, parse
+from directrank.storage.atomic import write_atomically
+from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
 
 FORMAT = "directrank results 1"
 COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")

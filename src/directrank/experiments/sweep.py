@@ -15,10 +15,9 @@ from directrank.data.folds import PARTS
 from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice, failed_cell
 from directrank.experiments.fits import fit_point
-from directrank.experiments.observer import Observer
-from directrank.experiments.plan import Fit, Plan, PlannedCell, refit_of
+from directrank.experiments.jobs.store import NO_COSTS, Finished, Store, Wanted
+from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refit_of
 from directrank.experiments.sources import FoldSource, Triple, joined
-from directrank.experiments.store import NO_COSTS, Finished, Store, Wanted
 
 #: Seconds of work between two commits, about; the store is not what a run waits for.
 COMMIT = 0.25

@@ -1,12 +1,12 @@
 """Measures of a ranking: functions of positions and relevance."""
 
 from directrank.measures.average_precision import AP
-from directrank.measures.conventions import CONVENTIONS, Convention
 from directrank.measures.dcg import DCG, NDCG
 from directrank.measures.err import ERR, NERR
-from directrank.measures.evaluation import Evaluation, evaluate, mean_value, mean_values, settled
+from directrank.measures.evaluation.conventions import CONVENTIONS, Convention
+from directrank.measures.evaluation.evaluate import Evaluation, evaluate, mean_value, mean_values, settled
 from directrank.measures.mean_ndcg import MeanNDCG
-from directrank.measures.names import parse_measure
+from directrank.measures.naming.names import parse_measure
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P
 from directrank.measures.reciprocal_rank import RR

@@ -7,14 +7,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import RelevantTerms
-from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
+from directrank.measures.exchange.tables import ap_swaps, pair_table
+from directrank.measures.naming.grammar import (
+    Named,
+    checked_choice,
+    checked_cutoff,
+    checked_grade,
+    choice,
+    grade,
+)
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
-from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth_precision import PrecisionForm, soft_ap
-from directrank.measures.swapping import ap_swaps, pair_table
+from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
+from directrank.measures.smooth.precision import PrecisionForm, soft_ap
 
 
 class AP(Named):

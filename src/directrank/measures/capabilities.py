@@ -39,7 +39,7 @@ class PositionFormed(PositionDifferentiable, Protocol):
     """A measure whose `position_gradient` can also be had query by query inside a compiled loop."""
 
     def position_form(self, queries: Queries, truncation: float) -> Any:
-        """Return the form that `directrank.forms.position_slopes` reads."""
+        """Return the form that `directrank.kernels.plugins.position_slopes` reads."""
         ...
 
 
@@ -144,6 +144,7 @@ class Swappable(Measure, Protocol):
         """|E after the exchange − E| of all pairs of different relevance, float64 (n_pairs,).
 
         `place` is the place of each document in its query from 0, int64 (n_docs,), all different; pairs stand
-        as in `directrank.measures.swapping.PairTable`. Measures without it are evaluated after each exchange.
+        as in `directrank.measures.exchange.tables.PairTable`. Measures without it are evaluated after each
+        exchange.
         """
         ...

@@ -8,13 +8,13 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import RelevantTerms
-from directrank.measures.grammar import Named, checked_choice, checked_cutoff
+from directrank.measures.naming.grammar import Named, checked_choice, checked_cutoff
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.measures.relevant import longest, terms
-from directrank.measures.smooth_error import cutoff_error
-from directrank.measures.smooth_gain import GainForm, logarithms, soft_dcg
+from directrank.measures.smooth.error import cutoff_error
+from directrank.measures.smooth.gain import GainForm, logarithms, soft_dcg
 
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.

@@ -7,14 +7,14 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.jit import kernel
-from directrank.measures.grammar import Named, checked_cutoff, checked_grade
+from directrank.kernels.compile import kernel
+from directrank.measures.exchange.graded import err_swaps
+from directrank.measures.exchange.tables import pair_table
+from directrank.measures.naming.grammar import Named, checked_cutoff, checked_grade
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.measures.relevant import longest, reciprocals
-from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth_stops import soft_stops
-from directrank.measures.swapping import pair_table
-from directrank.measures.swapping_graded import err_swaps
+from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
+from directrank.measures.smooth.stops import soft_stops
 
 
 def read_max(value: Any) -> dict[str, Any]:

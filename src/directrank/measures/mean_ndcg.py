@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 from directrank.measures.dcg import NDCG, discounts, gain_and_discount, gains
-from directrank.measures.grammar import Named
+from directrank.measures.exchange.graded import gain_swaps
+from directrank.measures.exchange.tables import pair_table
+from directrank.measures.naming.grammar import Named
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest
-from directrank.measures.swapping import pair_table
-from directrank.measures.swapping_graded import gain_swaps
 
 
 class MeanNDCG(Named):

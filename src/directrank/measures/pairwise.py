@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import RelevantTerms
-from directrank.measures.grammar import Named, checked_choice
+from directrank.measures.exchange.graded import wpd_swaps
+from directrank.measures.exchange.tables import pair_table
+from directrank.measures.naming.grammar import Named, checked_choice
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, terms
-from directrank.measures.swapping import pair_table
-from directrank.measures.swapping_graded import wpd_swaps
 
 
 def read_complement(value: Any) -> dict[str, Any]:

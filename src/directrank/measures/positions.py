@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import extremes
 from directrank.measures.relevant import longest
-from directrank.quotients import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
 

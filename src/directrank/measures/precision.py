@@ -6,13 +6,20 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import RelevantTerms
-from directrank.measures.grammar import Named, checked_choice, checked_cutoff, checked_grade, choice, grade
+from directrank.measures.naming.grammar import (
+    Named,
+    checked_choice,
+    checked_cutoff,
+    checked_grade,
+    choice,
+    grade,
+)
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class, terms
-from directrank.measures.smooth_error import cutoff_error
-from directrank.measures.smooth_precision import soft_precision
+from directrank.measures.smooth.error import cutoff_error
+from directrank.measures.smooth.precision import soft_precision
 
 
 def read_rel(value: Any) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import RelevantTerms
-from directrank.measures.grammar import Named, checked_cutoff, checked_grade, grade
+from directrank.measures.exchange.tables import pair_table, rr_swaps
+from directrank.measures.naming.grammar import Named, checked_cutoff, checked_grade, grade
 from directrank.measures.positions import Positions
 from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
-from directrank.measures.smooth_error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth_stops import soft_stops
-from directrank.measures.swapping import pair_table, rr_swaps
+from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
+from directrank.measures.smooth.stops import soft_stops
 
 
 class RR(Named):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from directrank.atomic import write_atomically
 from directrank.errors import ModelFormatError
-from directrank.strict_json import dump, parse
+from directrank.storage.atomic import write_atomically
+from directrank.storage.strict_json import dump, parse
 
 KEY = "directrank"
 #: A header longer than this is refused before it is read. A million feature names take about 20 MB.

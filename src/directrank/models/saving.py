@@ -8,7 +8,7 @@ import numpy as np
 from directrank.errors import ModelFormatError
 from directrank.models.container import damaged, read_container, write_container
 from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
-from directrank.strict_json import as_plain
+from directrank.storage.strict_json import as_plain
 
 FORMAT = 1
 #: What a fit leaves behind beside the scorer; kept as JSON.

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from directrank.experiments import Comparison
-from directrank.experiments.tables import is_error
+from directrank.experiments.tables.layout import is_error
 
 
 class Facts:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from directrank.experiments.tables import DECIMALS, is_error
+from directrank.experiments.tables.layout import DECIMALS, is_error
 from directrank.report.blocks import Strong, Text, Warned, note
 from directrank.report.facts import Facts
 

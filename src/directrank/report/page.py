@@ -11,13 +11,13 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from directrank.atomic import write_atomically
 from directrank.experiments import Comparison
 from directrank.report.blocks import Section
 from directrank.report.facts import Facts
 from directrank.report.opening import opening
 from directrank.report.payload import embedded, payload
 from directrank.report.sections import SECTIONS
+from directrank.storage.atomic import write_atomically
 
 STYLES = ("page.css", "tables.css", "charts.css", "controls.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "curves.js", "queries.js", "contrasts.js")

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.experiments.contrasts import per_query
-from directrank.experiments.tables import is_error
+from directrank.experiments.tables.contrasts import per_query
+from directrank.experiments.tables.layout import is_error
 from directrank.report.facts import Facts
 
 #: Values of queries that a page carries at most; measures, then queries, are left out beyond.

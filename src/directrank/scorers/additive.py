@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 
 LEAF = -1
 # Rows of a block stay in the processor's cache while all trees pass over them.

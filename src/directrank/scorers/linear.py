@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 
 
 class Linear:

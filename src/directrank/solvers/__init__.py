@@ -1,14 +1,14 @@
 """Solvers: what moves the parameters of a scorer."""
 
-from directrank.solvers.boosting import QueryBoosting
+from directrank.solvers.boosting.over_documents import DocumentBoosting
+from directrank.solvers.boosting.over_queries import QueryBoosting
 from directrank.solvers.closed_form import ClosedForm
-from directrank.solvers.cutting_plane import CuttingPlane
-from directrank.solvers.document_boosting import DocumentBoosting
-from directrank.solvers.frank_wolfe import BCFW
-from directrank.solvers.gradient import LBFGS, SGD
-from directrank.solvers.newton import TruncatedNewton
-from directrank.solvers.reweighting import Reweighted
-from directrank.solvers.working_set import WorkingSets
+from directrank.solvers.cuts.cutting_plane import CuttingPlane
+from directrank.solvers.cuts.frank_wolfe import BCFW
+from directrank.solvers.cuts.working_set import WorkingSets
+from directrank.solvers.smooth.gradient import LBFGS, SGD
+from directrank.solvers.smooth.newton import TruncatedNewton
+from directrank.solvers.smooth.reweighting import Reweighted
 
 #: Every solver, in the order in which messages propose them.
 SOLVERS = (

@@ -1,21 +1,21 @@
 """Surrogates: measures made into functions of scores."""
 
-from directrank.surrogates.expected import ExpectedMeasure
-from directrank.surrogates.exponential_pairs import ExponentialPairs
-from directrank.surrogates.fidelity import Fidelity
-from directrank.surrogates.gaussian import GaussianNoise
+from directrank.surrogates.exchange.grade_weights import SwapDrop
+from directrank.surrogates.exchange.lambda_weighted import SwapWeighted
 from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.objective import Objective
-from directrank.surrogates.order_preserving import OrderPreserving
-from directrank.surrogates.pairwise import Pairwise, gain_difference
-from directrank.surrogates.pairwise_hinge import PairwiseHinge
+from directrank.surrogates.pairs.exponential import ExponentialPairs
+from directrank.surrogates.pairs.fidelity import Fidelity
+from directrank.surrogates.pairs.hinge import PairwiseHinge
+from directrank.surrogates.pairs.order_preserving import OrderPreserving
+from directrank.surrogates.pairs.pairwise import Pairwise, gain_difference
 from directrank.surrogates.pointwise import SquaredError
-from directrank.surrogates.smoothed import SmoothedPositions
-from directrank.surrogates.swap_drop import SwapDrop
-from directrank.surrogates.swaps import SwapWeighted
+from directrank.surrogates.positions.expected import ExpectedMeasure
+from directrank.surrogates.positions.gaussian import GaussianNoise
+from directrank.surrogates.positions.smoothed import SmoothedPositions
+from directrank.surrogates.rankings.type_two import TypeTwoBound
+from directrank.surrogates.rankings.working_set import WorkingSetBound
 from directrank.surrogates.type_one import TypeOneBound
-from directrank.surrogates.type_two import TypeTwoBound
-from directrank.surrogates.working_set import WorkingSetBound
 
 #: Every surrogate.
 SURROGATES = (

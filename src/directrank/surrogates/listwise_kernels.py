@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from directrank.jit import kernel
-from directrank.quotients import exponential
+from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import exponential
 
 LOWEST = -700.0
 # Factors between 1/n and n that are multiplied before a logarithm is taken of the product.

@@ -148,7 +148,7 @@ class Objective:
         return self._part(Block(0, self.n_queries, 0, self.n_docs))
 
     def gradient_form(self) -> Any:
-        """Return what `directrank.forms.query_gradient` reads of all queries."""
+        """Return what `directrank.kernels.plugins.query_gradient` reads of all queries."""
         if self._form is None:
             self._form = self.whole().oracles.gradient_form()
         return self._form

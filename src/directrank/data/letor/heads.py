@@ -16,7 +16,7 @@ from directrank.data.letor.numbers import (
     skip_blanks,
     skip_token,
 )
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 
 LETTERS_QID = (np.uint8(113), np.uint8(105), np.uint8(100), COLON)
 LETTERS_DOCID = (np.uint8(100), np.uint8(111), np.uint8(99), np.uint8(105), np.uint8(100))

@@ -6,7 +6,7 @@ signed index would be checked for counting from the end at every byte.
 
 import numpy as np
 
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 
 BLANK, TAB, NEWLINE, RETURN = np.uint8(32), np.uint8(9), np.uint8(10), np.uint8(13)
 HASH, COLON, PLUS, MINUS, POINT = np.uint8(35), np.uint8(58), np.uint8(43), np.uint8(45), np.uint8(46)

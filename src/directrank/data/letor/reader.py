@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.aligned import aligned_zeros
 from directrank.data.grouping import sorted_order, warn_if_apart
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.blocks import Block, blocks_of
@@ -24,6 +23,7 @@ from directrank.data.letor.scan import Scan, data_lines
 from directrank.data.memory import refuse_if_too_large
 from directrank.data.queries import Queries
 from directrank.errors import DataFormatError
+from directrank.kernels.aligned import aligned_zeros
 
 # Text that a kernel has read before: only what it found to be a number follows an id.
 VALUE_OF_ID = re.compile(rb"(?<=[ \t])([0-9]+):([0-9.eE+-]+)(?![^ \t])")

@@ -40,7 +40,7 @@ from directrank.data.letor.numbers import (
     skip_blanks,
     skip_token,
 )
-from directrank.jit import kernel
+from directrank.kernels.compile import kernel
 
 # More digits than these may be beyond the largest id, or overflow.
 SHORT_ID = np.uint64(9)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from directrank.estimators.method import Method
-from directrank.estimators.presets.start import start_coefficients
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.start import start_coefficients
 from directrank.measures import AP, NDCG, parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD

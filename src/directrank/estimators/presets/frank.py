@@ -22,7 +22,7 @@ class FRank(BoostedRanker):
     search : {"exact", "histogram"}, default="exact"
         Every threshold of a stump, or at most 255 a feature.
     criterion : {"gini", "eta"}, default="gini"
-        What a stump maximises, see `directrank.solvers.stumps`.
+        What a stump maximises, see `directrank.solvers.boosting.stumps`.
     sampling : bool, default=False
         Draw documents in proportion to their weights.
     shrinkage : float, default=0.3

@@ -1,8 +1,8 @@
 """The listwise classics: ListNet, ListMLE, RankCosine."""
 
 from directrank.estimators.method import Method
-from directrank.estimators.presets.start import of_length, start_coefficients
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.start import of_length, start_coefficients
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS
 from directrank.surrogates import CosineDistance, PlackettLuce, SoftmaxCrossEntropy

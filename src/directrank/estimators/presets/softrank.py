@@ -1,8 +1,8 @@
 """SoftRank: the expected measure under Gaussian noise on scores."""
 
 from directrank.estimators.method import Method
-from directrank.estimators.presets.start import start_coefficients
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.start import start_coefficients
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS

@@ -1,20 +1,10 @@
 """The sections of the page, in order. A new one is a file here and a line in the tuple."""
 
-from directrank.report.sections import (
-    again,
-    bounds,
-    cost,
-    curves,
-    data,
-    folds,
-    queries,
-    results,
-    settings,
-    ties,
-    training,
-    weights,
-    words,
-)
+from directrank.report.sections import cost, data, words
+from directrank.report.sections import reproduce as again
+from directrank.report.sections.models import bounds, settings, training, weights
+from directrank.report.sections.results import curves, folds, queries, ties
+from directrank.report.sections.results import table as results
 
 SECTIONS = (
     results.SECTION,

@@ -1,0 +1,60 @@
+"""What `directrank doctor` looks at."""
+
+import platform
+import time
+import warnings
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+#: Packages that only some features need, by extra.
+OPTIONAL = ("torch", "distributed", "lightgbm", "xgboost", "onnx", "pyarrow", "bm25s")
+
+Finding = tuple[str, str, bool]
+
+
+def examined() -> list[Finding]:
+    """Return what was looked at, what was found, and whether it is fine."""
+    return [*_versions(), *_machine(), _compiled_code(), _small_fit()]
+
+
+def _versions() -> Iterator[Finding]:
+    from directrank.experiments.jobs.environment import versions
+
+    yield "python", platform.python_version(), True
+    for name, version in versions().items():
+        yield name, version, True
+    present = [name for name in OPTIONAL if find_spec(name)]
+    yield "optional packages", ", ".join(present) or "none", True
+
+
+def _machine() -> Iterator[Finding]:
+    from directrank.data.shards import processors
+
+    yield "platform", platform.platform(), True
+    yield "processors", str(processors()), True
+
+
+def _compiled_code() -> Finding:
+    from directrank.kernels.compile import cache_folder
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        folder = cache_folder()
+    if folder is None:
+        said = str(caught[0].message) if caught else "no writable folder; set NUMBA_CACHE_DIR"
+        return "compiled code", said, False
+    return "compiled code", f"kept in {folder}", True
+
+
+def _small_fit() -> Finding:
+    from directrank.data import make_ranking
+    from directrank.estimators import Regression
+    from directrank.measures import evaluate
+
+    started = time.perf_counter()
+    try:
+        groups = make_ranking(30, 10, 5, noise=0.0, random_state=0)
+        value = evaluate(groups, Regression().fit(groups).predict(groups), measures="nDCG@10")["nDCG@10"]
+    except Exception as error:  # A doctor reports what is wrong instead of falling ill.
+        return "a small fit", f"{type(error).__name__}: {error}", False
+    return "a small fit", f"nDCG@10 {value:.3f} in {time.perf_counter() - started:.1f} s", value > 0.9

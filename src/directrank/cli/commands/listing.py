@@ -1,0 +1,78 @@
+"""`directrank methods`, `measures` and `doctor`."""
+
+from directrank.cli.failures import DONE, FAILED
+from directrank.cli.options import JSON
+from directrank.cli.output import print_columns, print_json
+
+
+def methods(json: JSON = False) -> None:
+    """List the methods that can be trained."""
+    from directrank.estimators.methods import METHODS
+
+    if json:
+        print_json([_method_facts(method) for method in METHODS])
+        return
+    rows = [
+        [
+            f"{method.name}(MEASURE)" if method.takes_measure else method.name,
+            method.summary,
+            ", ".join(method.grid) or "–",
+            method.paper,
+        ]
+        for method in METHODS
+    ]
+    print_columns(["method", "what it does", "chosen on validation", "from"], rows)
+
+
+def _method_facts(method) -> dict:
+    return {
+        "name": method.name,
+        "class": method.estimator.__name__,
+        "summary": method.summary,
+        "paper": method.paper,
+        "measure": method.measure,
+        "takes_measure": method.takes_measure,
+        "grid": {name: list(values) for name, values in method.grid.items()},
+    }
+
+
+def measures(json: JSON = False) -> None:
+    """List the measures and the conventions for reporting them."""
+    from directrank.measures import CONVENTIONS, MEASURES
+    from directrank.report.words import meaning
+
+    if json:
+        listed = [
+            {"name": each.bare_name, "parameters": list(each.parameters), "meaning": meaning(each.bare_name)}
+            for each in MEASURES
+        ]
+        conventions = {name: each.explanation for name, each in CONVENTIONS.items()}
+        print_json({"measures": listed, "conventions": conventions})
+        return
+    rows = [[_form(each), meaning(each.bare_name)] for each in MEASURES]
+    print_columns(["measure", "what it says"], rows)
+    print()
+    print_columns(
+        ["convention", "what it does"], [[name, each.explanation] for name, each in CONVENTIONS.items()]
+    )
+
+
+def _form(measure) -> str:
+    inside = ",".join(measure.parameters)
+    cutoff = {"optional": "[@k]", "required": "@k", "none": ""}[measure.cutoff_is]
+    return measure.bare_name + (f"[({inside})]" if inside else "") + cutoff
+
+
+def doctor(json: JSON = False) -> int:
+    """Check the installation: versions, the folder of compiled code, and one small fit."""
+    from directrank.cli.commands.doctor import examined
+
+    findings = examined()
+    if json:
+        print_json([{"what": what, "found": found, "fine": fine} for what, found, fine in findings])
+    else:
+        print_columns(
+            ["", "what", "found"],
+            [["ok" if fine else "PROBLEM", what, found] for what, found, fine in findings],
+        )
+    return DONE if all(fine for *_, fine in findings) else FAILED

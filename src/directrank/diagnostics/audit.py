@@ -1,0 +1,195 @@
+"""A trained model's loss with every bound on it and every approximation of it, query by query."""
+
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.groups import QueryGroups
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+from directrank.measures import parse_measure
+from directrank.measures.positions import positions_of
+from directrank.surrogates import SURROGATES
+from directrank.surrogates.audit_row import AuditRow
+
+# A bound may fall short of the loss by rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One bound or approximation over all queries.
+
+    Attributes
+    ----------
+    name, kind : str
+    mean : float
+        Of its values.
+    distance : float
+        Mean of value − (1 − E); of an approximation, of its absolute value.
+    largest : float
+        The largest such distance.
+    loosest : str
+        The query where it is.
+    error : float
+        Mean of what theory allows: of an approximation, its distance; of a bound, how much the maximum over
+        all rankings can lie above its value, which a ranking attains. NaN where no theorem says anything.
+    holds : bool or None
+        Whether a bound lies above the loss on every query; None for an approximation.
+    """
+
+    name: str
+    kind: str
+    mean: float
+    distance: float
+    largest: float
+    loosest: str
+    error: float
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What `audit` found.
+
+    Attributes
+    ----------
+    measure : str
+    qid : list of str
+        The queries that were audited.
+    loss : ndarray of shape (n_queries,)
+        1 − E of each, expected over ties.
+    rows : list of AuditRow
+    left_out : list of str
+        Queries on which the measure is the same for every ranking.
+    """
+
+    measure: str
+    qid: list[str]
+    loss: np.ndarray
+    rows: list[AuditRow]
+    left_out: list[str]
+
+    def summaries(self) -> list[Summary]:
+        """Return one summary a row, in the order of `rows`."""
+        return [self._summary(row) for row in self.rows]
+
+    def _summary(self, row: AuditRow) -> Summary:
+        distance = row.values - self.loss
+        size = distance if row.is_bound else np.abs(distance)
+        at = int(np.argmax(size))
+        known = row.error[~np.isnan(row.error)]
+        return Summary(
+            row.name, row.kind, float(row.values.mean()), float(size.mean()), float(size[at]), self.qid[at],
+            float(known.mean()) if len(known) else float("nan"),
+            bool((distance >= -ROUNDING).all()) if row.is_bound else None,
+        )  # fmt: skip
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headings and rows of text."""
+        head = ["", "kind", "mean", "distance", "largest", "on query", "error", "holds"]
+        lines = [["1 - E", "the loss", f"{self.loss.mean():.4f}", "", "", "", "", ""]]
+        for each in self.summaries():
+            holds = "" if each.holds is None else "yes" if each.holds else "NO"
+            error = "no theorem" if np.isnan(each.error) else f"≤ {each.error:.1e}" if each.error else "exact"
+            lines.append(
+                [each.name, each.kind, f"{each.mean:.4f}", f"{each.distance:.4f}", f"{each.largest:.4f}",
+                 each.loosest, error, holds]
+            )  # fmt: skip
+        return head, lines
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data: the summaries and every query's values."""
+        rows = [
+            {**vars(summary), "error": None if np.isnan(summary.error) else summary.error,
+             "per_query": row.values.tolist()}
+            for summary, row in zip(self.summaries(), self.rows, strict=True)
+        ]  # fmt: skip
+        return {
+            "measure": self.measure,
+            "n_queries": len(self.qid),
+            "left_out": self.left_out,
+            "loss": {"mean": float(self.loss.mean()), "per_query": self.loss.tolist()},
+            "rows": rows,
+            "qid": self.qid,
+        }
+
+
+def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -> Audit:
+    """Put the loss of a trained model beside every bound on it and every approximation of it.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Fitted.
+    groups : QueryGroups
+        With relevance.
+    measure : str or Measure, optional
+        By default the ranker's own.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    DataError
+        If the measure is the same for every ranking of each query.
+
+    Notes
+    -----
+    Every registered surrogate adds its rows. Bounds depend on the scale of the scores: type-two bounds ask
+    for a margin in score units, and smoothing for a steepness in their inverse.
+    """
+    chosen = parse_measure(measure or getattr(ranker, "measure", None) or ranker.selected_by_)
+    return audit_scores(ranker.predict(groups), groups, chosen)
+
+
+def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measure") -> Audit:
+    """Audit scores, (n_docs,) in the caller's row order, wherever they come from; see `audit`."""
+    chosen = parse_measure(measure)
+    queries, scores, left_out = _teaching(chosen, groups, groups.to_inner(scores))
+    values = chosen.query_values(queries, positions_of(queries, scores))
+    rows = [row for cls in SURROGATES for row in _rows(cls, chosen, queries, scores)]
+    names = [str(each) for each in queries.qid]
+    return Audit(chosen.name, names, 1.0 - values, rows, left_out)
+
+
+def _teaching(measure: Measure, groups: QueryGroups, scores: np.ndarray):
+    queries = groups.queries
+    idle = measure.constant(queries)
+    if idle.all():
+        raise DataError(f"nothing to audit: {measure.name} is the same for every ranking of each query")
+    kept = ~np.repeat(idle, queries.sizes)
+    sizes = queries.sizes[~idle]
+    some = Queries(
+        queries.relevance[kept], np.concatenate(([0], np.cumsum(sizes))), queries.row[kept],
+        queries.qid[~idle], None if queries.docid is None else queries.docid[kept],
+    )  # fmt: skip
+    return some, scores[kept].astype(np.float64), [str(each) for each in queries.qid[idle]]
+
+
+def _rows(cls: Any, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+    """Return the rows of a surrogate: its own, or its value if it can be made of the measure alone."""
+    if hasattr(cls, "audit_rows"):
+        return cls.audit_rows(measure, queries, scores)
+    if "measure" not in signature(cls).parameters:
+        return []
+    try:
+        surrogate = cls(measure)
+    except TypeError:  # which is how a surrogate refuses a measure
+        return []
+    values = np.empty(queries.n_queries)
+    for q in range(queries.n_queries):
+        oracles = surrogate.bind(queries.part(q, q + 1), np.ones(1))
+        block = scores[queries.indptr[q] : queries.indptr[q + 1]]
+        by_gradient = "value_and_gradient" in surrogate.offers
+        values[q] = oracles.value_and_gradient(block)[0] if by_gradient else oracles.value(block)
+    kind = "bound" if surrogate.is_bound else "approximation"
+    # A bound's value is what it is; how far an approximation can be off, only a theorem could say.
+    error = np.full(queries.n_queries, 0.0 if surrogate.is_bound else np.nan)
+    name = getattr(cls, "audit_name", cls.__name__)
+    return [AuditRow(name, kind, values, error, surrogate.is_bound)]

@@ -1,0 +1,1 @@
+"""Processes, leases and the store that they share."""

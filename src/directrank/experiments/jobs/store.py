@@ -1,0 +1,295 @@
+"""Finished work on disk: one SQLite file that processes share and that survives being killed.
+
+A cell is leased by the process that works on it and then done or failed. A lease is alive while its owner
+beats; that of a process known to be dead, or silent for two intervals, goes to the next who asks.
+"""
+
+import contextlib
+import hashlib
+import math
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from directrank.errors import DataError
+from directrank.experiments.jobs.database import check, connected, explained, made
+from directrank.experiments.jobs.lease_owner import is_dead, is_here, new_owner
+from directrank.storage.strict_json import dump, parse
+
+NAME = "store.sqlite"
+HEARTBEAT = 10.0
+#: A key whose process died so often in one run is what kills it.
+MOST_DEATHS = 2
+#: Of a key: nobody has it; it is leased; it is leased by a process that is gone; it is done or failed.
+FREE, HELD, LOST, ENDED = "free", "held", "lost", "ended"
+NO_COSTS: Mapping[str, float] = MappingProxyType({})
+
+#: (key, label) and (key, label, state, value).
+Wanted = tuple[str, str]
+Finished = tuple[str, str, str, dict[str, Any]]
+
+
+class Store:
+    """Records by key, in ``store.sqlite`` of a folder, or in memory.
+
+    Every record has its checksum; one that is damaged counts as absent, so that it is made again.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Made, with the file, when something is first kept. None keeps records in memory.
+
+    Raises
+    ------
+    DataError
+        On first use, if the file is damaged or not a store.
+    OSError
+        On any use, if the disk is full, or the file cannot be read or written.
+    """
+
+    def __init__(self, folder: str | os.PathLike | None):
+        self.path = None if folder is None else Path(folder) / NAME
+        self.owner = new_owner()
+        #: The last event of earlier runs.
+        self.since = 0
+        self._open: sqlite3.Connection | None = None
+
+    def begin(self) -> None:
+        """Begin a run: what failed before is tried again, and who died before is forgotten."""
+        if self._exists():
+            with self._transaction("DEFERRED") as connection:
+                last = connection.execute("SELECT coalesce(max(id), 0) FROM log").fetchone()
+            self.since = last[0]
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Return the value of a key that is done, or None."""
+        return self.values([key]).get(key)
+
+    def values(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the values of those keys that are done and undamaged."""
+        return {key: value for key, (state, value) in self.outcomes(keys).items() if state == "done"}
+
+    def outcomes(self, keys: Iterable[str]) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return state, ``done`` or ``failed``, and value of the keys that have ended.
+
+        Failures of earlier runs are left out: they will be tried again.
+        """
+        if not self._exists():
+            return {}
+        with self._transaction("DEFERRED") as connection:
+            rows = [_row(connection, key) for key in keys]
+            return {
+                row["key"]: (row["state"], parse(row["value"].encode()))
+                for row in rows
+                if row is not None and self._has_ended(row)
+            }
+
+    def ended(self, keys: Iterable[str]) -> set[str]:
+        """Return those keys that `outcomes` would return, without their values."""
+        if not self._exists():
+            return set()
+        with self._transaction("DEFERRED") as connection:
+            rows = [_row(connection, key) for key in keys]
+        return {row["key"] for row in rows if row is not None and self._has_ended(row)}
+
+    def put(self, key: str, label: str, value: dict[str, Any]) -> None:
+        """Keep a value; it is on disk when this returns."""
+        self.settle([(key, label, "done", value)])
+
+    def settle(self, finished: Sequence[Finished]) -> None:
+        """Record how leased keys ended, all in one commit; what another has finished meanwhile stays."""
+        if finished:
+            self.exchange(finished, ())
+
+    def exchange(
+        self,
+        finished: Sequence[Finished],
+        wanted: Iterable[Wanted],
+        budget: float = math.inf,
+        costs: Mapping[str, float] = NO_COSTS,
+    ) -> tuple[list[str], list[str]]:
+        """Record how leased keys ended, and lease others, all in one commit.
+
+        Keys that nobody has finished or works on are leased in the order of `wanted`, until their `costs`
+        (1 where there is none) reach the budget. A key whose process died is leased alone, so that it is
+        known what a second death is due to; then it is recorded as failed.
+
+        Returns
+        -------
+        taken, ended : list of str
+            The keys leased, and those passed on the way that have ended.
+        """
+        taken: list[str] = []
+        ended: list[str] = []
+        with self._transaction() as connection:
+            self._settle(connection, finished)
+            for key, label in wanted:
+                if budget <= 0:
+                    break
+                state = self._state(connection, key)
+                if state == ENDED:
+                    ended.append(key)
+                elif state == LOST and self._deaths(connection, key) >= MOST_DEATHS:
+                    self._write(connection, key, label, "failed", _killed())
+                    ended.append(key)
+                elif state == FREE or (state == LOST and not taken):
+                    self._write(connection, key, label, "leased", None)
+                    taken.append(key)
+                    budget -= math.inf if state == LOST else costs.get(key, 1.0)
+        return taken, ended
+
+    def release(self) -> None:
+        """Give back every lease of this process."""
+        if not self._exists():
+            return
+        with self._transaction() as connection:
+            held = "FROM cells WHERE owner = ? AND state = 'leased'"
+            mine = [row["key"] for row in connection.execute(f"SELECT key {held}", (self.owner,))]
+            connection.execute(f"DELETE {held}", (self.owner,))
+            for key in mine:
+                self._record(connection, key, "returned")
+
+    @contextlib.contextmanager
+    def beating(self) -> Iterator[None]:
+        """Renew the leases of this process every `HEARTBEAT` seconds, as long as the block lasts."""
+        stop = threading.Event()
+        thread = threading.Thread(target=self._beat_until, args=(stop,), daemon=True)
+        if self.path is not None:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            if thread.is_alive():
+                thread.join()
+
+    def log(self) -> list[dict[str, Any]]:
+        """Return the execution log: when, key, owner; leased, returned, done or failed."""
+        if not self._exists():
+            return []
+        with self._transaction("DEFERRED") as connection:
+            return [dict(row) for row in connection.execute("SELECT * FROM log ORDER BY id")]
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        if self._open is not None and self.path is not None:
+            self._open.close()
+            self._open = None
+
+    def _exists(self) -> bool:
+        return self._open is not None or (self.path is not None and self.path.exists())
+
+    def _has_ended(self, row: sqlite3.Row) -> bool:
+        if row["state"] == "leased" or not _intact(row):
+            return False
+        return row["state"] == "done" or row["event"] > self.since
+
+    def _state(self, connection: sqlite3.Connection, key: str) -> str:
+        row = _row(connection, key)
+        if row is None:
+            return FREE
+        if row["state"] != "leased":
+            return ENDED if self._has_ended(row) else FREE
+        if row["owner"] == self.owner:
+            return HELD
+        return LOST if self._is_silent(row) or is_dead(row["owner"]) else HELD
+
+    def _is_silent(self, row: sqlite3.Row) -> bool:
+        if is_here(row["owner"]):
+            return not 0 <= time.monotonic() - row["tick"] <= 2 * HEARTBEAT
+        # Too long ago; or so far ahead that nothing can be told from its clock.
+        return abs(time.time() - row["beat"]) > 2 * HEARTBEAT
+
+    def _deaths(self, connection: sqlite3.Connection, key: str) -> int:
+        """Return how often a lease of this run was taken and not given back."""
+        count = (
+            "SELECT coalesce(sum(CASE event WHEN 'leased' THEN 1 WHEN 'returned' THEN -1 ELSE 0 END), 0) "
+            "FROM log WHERE key = ? AND id > ?"
+        )
+        return connection.execute(count, (key, self.since)).fetchone()[0]
+
+    def _settle(self, connection: sqlite3.Connection, finished: Sequence[Finished]) -> None:
+        for key, label, state, value in finished:
+            row = _row(connection, key)
+            if row is None or row["state"] != "done" or not _intact(row):
+                self._write(connection, key, label, state, value)
+
+    def _write(self, connection: sqlite3.Connection, key: str, label: str, state: str, value) -> None:
+        text = None if value is None else dump(value)
+        digest = None if text is None else _digest(text)
+        event = self._record(connection, key, state)
+        row = (key, label, state, self.owner, time.time(), time.monotonic(), event, text, digest)
+        connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def _record(self, connection: sqlite3.Connection, key: str, event: str) -> int | None:
+        row = (time.time(), key, self.owner, event)
+        return connection.execute(
+            "INSERT INTO log (at, key, owner, event) VALUES (?, ?, ?, ?)", row
+        ).lastrowid
+
+    def _beat_until(self, stop: threading.Event) -> None:
+        # A beat that cannot be written is no failure: the work is recorded, or not, by whoever does it.
+        while not stop.wait(HEARTBEAT):
+            with contextlib.suppress(OSError, DataError, sqlite3.Error), self._connection() as connection:
+                sql = "UPDATE cells SET beat = ?, tick = ? WHERE owner = ? AND state = 'leased'"
+                connection.execute(sql, (time.time(), time.monotonic(), self.owner))
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        connection = connected(str(self.path))
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    @contextlib.contextmanager
+    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        with explained(self.path):
+            if self._open is None:
+                self._open = self._opened()
+            self._open.execute(f"BEGIN {kind}")
+            try:
+                yield self._open
+                self._open.execute("COMMIT")
+            except BaseException:
+                if self._open.in_transaction:
+                    self._open.execute("ROLLBACK")
+                raise
+
+    def _opened(self) -> sqlite3.Connection:
+        if self.path is not None:
+            made(self.path.parent)
+        connection = connected(":memory:" if self.path is None else str(self.path))
+        try:
+            check(connection, self.path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def key_of(facts: Any) -> str:
+    """Return the key of a record: the SHA-256, in hex, of everything that it depends on."""
+    return _digest(dump(facts))
+
+
+def _row(connection: sqlite3.Connection, key: str) -> sqlite3.Row | None:
+    return connection.execute("SELECT * FROM cells WHERE key = ?", (key,)).fetchone()
+
+
+def _intact(row: sqlite3.Row) -> bool:
+    return row["value"] is not None and row["sha256"] == _digest(row["value"])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _killed() -> dict[str, Any]:
+    message = f"the process that worked on it died {MOST_DEATHS} times (killed, out of memory or crashed)"
+    return {"error": {"type": "ProcessDied", "message": message, "traceback": ""}, "warnings": []}

@@ -1,0 +1,1 @@
+"""Tables of a comparison and the formats they are written in."""

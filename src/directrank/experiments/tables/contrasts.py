@@ -1,0 +1,182 @@
+"""Every method of a comparison against every other, query by query."""
+
+import string
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from directrank.experiments.results import Comparison
+from directrank.experiments.tables.layout import is_error
+from directrank.experiments.tables.significance import (
+    FLIPS,
+    RESAMPLES,
+    benjamini_hochberg,
+    bootstrap_interval,
+    effect_size,
+    holm,
+    randomisation_test,
+    t_test,
+)
+
+ALPHA = 0.05
+LEVEL = 0.95
+CORRECTIONS = ("holm", "bh")
+#: Differences no larger are ties between two methods on a query.
+SAME = 1e-12
+
+
+def significance(
+    result: Comparison,
+    convention: str,
+    *,
+    baseline: str | None = None,
+    correction: str = "holm",
+    alpha: float = ALPHA,
+) -> dict[str, Any]:
+    """Return which differences between methods are more than chance, measure by measure.
+
+    The values of all test queries, over all folds, are paired by query. Methods that failed somewhere are
+    left out. Corrections are over the pairs of one measure.
+
+    Parameters
+    ----------
+    result : Comparison
+    convention : str
+        One of those reported.
+    baseline : str, optional
+        Only pairs with this method are tested; all pairs by default.
+    correction : {"holm", "bh"}, default="holm"
+        Which adjusted p-value must be below `alpha` for a letter.
+    alpha : float in (0, 1), default=0.05
+
+    Returns
+    -------
+    dict
+        ``letters``: the letter of each method. ``better_than``: by measure and method, the letters of the
+        methods that it is significantly better than. ``pairs``: by measure, one dict a pair with
+        ``method``, ``baseline``, ``queries``, ``difference`` (mean of method minus baseline), ``low`` and
+        ``high`` (its bootstrap interval), ``effect``, ``wins``, ``ties``, ``losses`` (queries), ``p_t``,
+        ``p_randomisation``, ``p_holm``, ``p_bh``. ``intervals``: by measure and method, low and high of its
+        mean.
+
+    Raises
+    ------
+    ValueError
+        If there is no such baseline or correction.
+    """
+    if baseline is not None and baseline not in result.methods:
+        raise ValueError(f"no method is called {baseline!r}; there are {', '.join(result.methods)}")
+    if correction not in CORRECTIONS:
+        raise ValueError(f"no correction is called {correction!r}; there are {', '.join(CORRECTIONS)}")
+    whole = [
+        each for each in result.methods if all("error" not in result.cell(each, f) for f in result.folds)
+    ]
+    letters = dict(zip(result.methods, _letters(len(result.methods)), strict=True))
+    pairs = {
+        measure: _contrasts(result, convention, measure, _pairs(whole, baseline))
+        for measure in result.measures
+    }
+    return {
+        "alpha": alpha,
+        "correction": correction,
+        "baseline": baseline,
+        "level": LEVEL,
+        "flips": FLIPS,
+        "resamples": RESAMPLES,
+        "letters": letters,
+        "better_than": {
+            measure: _better_than(measure, found, letters, f"p_{correction}", alpha)
+            for measure, found in pairs.items()
+        },
+        "pairs": pairs,
+        "intervals": {measure: _intervals(result, convention, measure, whole) for measure in result.measures},
+    }
+
+
+def _intervals(
+    result: Comparison, convention: str, measure: str, methods: Sequence[str]
+) -> dict[str, list[float]]:
+    """Return the bootstrap interval of each method's mean over folds, queries being drawn."""
+    if not methods:
+        return {}
+    values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
+    counted = np.isfinite(values).all(axis=1)
+    fold = np.repeat(
+        np.arange(len(result.folds)),
+        [len(result.cell(methods[0], each)["per_query"][convention][measure]) for each in result.folds],
+    )[counted]
+    if not len(fold):
+        return {}
+    # A query of a small fold weighs more in the mean of folds.
+    sizes = np.bincount(fold, minlength=len(result.folds))
+    scaled = values[counted] * (len(fold) / (np.count_nonzero(sizes) * sizes[fold]))[:, None]
+    low, high = bootstrap_interval(scaled, level=LEVEL)
+    return {each: [low[place].item(), high[place].item()] for place, each in enumerate(methods)}
+
+
+def per_query(result: Comparison, convention: str, measure: str, method: str) -> np.ndarray:
+    """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
+    cells = [result.cell(method, fold) for fold in result.folds]
+    values = [cell["per_query"][convention][measure] for cell in cells]
+    return np.array([np.nan if each is None else each for fold in values for each in fold], dtype=np.float64)
+
+
+def _pairs(methods: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    if baseline is None:
+        return list(combinations(methods, 2))
+    return [(each, baseline) for each in methods if each != baseline] if baseline in methods else []
+
+
+def _contrasts(
+    result: Comparison, convention: str, measure: str, pairs: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    if not pairs:
+        return []
+    methods = dict.fromkeys(name for pair in pairs for name in pair)
+    values = {name: per_query(result, convention, measure, name) for name in methods}
+    differences = np.stack([values[first] - values[second] for first, second in pairs], axis=1)
+    # A convention may leave queries out; those have no value under any method.
+    differences = differences[np.isfinite(differences).all(axis=1)]
+    if not len(differences):
+        return []
+    p = randomisation_test(differences)
+    low, high = bootstrap_interval(differences, level=LEVEL)
+    sign = -1 if is_error(measure) else 1
+    columns = {
+        "difference": differences.mean(axis=0),
+        "low": low,
+        "high": high,
+        "effect": effect_size(differences),
+        "wins": (sign * differences > SAME).sum(axis=0),
+        "ties": (np.abs(differences) <= SAME).sum(axis=0),
+        "losses": (sign * differences < -SAME).sum(axis=0),
+        "p_t": t_test(differences),
+        "p_randomisation": p,
+        "p_holm": holm(p),
+        "p_bh": benjamini_hochberg(p),
+    }
+    return [
+        {"method": first, "baseline": second, "queries": len(differences)}
+        | {name: column[place].item() for name, column in columns.items()}
+        for place, (first, second) in enumerate(pairs)
+    ]
+
+
+def _better_than(
+    measure: str, found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str, alpha: float
+) -> dict[str, str]:
+    sign = -1 if is_error(measure) else 1
+    beaten: dict[str, list[str]] = {name: [] for name in letters}
+    for each in found:
+        if each[adjusted] < alpha and each["difference"]:
+            ahead = sign * each["difference"] > 0
+            winner, loser = (each["method"], each["baseline"])[:: 1 if ahead else -1]
+            beaten[winner].append(letters[loser])
+    return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
+
+
+def _letters(n: int) -> list[str]:
+    known = string.ascii_lowercase + string.ascii_uppercase
+    return [known[place] if place < len(known) else f"({place + 1})" for place in range(n)]

@@ -1,0 +1,1 @@
+"""Compiled functions over arrays: the decorator, and kernels that several concepts share."""

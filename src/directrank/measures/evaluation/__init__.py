@@ -1,0 +1,1 @@
+"""Evaluation of scores by measures, under a convention."""

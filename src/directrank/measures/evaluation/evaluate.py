@@ -1,0 +1,261 @@
+"""Measures of scores: the mean over queries, and the value of each."""
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+from directrank.measures.evaluation.arguments import checked_scores, checked_weights, one_of, queries_of
+from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Convention
+from directrank.measures.naming.names import parse_measure
+from directrank.measures.positions import TIES
+
+# Slices of digits that are added up by vectors; what is left after them goes number by number.
+SLICES = 4
+LARGEST_SLICED = 2.0**900
+
+
+def mean_value(
+    measure: Measure, queries: Queries, scores: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """Return the mean of a measure over queries in the standard convention, for selection and monitoring.
+
+    Ties count with their expected value and queries where the measure is undefined with 0. The result is the
+    same, bit for bit, for any order of rows and of queries.
+
+    Parameters
+    ----------
+    measure : Measure
+    queries : Queries
+    scores : ndarray of shape (n_docs,), float32 or float64
+        In the inner order, without NaN.
+    weights : ndarray of shape (n_queries,), optional
+        Not negative, with a positive sum; 1 each by default.
+
+    Returns
+    -------
+    float
+        In [0, 1], larger is better.
+    """
+    return mean_values([measure], queries, scores, weights)[0]
+
+
+def mean_values(
+    measures: Sequence[Measure],
+    queries: Queries,
+    scores: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    n_threads: int | None = None,
+) -> list[float]:
+    """Return the means of several measures over queries, from one look at the positions; see `mean_value`.
+
+    `n_threads` as in `values_of`.
+    """
+    return [_mean(each, weights) for each in values_of(measures, queries, scores, n_threads=n_threads)]
+
+
+class Evaluation(Mapping[str, float]):
+    """Means of measures over queries, by canonical name.
+
+    Attributes
+    ----------
+    convention : str
+        The convention that counted them.
+    computed : dict of str to Measure
+        What was computed under each name; a convention, or the data, may have settled parameters.
+    n_queries, n_empty : int
+        All queries, and those without a relevant document.
+    ties, empty : str
+        How ties and queries without a value were counted.
+    qid : ndarray of shape (n_queries,)
+        Queries in the order of their first row.
+    per_query : dict of str to ndarray of shape (n_queries,), or None
+        The values of each query, if they were asked for; NaN where left out of the mean.
+    """
+
+    def __init__(self, means, computed, queries, convention, ties, empty, per_query):
+        self._means: dict[str, float] = means
+        self.computed: dict[str, Measure] = computed
+        self.convention, self.ties, self.empty = convention, ties, empty
+        self.n_queries = queries.n_queries
+        self.n_empty = int((queries.n_positive == 0).sum())
+        self.qid = queries.qid
+        self.per_query: dict[str, np.ndarray] | None = per_query
+
+    def __getitem__(self, name: str) -> float:
+        return self._means[name] if name in self._means else self._means[parse_measure(name).name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._means)
+
+    def __len__(self) -> int:
+        return len(self._means)
+
+    def __repr__(self) -> str:
+        width = max(map(len, self._means), default=0)
+        lines = [
+            f"{self.n_queries} queries, {self.n_empty} of them without a relevant document; "
+            f"convention {self.convention}"
+        ]
+        for name, mean in self._means.items():
+            full = self.computed[name].name
+            lines.append(f"{name:<{width}}  {mean:.4f}" + (f"  as {full}" if full != name else ""))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON; None where a query was left out."""
+        result: dict[str, Any] = {
+            "convention": self.convention,
+            "ties": self.ties,
+            "empty": self.empty,
+            "n_queries": self.n_queries,
+            "n_empty": self.n_empty,
+            "measures": dict(self._means),
+            "computed": {name: measure.name for name, measure in self.computed.items()},
+        }
+        if self.per_query is not None:
+            result["qid"] = self.qid.tolist()
+            result["per_query"] = {
+                name: [None if math.isnan(value) else value for value in values.tolist()]
+                for name, values in self.per_query.items()
+            }
+        return result
+
+
+def evaluate(
+    relevance,
+    scores,
+    qid=None,
+    *,
+    measures: str | Measure | Sequence[str | Measure] = ("nDCG@10", "AP"),
+    convention: str = "standard",
+    ties: str | None = None,
+    empty: str | None = None,
+    per_query: bool = False,
+    query_weight=None,
+    docid=None,
+    max_grade: float | None = None,
+) -> Evaluation:
+    """Evaluate scores against relevance.
+
+    Parameters
+    ----------
+    relevance : QueryGroups, or array of shape (n_docs,)
+        The documents; or their grades, finite and not negative.
+    scores : array of shape (n_docs,)
+        One a document, in the caller's row order; larger is better. Infinite scores are scores, NaN is not.
+    qid : array of shape (n_docs,), optional
+        The query of each row, where `relevance` is an array.
+    measures : str, Measure, or a sequence of them
+        Such as ``["AP", "nDCG@10"]``; see `parse_measure`.
+    convention : str, default="standard"
+        A name of `CONVENTIONS`: standard, letor3, letor4, trec_eval, lightgbm, xgboost, sklearn.
+    ties : {"expected", "input", "worst", "best", "docid"}, optional
+        Instead of the convention's.
+    empty : {"zero", "one", "skip"}, optional
+        The value of a query where a measure is undefined, instead of the convention's.
+    per_query : bool, default=False
+        Whether to keep the value of each query.
+    query_weight : array of shape (n_queries,), optional
+        Weights of the mean, in the order in which queries first appear.
+    docid : array of shape (n_docs,), optional
+        Names of documents, where `relevance` is an array and ties are broken by them.
+    max_grade : float, optional
+        The largest grade of the whole data set, for ERR without ``max=``; by default the largest here.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    DataError
+        If lengths differ, a score is NaN, or no query is left to average.
+    MeasureNameError
+        If a measure's name is unknown.
+
+    Examples
+    --------
+    >>> result = evaluate([1, 0, 0, 2], [0.3, 0.2, 0.9, 0.5], ["a", "a", "b", "b"], measures="AP")
+    >>> result["AP"]
+    0.75
+    """
+    rules = CONVENTIONS[one_of("convention", convention, tuple(CONVENTIONS))]
+    ties, empty = one_of("ties", ties or rules.ties, TIES), one_of("empty", empty or rules.empty, EMPTY)
+    queries = queries_of(relevance, qid, docid)
+    inner = checked_scores(scores, queries.n_docs, rules.score_type)[queries.row]
+    if ties == "docid" and queries.docid is None:
+        warnings.warn(
+            "documents have no docid, so ties are broken by descending row. Give docid=, or ties=.",
+            UserWarning,
+            stacklevel=2,
+        )
+    asked = [parse_measure(each) for each in _listed(measures)]
+    grade = queries.max_relevance if max_grade is None else max_grade
+    computed = {each.name: settled(rules.adjusted(each), grade) for each in asked}
+    values = _values(computed, queries, inner, rules, ties, empty)
+    weights = checked_weights(query_weight, queries.n_queries)
+    means = {name: _mean_of_counted(name, each, weights) for name, each in values.items()}
+    return Evaluation(means, computed, queries, rules.name, ties, empty, values if per_query else None)
+
+
+def settled(measure: Measure, max_grade: float) -> Measure:
+    """Return the measure with the largest grade of the data set, if it needs one and has none."""
+    with_max_grade = getattr(measure, "with_max_grade", None)
+    return measure if with_max_grade is None else with_max_grade(max_grade)
+
+
+def _values(
+    computed: dict[str, Measure],
+    queries: Queries,
+    scores: np.ndarray,
+    rules: Convention,
+    ties: str,
+    empty: str,
+) -> dict[str, np.ndarray]:
+    values = {}
+    every = values_of(list(computed.values()), queries, scores, ties=ties)
+    for (name, measure), each in zip(computed.items(), every, strict=True):
+        value = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
+        values[name] = 1.0 - value if getattr(measure, "printed_as_error", False) else value
+    return values
+
+
+def _listed(measures) -> Sequence[str | Measure]:
+    return [measures] if isinstance(measures, str | Measure) else list(measures)
+
+
+def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    if weights is None:
+        return exact_sum(values) / len(values)
+    return exact_sum(weights * values) / exact_sum(weights)
+
+
+def exact_sum(values: np.ndarray) -> float:
+    """Return the sum, rounded once, so that the order of the numbers cannot matter; they are finite."""
+    parts, rest = [], values
+    largest = float(np.abs(values).max(initial=0.0))
+    while largest > 0.0 and len(parts) < SLICES and largest < LARGEST_SLICED:
+        # Adding and taking away a large power of two leaves multiples of its last digit, few enough digits
+        # that all of them add up without rounding.
+        anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + len(values).bit_length())
+        top = (rest + anchor) - anchor
+        rest = rest - top
+        parts.append(float(top.sum()))
+        largest = float(np.abs(rest).max(initial=0.0))
+    return math.fsum(parts) if largest == 0.0 else math.fsum([*parts, *rest.tolist()])
+
+
+def _mean_of_counted(name: str, values: np.ndarray, weights: np.ndarray | None) -> float:
+    counted = ~np.isnan(values)
+    left = None if weights is None else weights[counted]
+    if not counted.any() or (left is not None and not left.any()):
+        raise DataError(f"{name} is undefined for every query; there is no mean with empty='skip'")
+    return _mean(values[counted], left)

@@ -1,0 +1,1 @@
+"""The change of a measure when two documents are swapped."""

@@ -1,0 +1,183 @@
+"""What exchanging two documents does to a measure: a table over pairs, in closed form or by evaluation.
+
+Rankings here are strict: `place` holds the place of each document in its query, from 0. A table has one
+number for each pair of documents of different relevance, |E after the exchange − E|: document by document in
+the inner order, each with all the documents of lower relevance of its query (`PairTable`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
+from directrank.measures.capabilities import PositionLinear, Swappable
+from directrank.measures.exchange.graded import gain_swaps
+from directrank.measures.positions import Positions
+
+#: Documents that are evaluated at once, in many copies of a query.
+AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Where the pairs of a table stand.
+
+    Attributes
+    ----------
+    below : ndarray of shape (n_docs,), int64
+        The first row of lower relevance in the query; its end if there is none.
+    stop : ndarray of shape (n_docs,), int64
+        The end of the query.
+    start : ndarray of shape (n_docs + 1,), int64
+        Document i has the entries ``start[i]:start[i + 1]``, one for each row of ``below[i]:stop[i]``.
+    """
+
+    below: np.ndarray
+    stop: np.ndarray
+    start: np.ndarray
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs of different relevance."""
+        return int(self.start[-1])
+
+
+def pair_table(queries: Queries) -> PairTable:
+    """Return where the pairs of different relevance of some queries stand in a table."""
+    return queries.once("table of pairs", lambda: _pair_table(queries))
+
+
+def _pair_table(queries: Queries) -> PairTable:
+    ends = np.zeros(queries.n_docs, np.bool_)
+    ends[:-1] = queries.relevance[1:] != queries.relevance[:-1]
+    ends[queries.indptr[1:][queries.sizes > 0] - 1] = True
+    row = np.arange(queries.n_docs)
+    last = np.minimum.accumulate(np.where(ends, row, queries.n_docs)[::-1])[::-1]
+    stop = np.repeat(queries.indptr[1:], queries.sizes)
+    return PairTable(last + 1, stop, np.append(0, np.cumsum(stop - last - 1)))
+
+
+def swap_differences(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
+    """Return the table of a measure: in closed form, or by evaluation.
+
+    Parameters
+    ----------
+    measure : Measure
+    queries : Queries
+    place : ndarray of shape (n_docs,), int64
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,), float64
+    """
+    if isinstance(measure, Swappable):
+        return measure.swap_differences(queries, place)
+    if not isinstance(measure, PositionLinear):
+        return swaps_by_evaluation(measure, queries, place)
+    pairs = pair_table(queries)
+    table = np.zeros(pairs.n_pairs)
+    gain, discount = measure.linear_in_positions(queries)
+    inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    gain_swaps(
+        np.asarray(gain, np.float64), place, discount[inner], queries.indptr, pairs.below, pairs.start, table
+    )
+    return table
+
+
+def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
+    """Return the table of any measure, by evaluating it after each exchange.
+
+    One evaluation of n documents a pair: O(n³) a query, where closed forms take O(n²).
+
+    Parameters
+    ----------
+    measure : Measure
+    queries : Queries
+    place : ndarray of shape (n_docs,), int64
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,), float64
+    """
+    pairs = pair_table(queries)
+    table = np.zeros(pairs.n_pairs)
+    for q, (first, last) in enumerate(zip(queries.indptr[:-1], queries.indptr[1:], strict=True)):
+        width = pairs.stop[first:last] - pairs.below[first:last]
+        i = np.repeat(np.arange(last - first), width)
+        j = np.arange(len(i)) - np.repeat(np.cumsum(width) - width - pairs.below[first:last] + first, width)
+        one, strict = queries.part(q, q + 1), place[first:last]
+        before = _values(measure, one, strict[None])[0]
+        batch = max(1, AT_ONCE // (last - first))
+        for begin in range(0, len(i), batch):
+            swapped = _swapped(strict, i[begin : begin + batch], j[begin : begin + batch])
+            cells = slice(pairs.start[first] + begin, pairs.start[first] + begin + len(swapped))
+            table[cells] = np.abs(_values(measure, one, swapped) - before)
+    return table
+
+
+def _swapped(place: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    copies, number = np.tile(place, (len(i), 1)), np.arange(len(i))
+    copies[number, i], copies[number, j] = place[j], place[i]
+    return copies
+
+
+def _values(measure: Measure, one: Queries, places: np.ndarray) -> np.ndarray:
+    """Evaluate one query at many rankings, a row each."""
+    times, n = places.shape
+    copies = Queries(
+        np.tile(one.relevance, times), np.arange(times + 1) * n, np.arange(times * n), np.arange(times)
+    )
+    above = places.ravel().astype(np.int32)
+    return measure.query_values(copies, Positions(above, np.ones(times * n, np.int32)))
+
+
+@kernel
+def ap_swaps(place, indptr, leading, below, start, worth, divisor, table):
+    """Fill the table of average precision; `worth` is 1/t at place t from 1, 0 beyond the cutoff."""
+    for q in range(len(indptr) - 1):
+        first, last = indptr[q], indptr[q + 1]
+        relevant = first + leading[q]
+        # Among the first t places: how many relevant documents, and what 1/t of theirs adds up to.
+        count, share = np.zeros(last - first + 1), np.zeros(last - first + 1)
+        for i in range(first, relevant):
+            count[place[i] + 1] = 1.0
+        for t in range(1, len(count)):
+            share[t] = share[t - 1] + count[t] * worth[t]
+            count[t] += count[t - 1]
+        for i in range(first, relevant):
+            p = place[i] + 1
+            own, ahead = count[p] * worth[p], share[p] - worth[p]
+            irrelevant = max(below[i], relevant)
+            others = place[irrelevant:last]
+            cells = table[start[i] + irrelevant - below[i] : start[i + 1]]
+            for j in range(len(others)):
+                t = others[j] + 1
+                # Up past relevant documents, each of which gets one more ahead of it; or down past them.
+                if t < p:
+                    change = (count[t] + 1.0) * worth[t] + ahead - share[t] - own
+                else:
+                    change = count[t] * worth[t] - share[t] + share[p] - own
+                cells[j] = abs(change) / divisor[q]
+
+
+@kernel
+def rr_swaps(place, indptr, leading, below, start, worth, table):
+    """Fill the table of reciprocal rank; `worth` as in `ap_swaps`."""
+    for q in range(len(indptr) - 1):
+        first, last = indptr[q], indptr[q + 1]
+        relevant = first + leading[q]
+        best, second = last - first, last - first
+        for i in range(first, relevant):
+            if place[i] < best:
+                best, second = place[i], best
+            else:
+                second = min(second, place[i])
+        for i in range(first, relevant):
+            irrelevant = max(below[i], relevant)
+            others = place[irrelevant:last]
+            cells = table[start[i] + irrelevant - below[i] : start[i + 1]]
+            rest = second if place[i] == best else best
+            for j in range(len(others)):
+                cells[j] = abs(worth[min(rest, others[j]) + 1] - worth[best + 1])

@@ -1,0 +1,1 @@
+"""Measures at fractional positions, with bounds on their error."""

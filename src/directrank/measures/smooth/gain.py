@@ -1,0 +1,111 @@
+"""Discounted gains at fractional positions."""
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import answers, position_slopes
+from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
+
+
+@lru_cache(64)
+def logarithms(longest: int) -> np.ndarray:
+    """Return ln 1 (for 0), ln 1, ln 2, … for positions of `longest` documents; not to be written to."""
+    return np.log(np.maximum(np.arange(longest + 3.0), 1.0))
+
+
+def soft_dcg_naive(gain, p, shift, cutoff, beta) -> tuple[float, np.ndarray]:
+    """Smooth DCG of one query and its slopes at the positions of its documents with a gain, for tests."""
+    x = np.maximum(p + shift, 2.0)
+    worth = 1.0 / np.log2(x)
+    slope = np.where(p + shift > 2.0, -worth / (x * np.log(x)), 0.0)
+    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
+    total = slope * inside - worth * beta * inside * (1.0 - inside)
+    return float(gain @ (worth * inside)), gain * total
+
+
+class GainForm(NamedTuple):
+    """A smooth DCG of all queries.
+
+    The discount is 1 / log2(max(p + shift, 2)), times a logistic function of steepness `truncation` that
+    stands for the cutoff if it is finite.
+
+    Attributes
+    ----------
+    gain : ndarray of shape (n_docs,), float64
+    indptr : ndarray of shape (n_queries + 1,)
+    norm : ndarray of shape (n_queries,), float64
+        What the sum of each query is divided by.
+    shift : float
+    logs : ndarray
+        `logarithms` of the longest query.
+    cutoff : float
+    truncation : float
+    """
+
+    gain: np.ndarray
+    indptr: np.ndarray
+    norm: np.ndarray
+    shift: float
+    logs: np.ndarray
+    cutoff: float
+    truncation: float
+
+
+@kernel
+def soft_dcg(form, leading, positions, room, values, gradient):
+    """Fill `values` with the smooth DCG of each query over its norm, and `gradient` with its slopes.
+
+    `room` is float64, of at least as many entries as the longest query has documents.
+    """
+    for q in range(len(leading)):
+        first, last = form.indptr[q], form.indptr[q] + leading[q]
+        values[q] = gain_slopes(form, q, positions[first:last], room, gradient[first:last])
+
+
+@answers(position_slopes, GainForm)
+@kernel
+def gain_slopes(form, q, p, room, slopes):
+    """Return the smooth DCG of a query over its norm, and write its slopes at the positions p."""
+    # Slices: an index that might be negative would let the bits depend on where the arrays lie.
+    g, worth = form.gain[form.indptr[q] : form.indptr[q] + len(p)], room[: len(p)]
+    _discount(p, form.shift, form.logs, worth, slopes)
+    if form.cutoff < math.inf:
+        _cut(p, form.cutoff, form.truncation, worth, slopes)
+    value, scale = 0.0, 1.0 / form.norm[q]
+    for i in range(len(g)):
+        value += g[i] * worth[i]
+        slopes[i] = slopes[i] * g[i] * scale
+    return value * scale
+
+
+@kernel
+def _discount(p, shift, logs, worth, slopes):
+    # The logarithm is that of the nearest whole number, plus a short series: it vectorises. No position is
+    # beyond the table, but NaN must not become a place there either.
+    for i in range(len(p)):
+        x = max(p[i] + shift, 2.0)
+        whole = min(max(np.int64(x + 0.5), 2), len(logs) - 1)
+        z = (x - whole) / (x + whole)
+        y = z * z
+        series = 1.0 / 9.0 + y * (1.0 / 11.0 + y * (1.0 / 13.0 + y / 15.0))
+        series = 1.0 + y * (1.0 / 3.0 + y * (1.0 / 5.0 + y * (1.0 / 7.0 + y * series)))
+        log = logs[np.uint64(whole)] + 2.0 * z * series
+        discount = math.log(2.0) / log
+        worth[i] = discount
+        slopes[i] = -discount / (x * log) if shift == 1.0 or x > 2.0 else 0.0
+
+
+@kernel
+def _cut(p, cutoff, truncation, worth, slopes):
+    for i in range(len(p)):
+        z = truncation * (cutoff + 0.5 - p[i])
+        decay = exponential(-min(abs(z), LARGEST_EXPONENT))
+        inside = (1.0 if z >= 0.0 else decay) / (1.0 + decay)
+        # Outside is not 1 − inside, which loses its small values.
+        outside = (decay if z >= 0.0 else 1.0) / (1.0 + decay)
+        slopes[i] = slopes[i] * inside - worth[i] * truncation * inside * outside
+        worth[i] *= inside

@@ -1,0 +1,88 @@
+"""Reciprocal ranks at fractional positions: of the document at which a user stops.
+
+Document y stops a user with probability r_y if no document before it has:
+
+    Σ_y  r_y / π_y · Π_{x ≠ y} (1 − r_x · 1{π_x < π_y})
+
+With r = 1 for relevant documents this is the reciprocal rank, with graded r the expected one. A comparison of
+positions becomes a logistic function of steepness β, as in Qin, Liu, Li 2010, Eq. (14).
+"""
+
+import math
+
+import numpy as np
+
+from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
+from directrank.measures.smooth.precision import within
+
+# Users who never arrive move nobody: below this share of them gradients are not worth a pass.
+NOBODY = 1e-40
+
+
+def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray]:
+    """Smooth value of one query and its slopes at the positions of its stopping documents, for tests."""
+    before = 1.0 / (1.0 + np.exp(np.clip(beta * (p[:, None] - p[None, :]), -700, 700)))  # row before column
+    np.fill_diagonal(before, 0.0)
+    passes = 1.0 - stopping[:, None] * before
+    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
+    worth = stopping * inside / p
+    term = worth * passes.prod(axis=0)
+    without = np.array([np.delete(passes, x, axis=0).prod(axis=0) for x in range(len(p))])  # x stops nobody
+    pull = beta * stopping[:, None] * before * (1.0 - before) * without * worth
+    own = -term / p - beta * (1.0 - inside) * term
+    return term.sum() / norm, (own - pull.sum(axis=0) + pull.sum(axis=1)) / norm
+
+
+@kernel
+def soft_stops(positions, indptr, leading, stopping, passing, norm, cutoff, beta, values, gradient):
+    """Fill `values` with the smooth value of each query, and `gradient` (zero before) with the slopes.
+
+    `passing` is 1 − `stopping`. Made inside, it would be merged with another 1 and lose its small values.
+    """
+    for q in range(len(leading)):
+        start, stop = indptr[q], indptr[q] + leading[q]
+        p, g = positions[start:stop], gradient[start:stop]
+        r, u = stopping[start:stop], passing[start:stop]
+        total = 0.0
+        for y in range(len(p)):
+            position = np.float64(p[y])
+            arrive = _arrive(p, u, y, beta)
+            inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
+            term = r[y] * inside * arrive / position
+            total += term
+            if arrive > NOBODY:
+                pull = _pull(p, r, u, y, beta, beta * term / norm[q], g)  # before g[y] is read
+                g[y] -= pull + term / norm[q] * (1.0 / position + beta * (1.0 - inside))
+        values[q] = total / norm[q]
+
+
+@kernel
+def _passing(z, decay, u):
+    # 1 − r σ(z), times 1 + decay, from decay = exp(−|z|) and u = 1 − r: exact where little of it is left.
+    return decay + u if z >= 0.0 else 1.0 + decay * u
+
+
+@kernel
+def _arrive(p, u, y, beta):
+    # The share of users whom no other document stops before y. The loop counts y itself, at z = 0, so that it
+    # has no branch; (1 + u) / 2 of the users pass it and are divided out.
+    position, share = np.float64(p[y]), 1.0
+    for x in range(len(p)):
+        z = beta * (position - np.float64(p[x]))
+        decay = exponential(-min(abs(z), LARGEST_EXPONENT))
+        share *= _passing(z, decay, u[x]) / (1.0 + decay)
+    return share / (0.5 + 0.5 * u[y])
+
+
+@kernel
+def _pull(p, r, u, y, beta, h, g):
+    # The slopes of the logarithm of that share, times h: given to the others, and returned to take from y.
+    position, total = np.float64(p[y]), 0.0
+    for x in range(len(p)):
+        z = beta * (position - np.float64(p[x]))
+        decay = exponential(-min(abs(z), LARGEST_EXPONENT))
+        t = h * r[x] * decay / ((1.0 + decay) * _passing(z, decay, u[x])) if x != y else 0.0
+        g[x] += t
+        total += t
+    return total

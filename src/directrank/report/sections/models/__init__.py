@@ -1,0 +1,1 @@
+"""Sections about the models behind the figures."""

@@ -1,0 +1,1 @@
+"""Sections about the figures of the methods."""

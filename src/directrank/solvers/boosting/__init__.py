@@ -1,0 +1,1 @@
+"""Boosting over queries and over documents, and its weak rankers."""

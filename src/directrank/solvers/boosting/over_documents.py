@@ -1,0 +1,167 @@
+"""Boosting over documents: each round adds a weak ranker that fits the weights of the documents."""
+
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import BoundObjective, Solution, Step
+from directrank.scorers import Additive, Tree
+from directrank.solvers.boosting.stumps import CRITERIA, STUMP_SEARCHES
+from directrank.solvers.boosting.weak_rankers import FeatureSearch, Learned, sampled_weights
+
+# Below this share of the objective at zero scores, what is left is rounding.
+PERFECT = 1e-9
+
+
+class DocumentBoosting:
+    r"""Boosting with stumps, single features or any classifier as weak rankers.
+
+    Each round asks the objective what every document weighs, finds a weak ranker h that agrees with the
+    weights, lets the objective choose the best step :math:`\alpha` along it, and adds
+    :math:`\nu \alpha h` to the scores.
+
+    Parameters
+    ----------
+    rounds : int, default=100
+    weak_ranker : {"stump", "feature"} or object, default="stump"
+        Stumps; single signed features, scaled to [0, 1]; or what has ``fit(features, weights, seed)``, which
+        returns a `Tree`, an object with ``predict(features)`` of shape (n_docs,), or None.
+    search : {"exact", "histogram"}, default="exact"
+        How stumps are searched: every threshold, or at most 255 a feature.
+    criterion : {"gini", "eta"}, default="gini"
+        What a stump maximises, see `directrank.solvers.boosting.stumps`.
+    sampling : bool, default=False
+        Fit the weak ranker to documents drawn in proportion to the size of their weights, as many as there
+        are, with their signs.
+    shrinkage : float, default=1.0
+        ν in (0, 1].
+    keep : {"best", "last"}, default="best"
+        The prefix of rounds that the monitor judges best, or all rounds.
+    patience : int, optional
+        End after so many rounds without a better judgement.
+
+    Notes
+    -----
+    The certificate is the objective where the run ended, and the decrease that the closed forms of the steps
+    promised; steps that were searched promise nothing.
+    """
+
+    needs = frozenset({"document_weights", "step_along"})
+
+    def __init__(
+        self, *, rounds=100, weak_ranker: Any = "stump", search="exact", criterion="gini",
+        sampling=False, shrinkage=1.0, keep="best", patience=None,
+    ):  # fmt: skip
+        _check_choice("search", search, STUMP_SEARCHES)
+        _check_choice("criterion", criterion, CRITERIA)
+        _check_choice("keep", keep, ("best", "last"))
+        if isinstance(weak_ranker, str):
+            _check_choice("weak_ranker", weak_ranker, ("stump", "feature"))
+        elif not hasattr(weak_ranker, "fit"):
+            raise TypeError(f"weak_ranker must be 'stump', 'feature' or have fit; {weak_ranker!r} has none")
+        if not 0 < shrinkage <= 1:
+            raise ValueError(f"shrinkage must be above 0 and at most 1, not {shrinkage}")
+        if rounds < 1 or (patience is not None and patience < 1):
+            raise ValueError(f"rounds and patience must be 1 or more, not {rounds} and {patience}")
+        self.rounds, self.weak_ranker, self.search, self.criterion = rounds, weak_ranker, search, criterion
+        self.sampling, self.shrinkage, self.keep, self.patience = sampling, shrinkage, keep, patience
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        run = _Run(self, objective, features, monitor)
+        status, message = run.advance(rng)
+        kept = run.best_round if self.keep == "best" else len(run.trace)
+        certificate = {
+            "objective": run.value,
+            "promised": float(sum(row["promised"] for row in run.trace)),
+        }
+        return Solution(
+            Additive.of(run.coefficients[:kept], run.weak_rankers[:kept]),
+            status, certificate, run.trace, f"{message}; the first {kept} kept",
+        )  # fmt: skip
+
+
+class _Run:
+    """One run: the ensemble, its scores on both sides, and the best prefix so far."""
+
+    def __init__(self, solver: DocumentBoosting, objective: BoundObjective, features, monitor):
+        self.solver, self.objective, self.features, self.monitor = solver, objective, features, monitor
+        self.search = _weak_ranker_search(solver, objective, features)
+        self.coefficients: list[float] = []
+        self.weak_rankers: list[Any] = []
+        self.trace: list[dict[str, Any]] = []
+        self.scores, self.monitored = np.zeros(len(features)), np.zeros(len(monitor.features))
+        self.value, self.weights = self._weigh()
+        self.start = self.value
+        self.best_round, self.best_value = 0, -np.inf
+
+    def advance(self, rng: np.random.Generator) -> tuple[str, str]:
+        """Add rounds until nothing improves or they run out; return the status and a message."""
+        patience = self.solver.patience or self.solver.rounds
+        while len(self.trace) < self.solver.rounds:
+            if self.value <= PERFECT * self.start:
+                return "converged", f"nothing is left to gain after {len(self.trace)} rounds"
+            if not self._add(rng):
+                return "converged", f"no weak ranker improves after {len(self.trace)} rounds"
+            if len(self.trace) - self.best_round >= patience:
+                return "converged", f"{len(self.trace)} rounds, no better judgement in the last {patience}"
+        return "budget", f"{len(self.trace)} rounds"
+
+    def _add(self, rng: np.random.Generator) -> bool:
+        """Add one round; return whether there was one to add."""
+        weights = sampled_weights(self.weights, rng) if self.solver.sampling else self.weights
+        weak = self.search.best(weights, rng)
+        if weak is None:
+            return False
+        direction = weak.predict(self.features)
+        step = self.objective.step_along(self._typed(), direction)
+        if step.size == 0 or not np.isfinite(step.size):
+            return False
+        coefficient = self.solver.shrinkage * step.size
+        self.coefficients.append(coefficient)
+        self.weak_rankers.append(weak)
+        self.scores += coefficient * direction
+        self.monitored += coefficient * weak.predict(self.monitor.features)
+        self.value, self.weights = self._weigh()
+        self._record(weak, coefficient, step)
+        return True
+
+    def _record(self, weak: Any, coefficient: float, step: Step) -> None:
+        judged = self.monitor(self.monitored)
+        root = (
+            {"feature": int(weak.feature[0]), "threshold": float(weak.threshold[0])}
+            if isinstance(weak, Tree)
+            else {}
+        )
+        self.trace.append(
+            {
+                "round": len(self.trace) + 1,
+                **root,
+                "coefficient": float(coefficient),
+                "objective": self.value,
+                # The bound is convex in the step, so a part of the step keeps that part of its promise.
+                "promised": 0.0 if np.isnan(step.gained) else float(self.solver.shrinkage * step.decrease),
+                "monitor": judged,
+            }
+        )
+        if judged > self.best_value:
+            self.best_round, self.best_value = len(self.trace), judged
+
+    def _weigh(self) -> tuple[float, np.ndarray]:
+        return self.objective.document_weights(self._typed())
+
+    def _typed(self) -> np.ndarray:
+        return self.scores.astype(self.objective.dtype)
+
+
+def _weak_ranker_search(solver: DocumentBoosting, objective: BoundObjective, features: np.ndarray) -> Any:
+    if solver.weak_ranker == "stump":
+        return STUMP_SEARCHES[solver.search](objective, features, solver.criterion)
+    if solver.weak_ranker == "feature":
+        return FeatureSearch(objective, features)
+    return Learned(solver.weak_ranker, features)
+
+
+def _check_choice(name: str, value: Any, words) -> None:
+    if value not in words:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, not {value!r}")

@@ -1,0 +1,220 @@
+"""The best stump for weighted documents: exactly, over presorted features, or over 256 bins a feature.
+
+A stump [[x > t]] splits the documents in two; with W the sum of weights and A that of their sizes on each
+side, its merit is W²/A summed over both sides (``gini``, the gain of a regression tree), or the W of the side
+that is set to 1 (``eta``, the decrease of the objective to first order).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import BoundObjective, Part
+from directrank.kernels.compile import kernel
+from directrank.scorers import Tree, stump
+
+CRITERIA = ("gini", "eta")
+N_BINS = 256
+# A side that holds less than this share of the weights is rounding.
+LEAST_SHARE = 1e-12
+# Merits this close are equal but for rounding, which the order of rows decides: the first of them wins.
+BETTER = 1.0 + 1e-9
+
+
+def threshold_between(low: np.float32, high: np.float32) -> np.float32:
+    """Return a float32 t with low ≤ t < high, near the middle."""
+    middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
+    return middle if middle < high else low
+
+
+class ExactStumps:
+    """Every threshold of every feature; features are sorted once, for 4 bytes a value.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_docs, n_features), float32
+    criterion : {"gini", "eta"}
+    """
+
+    def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
+        self.features, self.by_gini = features, criterion == "gini"
+        self.order = np.empty((features.shape[1], len(features)), np.int32)
+        for k in range(features.shape[1]):
+            column = np.ascontiguousarray(features[:, k])
+            order = np.argsort(column, kind="stable").astype(np.int32)
+            ends = column[order[1:]] != column[order[:-1]]
+            # The complement marks the last document of each value: a threshold may follow it.
+            self.order[k] = np.where(np.append(ends, False), ~order, order)
+
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+        """Return the best stump for these weights of documents, or None if no feature splits."""
+        total, size = float(weights.sum(dtype=np.float64)), float(np.abs(weights).sum(dtype=np.float64))
+        feature, place, right = _best_split(self.order, weights, total, size, self.by_gini)
+        if feature < 0:
+            return None
+        last, following = self.order[feature, place], self.order[feature, place + 1]
+        first = following if following >= 0 else ~following
+        threshold = threshold_between(self.features[~last, feature], self.features[first, feature])
+        return stump(int(feature), float(threshold), above=bool(right))
+
+
+class HistogramStumps:
+    """255 thresholds a feature at most, between quantiles of its values; 1 byte a value.
+
+    A feature with no more than 256 distinct values is searched exactly. Histograms are summed over shards in
+    their order.
+
+    Parameters
+    ----------
+    objective : BoundObjective
+    features : ndarray of shape (n_docs, n_features), float32
+    criterion : {"gini", "eta"}
+    """
+
+    def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
+        self.objective, self.by_gini = objective, criterion == "gini"
+        edges = [bin_edges(features[:, k]) for k in range(features.shape[1])]
+        self.counts = np.array([len(each) for each in edges])
+        self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
+        for k, each in enumerate(edges):
+            self.edges[k, : len(each)] = each
+        self.bins = np.empty(features.shape, np.uint8)
+        objective.map_shards(self._fill(features))
+
+    def _fill(self, features: np.ndarray) -> Callable[[Sequence[Part]], None]:
+        def statistic(parts: Sequence[Part]) -> None:
+            for part in parts:
+                _assign_bins(features[part.rows], self.edges, self.bins[part.rows])
+
+        return statistic
+
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+        """Return the best stump for these weights of documents, or None if no feature splits."""
+        sums, sizes = self.histograms(weights)
+        left, left_size = sums.cumsum(axis=1)[:, :-1], sizes.cumsum(axis=1)[:, :-1]
+        total, size = sums[0].sum(), np.abs(weights).sum(dtype=np.float64)
+        right, right_size = total - left, size - left_size
+        merit = np.maximum(left, right)
+        if self.by_gini:
+            few = LEAST_SHARE * size
+            with np.errstate(divide="ignore", invalid="ignore"):
+                merit = left**2 / left_size + right**2 / right_size
+            merit[(left_size <= few) | (right_size <= few)] = -np.inf
+        merit[np.arange(N_BINS - 1) >= self.counts[:, None]] = -np.inf
+        best = merit.max()
+        if not best > 0:
+            return None
+        feature, place = np.unravel_index(np.argmax(merit >= best / BETTER), merit.shape)
+        at = feature, place
+        above = right[at] > left[at]
+        if self.by_gini:
+            above = right[at] * left_size[at] > left[at] * right_size[at]
+        return stump(int(feature), float(self.edges[feature, place]), above=bool(above))
+
+    def histograms(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of weights and of their sizes by bin, float64 (n_features, 256) each.
+
+        Sizes are zeros where the criterion does not read them.
+        """
+        n_features = len(self.edges)
+
+        def statistic(parts: Sequence[Part]) -> np.ndarray:
+            table = np.zeros((n_features, N_BINS, 1 + self.by_gini))
+            for part in parts:
+                fill = _add_with_sizes if self.by_gini else _add_sums
+                fill(self.bins[part.rows], weights[part.rows], table.reshape(-1))
+            return table
+
+        total: Any = 0.0
+        for table in self.objective.map_shards(statistic):
+            total = total + table
+        return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros((n_features, N_BINS))
+
+
+#: How stumps are searched, by name.
+STUMP_SEARCHES = {"exact": ExactStumps, "histogram": HistogramStumps}
+
+
+def bin_edges(column: np.ndarray) -> np.ndarray:
+    """Return at most 255 thresholds for the values of a feature, ascending float32."""
+    column = np.sort(column)
+    starts = np.append(0, np.flatnonzero(column[1:] != column[:-1]) + 1)
+    if len(starts) > N_BINS:
+        quantiles = np.arange(1, N_BINS) * len(column) // N_BINS
+        starts = np.append(0, np.unique(starts[np.searchsorted(starts, quantiles)[quantiles <= starts[-1]]]))
+    pairs = zip(column[starts[1:] - 1], column[starts[1:]], strict=True)
+    return np.array([threshold_between(low, high) for low, high in pairs], np.float32)
+
+
+def best_split_naive(column: np.ndarray, weights: np.ndarray, criterion: str) -> float:
+    """The largest merit of a threshold on one feature by definition, for tests."""
+    merits = [0.0]
+    for t in np.unique(column)[:-1]:
+        sides = weights[column > t], weights[column <= t]
+        sizes = [np.abs(each).sum() for each in sides]
+        if criterion == "eta":
+            merits.append(max(each.sum() for each in sides))
+        elif min(sizes) > 0:
+            merits.append(sum(each.sum() ** 2 / a for each, a in zip(sides, sizes, strict=True)))
+    return max(merits)
+
+
+@kernel
+def _best_split(order, weights, total, size, by_gini):
+    best, feature, place, above = 0.0, -1, -1, True
+    few = LEAST_SHARE * size
+    for k in range(order.shape[0]):
+        row = order[k]
+        left, left_size = 0.0, 0.0
+        for p in range(len(row)):
+            code = row[p]
+            w = np.float64(weights[code if code >= 0 else ~code])
+            left += w
+            left_size += abs(w)
+            if code >= 0:
+                continue
+            right, right_size = total - left, size - left_size
+            merit = max(left, right)
+            if by_gini:
+                if left_size <= few or right_size <= few:
+                    continue
+                merit = left * left / left_size + right * right / right_size
+            if merit > best * BETTER:
+                best, feature, place = merit, k, p
+                above = right * left_size > left * right_size if by_gini else right > left
+    return feature, place, above
+
+
+@kernel
+def _assign_bins(features, edges, bins):
+    # Eight halvings without a branch; unsigned places spare the check for negative indices.
+    for k in range(features.shape[1]):
+        thresholds = edges[k]
+        for i in range(features.shape[0]):
+            x, place = features[i, k], np.uintp(0)
+            for halving in range(8):
+                step = np.uintp(128) >> np.uintp(halving)
+                place += step if x > thresholds[place + step - np.uintp(1)] else np.uintp(0)
+            bins[i, k] = place
+
+
+@kernel
+def _add_sums(bins, weights, table):
+    for i in range(bins.shape[0]):
+        w, cell = np.float64(weights[i]), 0
+        for k in range(bins.shape[1]):
+            table[cell + bins[i, k]] += w
+            cell += N_BINS
+
+
+@kernel
+def _add_with_sizes(bins, weights, table):
+    for i in range(bins.shape[0]):
+        w, cell = np.float64(weights[i]), 0
+        a = abs(w)
+        for k in range(bins.shape[1]):
+            at = cell + 2 * np.int64(bins[i, k])
+            table[at] += w
+            table[at + 1] += a
+            cell += 2 * N_BINS

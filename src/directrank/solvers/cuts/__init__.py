@@ -1,0 +1,1 @@
+"""Solvers that collect cuts: Frank-Wolfe, cutting planes, working sets."""

@@ -1,0 +1,1 @@
+"""Solvers that follow gradients: L-BFGS, SGD, truncated Newton, re-weighting."""

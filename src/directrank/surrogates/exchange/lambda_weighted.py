@@ -1,0 +1,164 @@
+"""Pairs weighted by what their exchange does to the measure: LambdaRank and LambdaLoss."""
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.measures.capabilities import PositionLinear, Swappable
+from directrank.measures.exchange.tables import pair_table
+from directrank.measures.pairwise import ZeroOne
+from directrank.measures.positions import positions_of
+from directrank.surrogates.audit_row import AuditRow
+from directrank.surrogates.exchange.kernels import distance_losses, swap_sums
+from directrank.surrogates.exchange.tables import BoundSwapTable
+from directrank.surrogates.pairs.pairwise import runs_of_pairs
+
+WEIGHTS = ("swap", "ndcg2")
+
+
+class SwapWeighted:
+    r"""Logistic losses on pairs, weighted by the measure at a ranking that is held fixed.
+
+    .. math:: \sum_{i, j : y_i > y_j} w_{ij}(\bar\pi) \ln(1 + e^{-(s_i - s_j)})
+
+    The oracle ``reweigh`` moves the fixed ranking :math:`\bar\pi`; until it is called all documents are
+    tied. Between two calls the surrogate is an ordinary convex function. Weights are mean values over the
+    orders of tied documents: a stable sort of documents sorted by relevance would tell the answer.
+
+    Parameters
+    ----------
+    measure : Measure
+        Any for "swap", but the 0/1 error, which an exchange hardly ever changes; one with gains and discounts
+        for "ndcg2": nDCG, DCG, P or WTA.
+    weights : {"swap", "ndcg2"}, default="ndcg2"
+        The difference |E after − E| that an exchange of i and j makes to the measure [1]_, which is
+        :math:`|g_i - g_j|\,|D(\bar\pi_i) - D(\bar\pi_j)|` for nDCG; or that of moving one document past the
+        distance between them, :math:`|g_i - g_j|\, |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i -
+        \bar\pi_j| + 1)|`, a bound on nDCG [2]_.
+
+    Raises
+    ------
+    TypeError
+        If the measure cannot give such weights.
+
+    Notes
+    -----
+    O(n²) per query for the measures of this library; a measure without closed form is evaluated after each
+    exchange, O(n³) per query, whenever the ranking is fixed anew, and `notes` says how often. Measures that
+    are sums over documents keep O(n) numbers, the others one for each pair.
+
+    Traits
+    ------
+    bound: no (of nDCG with the weights of [2]_ and base-2 logarithms only). convex: yes. smooth: yes.
+    shift-invariant: yes.
+
+    References
+    ----------
+    .. [1] C. Burges, R. Ragno, Q. V. Le, "Learning to rank with nonsmooth cost functions", NIPS 2006.
+    .. [2] X. Wang, C. Li, N. Golbandi, M. Bendersky, M. Najork, "The LambdaLoss framework for ranking metric
+       optimization", CIKM 2018, section 5.2 (NDCG-Loss2).
+    """
+
+    offers = frozenset({"value_and_gradient", "reweigh"})
+    is_bound, is_convex, is_smooth = False, True, True
+
+    def __init__(self, measure: Measure, *, weights: str = "ndcg2"):
+        if weights not in WEIGHTS:
+            raise ValueError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}, not {weights!r}")
+        if isinstance(measure, ZeroOne):
+            raise TypeError(
+                f"an exchange of two documents hardly ever changes {measure.name}: it gives no weights. "
+                "Use WPD, which counts the pairs in the wrong order"
+            )
+        if weights == "ndcg2" and not isinstance(measure, PositionLinear):
+            raise TypeError(
+                f"the weights 'ndcg2' (LambdaLoss) need gains and discounts; {measure.name} has none. nDCG, "
+                "DCG, P and WTA have; for other measures take the weights 'swap' (LambdaRank)"
+            )
+        self.measure, self.weights = measure, weights
+
+    @property
+    def name(self) -> str:
+        """The surrogate with its measure."""
+        return f"SwapWeighted({self.measure.name}, {self.weights})"
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries on which the measure cannot change."""
+        return self.measure.constant(queries)
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return none: the value of this loss is neither a bound nor an approximation of 1 − E."""
+        return []
+
+    def notes(self, queries: Queries) -> list[str]:
+        """Say what the weights cost, if the measure has no closed form for them."""
+        if isinstance(self.measure, (PositionLinear, Swappable)):
+            return []
+        times = pair_table(queries).n_pairs
+        return [
+            f"{self.measure.name} has no closed form for exchanges: it is evaluated {times} times, once for "
+            "each pair of different relevance, whenever the ranking is fixed anew"
+        ]
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps | BoundSwapTable":
+        """Bind to some queries with a weight each."""
+        if isinstance(self.measure, PositionLinear):
+            return BoundSwaps(self.measure, self.weights, queries, weights)
+        return BoundSwapTable(self.measure, queries, weights)
+
+
+class BoundSwaps:
+    """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
+
+    def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
+        self.kind, self.queries = kind, queries
+        runs, query = runs_of_pairs(queries, by_grades=False)
+        self.runs, self.weights = runs[weights[query] > 0], weights[query][weights[query] > 0]
+        longest = int(queries.sizes.max(initial=1))
+        self.gains, discounts = measure.linear_in_positions(queries, longest + 1)
+        self.discounts = discounts[:longest]
+        # Distances come in halves: a tied block stands at its middle.
+        self.by_distance = distance_losses(np.append(discounts, 0.0))
+        self.reweigh(np.zeros(queries.n_docs))
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix the weights at the ranking of these scores."""
+        positions = positions_of(self.queries, scores)
+        self.place = (2 * positions.above + positions.tied + 1).astype(np.int64)  # twice the mean position
+        if self.kind == "swap":
+            self.level, self.inside = _over_blocks(self.discounts, positions)
+        else:
+            self.level, self.inside = np.zeros(len(scores)), _within_blocks(self.by_distance, positions)
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over pairs and its derivative with respect to each score."""
+        gradient = np.zeros_like(scores)
+        by_distance = self.by_distance if self.kind == "ndcg2" else np.zeros(0)
+        total = swap_sums(
+            scores, self.runs, self.weights, self.gains, self.level, self.inside, self.place, by_distance,
+            gradient,
+        )  # fmt: skip
+        return total, gradient
+
+
+def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
+    """Mean discount of each document's block, and the mean |difference| of two places of that block."""
+    sums = np.append(0.0, np.cumsum(discounts))
+    weighted = np.append(0.0, np.cumsum(discounts * np.arange(len(discounts))))
+    a, m = positions.above.astype(np.int64), positions.tied.astype(np.int64)
+    total = sums[a + m] - sums[a]
+    # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the place in the block.
+    spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
+    return total / m, np.where(m > 1, spread / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
+
+
+def _within_blocks(by_distance: np.ndarray, positions) -> np.ndarray:
+    """Mean of a function of the distance of two places of each document's block."""
+    m = positions.tied.astype(np.int64)
+    at = by_distance[::2]  # whole distances
+    sums = np.append(0.0, np.cumsum(at))
+    weighted = np.append(0.0, np.cumsum(at * np.arange(len(at))))
+    first = sums[m] - sums[np.minimum(m, 1)]
+    second = weighted[m] - weighted[np.minimum(m, 1)]
+    return np.where(m > 1, (m * first - second) / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)

@@ -1,0 +1,134 @@
+"""Logistic losses on pairs, weighted by a table of what each exchange does to the measure."""
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
+from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.surrogates.exchange.kernels import weighted_logistic
+
+#: Orders of tied documents over which weights are averaged.
+ORDERS = 16
+
+
+class BoundSwapTable:
+    """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
+
+    The table is kept in single precision, four bytes a pair.
+    """
+
+    def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
+        self.measure, self.queries, self.weights = measure, queries, np.asarray(weights, np.float64)
+        self.pairs = pair_table(queries)
+        self.reweigh(np.zeros(queries.n_docs))
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix the weights at the ranking of these scores."""
+        self.table = expected_differences(self.measure, self.queries, scores).astype(np.float32)
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over pairs and its derivative with respect to each score."""
+        gradient = np.zeros_like(scores)
+        pairs = self.pairs
+        total = table_sums(
+            scores, self.queries.indptr, self.weights, pairs.below, pairs.start, self.table, gradient
+        )
+        return total, gradient
+
+
+def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:
+    """Return what each exchange does to the measure at some scores, in the mean over orders of ties.
+
+    Documents of one score and one relevance are exchangeable: one order of them is as good as any, once the
+    entries of such twins are averaged. Where different relevance is tied, `ORDERS` random orders are averaged
+    as well; they are drawn for places, not for documents, so that the order of rows decides nothing.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,), float64
+        See `directrank.measures.exchange.tables.PairTable`.
+    """
+    pairs = pair_table(queries)
+    ranking, place = strict_ranking(queries, scores)
+    table = swap_differences(measure, queries, place)
+    mixed, twin = _ties(queries, scores, ranking)
+    if mixed.any():
+        some, rows = queries.chosen(mixed)
+        several = (strict_ranking(some, scores[rows], number)[1] for number in range(ORDERS))
+        cells = np.repeat(mixed, pairs.start[queries.indptr[1:]] - pairs.start[queries.indptr[:-1]])
+        table[cells] = sum(swap_differences(measure, some, each) for each in several) / ORDERS
+    if (twin != np.arange(queries.n_docs)).any():
+        sizes = np.bincount(twin, minlength=queries.n_docs)
+        average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
+    return table
+
+
+def strict_ranking(
+    queries: Queries, scores: np.ndarray, number: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows by descending score, and the place of each document in its query.
+
+    Ties stand by descending relevance; or, with a number, in the random order of that number.
+    """
+    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    ranking = np.lexsort((-queries.relevance, -scores, query))
+    if number is not None:
+        key = np.random.default_rng(number).random(int(queries.sizes.max(initial=0)))
+        ranking = ranking[np.lexsort((key[inner], -scores[ranking], query))]
+    place = np.empty(queries.n_docs, np.int64)
+    place[ranking] = inner
+    return ranking, place
+
+
+def _ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Say which queries tie different relevance, and name the first twin of each document."""
+    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    s, y = scores[ranking], queries.relevance[ranking]
+    tied = (s[1:] == s[:-1]) & (query[1:] == query[:-1])
+    mixed = np.zeros(queries.n_queries, np.bool_)
+    mixed[query[1:][tied & (y[1:] != y[:-1])]] = True
+    first = np.append(True, ~(tied & (y[1:] == y[:-1])))[: len(s)]
+    twin = np.empty(queries.n_docs, np.int64)
+    twin[ranking] = ranking[np.flatnonzero(first)][np.cumsum(first) - 1]
+    return mixed, twin
+
+
+@kernel
+def average_over_twins(table, below, stop, start, twin, sizes):
+    """Replace each entry of a table by the mean over the twins of its two documents."""
+    for i in range(len(twin)):
+        for j in range(below[i], stop[i]):
+            a, b = twin[i], twin[j]
+            if a != i or b != j:
+                table[start[a] + b - below[i]] += table[start[i] + j - below[i]]
+    for i in range(len(twin)):
+        if twin[i] == i:
+            for j in range(below[i], stop[i]):
+                if twin[j] == j:
+                    table[start[i] + j - below[i]] /= sizes[i] * sizes[j]
+    for i in range(len(twin)):
+        for j in range(below[i], stop[i]):
+            table[start[i] + j - below[i]] = table[start[twin[i]] + twin[j] - below[i]]
+
+
+@kernel
+def table_sums(scores, indptr, weights, below, start, table, gradient):
+    """Return the value, and add its derivative to `gradient`; pairs weigh their entry times the query's."""
+    total = 0.0
+    for q in range(len(indptr) - 1):
+        last = indptr[q + 1]
+        w = np.empty(last - indptr[q])
+        for i in range(indptr[q], last):
+            if below[i] == last or weights[q] == 0.0:
+                continue
+            losers, slopes = scores[below[i] : last], gradient[below[i] : last]
+            cells = table[start[i] : start[i + 1]]
+            row = w[: len(losers)]
+            for j in range(len(row)):
+                row[j] = weights[q] * cells[j]
+            value, pull = weighted_logistic(scores[i], losers, row, slopes)
+            total += value
+            gradient[i] -= scores.dtype.type(pull)
+    return total

@@ -1,0 +1,1 @@
+"""Losses on pairs of documents of different relevance."""

@@ -1,0 +1,49 @@
+"""A loss on pairs, bound to some queries: what every surrogate made of pairs shares."""
+
+import numpy as np
+
+from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_curvature, sorted_run
+from directrank.surrogates.pairs.kernels import PAIR_CURVATURE, PAIR_SUMS
+from directrank.surrogates.pairs.margins import PairMargin
+
+
+class BoundPairs:
+    r"""The oracles of :math:`\sum_r w_r \sum_{i, j} a_i \varphi(s_i - s_j) - \text{constant}` over runs r.
+
+    Parameters
+    ----------
+    runs : ndarray of shape (n_runs, 4), int64
+        First and last-but-one row of the winners i, and of the losers j.
+    weights : ndarray of shape (n_runs,)
+    strength : ndarray of shape (n_docs,)
+        a.
+    margin : Huber, SquaredHinge or Logistic
+        φ.
+    constant : float, default=0.0
+        What pairs of a document with itself add to the sum.
+    """
+
+    def __init__(self, runs, weights, strength, margin: PairMargin, constant: float = 0.0):
+        self.margin, self.strength, self.constant = margin, strength, constant
+        sizes = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
+        by_sorting = goes_by_sorting(*sizes, margin)
+        self.short = runs[~by_sorting], weights[~by_sorting]
+        self.long = list(zip(runs[by_sorting], weights[by_sorting], strict=True))
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over pairs and its derivative with respect to each score."""
+        gradient = np.zeros_like(scores)
+        margin = self.margin
+        total = PAIR_SUMS[margin.code](scores, *self.short, self.strength, margin.width, gradient)
+        for run, weight in self.long:
+            total += sorted_run(scores, run, weight, self.strength, self.margin, gradient)
+        return total - self.constant, gradient
+
+    def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
+        out = np.zeros_like(scores)
+        margin = self.margin
+        PAIR_CURVATURE[margin.code](scores, direction, *self.short, self.strength, margin.width, out)
+        for run, weight in self.long:
+            sorted_curvature(scores, direction, run, weight, self.strength, self.margin, out)
+        return out

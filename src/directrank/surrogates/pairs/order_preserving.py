@@ -1,0 +1,133 @@
+"""The order-preserving loss of Buffoni et al., consistent with every measure that has a standard form."""
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+from directrank.measures.average_precision import AP
+from directrank.measures.capabilities import Standardised
+from directrank.measures.err import ERR
+from directrank.surrogates.audit_row import AuditRow
+from directrank.surrogates.pairs.bound import BoundPairs
+from directrank.surrogates.pairs.margins import PairMargin, pair_margin
+
+
+class OrderPreserving:
+    r"""Pairs of all documents, each first document weighted by its standardised supervision.
+
+    .. math:: \Phi(s, r(y)) = \sum_i r_i(y) \sum_{j \ne i} \varphi(s_i - s_j)
+
+    Being linear in the supervision r, it keeps its form in expectation, and its minimiser orders documents by
+    the expectation of r, which is the best order for the measure.
+
+    Parameters
+    ----------
+    measure : Standardised
+        A measure with a standard form r(y): DCG, nDCG, WPD, ZeroOne.
+    margin : {"huber", "squared_hinge"} or such an object, default="huber"
+        φ. It must be flat from some point on, or minimisers lie at infinity.
+    width : float, default=0.5
+        Of the Huber margin, in score units.
+    per_pair : bool, default=False
+        Divide the sum of each query by n(n − 1), its number of pairs. A factor that does not depend on
+        relevance changes nothing about consistency.
+
+    Raises
+    ------
+    TypeError
+        If the measure has no standard form; AP and ERR provably have none.
+
+    Traits
+    ------
+    bound: yes, of measures in [0, 1], unless `per_pair`. convex: yes. smooth: yes. shift-invariant: yes.
+
+    Notes
+    -----
+    O(n R) per query, R documents with r > 0; O(n log n) for long lists (see `pair_sorting`). Documents of
+    equal relevance attract each other; queries of one grade are left out.
+
+    References
+    ----------
+    .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
+       order-preserving losses and standardized supervision", ICML 2011, Eqs. (6) and (8), Theorems 1-3.
+    """
+
+    offers = frozenset({"value_and_gradient", "hessian_vector"})
+    is_bound, is_convex, is_smooth = True, True, True
+
+    def __init__(
+        self,
+        measure: Measure,
+        *,
+        margin: str | PairMargin = "huber",
+        width: float = 0.5,
+        per_pair: bool = False,
+    ):
+        if not isinstance(measure, Standardised):
+            raise TypeError(_refusal(measure))
+        self.measure, self.margin, self.per_pair = measure, pair_margin(margin, width), per_pair
+        if not self.margin.is_order_preserving:
+            raise ValueError(
+                f"the {self.margin.name} margin has a corner or is flat nowhere, but order-preserving losses "
+                "need a smooth one that becomes flat (Buffoni et al. 2011, Theorem 1); use 'huber' or "
+                "'squared_hinge'"
+            )
+        if per_pair:
+            self.is_bound = False
+
+    @property
+    def name(self) -> str:
+        """The surrogate with its measure."""
+        return f"OrderPreserving({self.measure.name}{', per pair' if self.per_pair else ''})"
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries on which the measure cannot change."""
+        return self.measure.constant(queries)
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return none: the value of this loss is neither a bound nor an approximation of 1 − E."""
+        return []
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> BoundPairs:
+        """Bind to some queries with a weight each.
+
+        Raises
+        ------
+        DataError
+            If the standard form is negative somewhere.
+        """
+        strength = np.ascontiguousarray(self.measure.supervision(queries), np.float64)
+        if strength.size and strength.min() < 0:
+            raise DataError(
+                f"the standardised supervision of {self.measure.name} is negative; it must be ≥ 0"
+            )
+        if self.per_pair:
+            weights = weights / np.maximum(queries.sizes * (queries.sizes - 1.0), 1.0)
+        used = np.flatnonzero((weights > 0) & (queries.sizes > 1))
+        start, stop = queries.indptr[used], queries.indptr[used + 1]
+        runs = np.stack((start, _last_positive(strength, queries)[used], start, stop), axis=1)
+        total = np.append(0.0, np.cumsum(strength))[queries.indptr]
+        itself = float(weights[used] @ (total[1:] - total[:-1])[used])  # φ(0) = 1
+        return BoundPairs(runs, weights[used], strength, self.margin, itself)
+
+
+def _last_positive(strength: np.ndarray, queries: Queries) -> np.ndarray:
+    """Return the row after the last document with r > 0 of each query (its first row if there is none)."""
+    place = np.where(strength > 0, np.arange(1, len(strength) + 1), 0)
+    last = np.maximum.accumulate(place) if len(place) else place
+    return np.maximum(last[queries.indptr[1:] - 1], queries.indptr[:-1])
+
+
+def _refusal(measure: Measure) -> str:
+    if isinstance(measure, (AP, ERR)):
+        return (
+            f"no order-preserving loss is consistent with {measure.name}: it has no standardisation "
+            "function (Buffoni et al. 2011, Theorem 3). Use nDCG, DCG, WPD or ZeroOne here, or "
+            f"approximate {measure.name} itself by SmoothedPositions"
+        )
+    return (
+        f"OrderPreserving needs a measure with supervision; {measure.name} has none. "
+        "DCG, nDCG, WPD and ZeroOne have."
+    )

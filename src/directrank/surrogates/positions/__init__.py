@@ -1,0 +1,1 @@
+"""Surrogates that replace positions: smoothed, expected, under Gaussian noise."""

@@ -1,0 +1,126 @@
+"""Kernels of the expected measure under Gaussian noise: distributions of positions, and back."""
+
+import math
+
+import numpy as np
+from scipy.stats import norm
+
+from directrank.kernels.compile import kernel
+
+# Half the difference over σ beyond which one document surely beats another: Φ(√2 · 6) = 1 − 1e-17.
+SURE = 6.0
+
+
+def distribution_naive(s: np.ndarray, j: int, noise: float) -> np.ndarray:
+    """How many documents beat document j: the distribution, (n,), by convolution of coins, for tests."""
+    p = np.ones(1)
+    for beats in np.delete(norm.cdf((s - s[j]) / (math.sqrt(2.0) * noise)), j):
+        p = np.convolve(p, [1.0 - beats, beats])
+    return p
+
+
+def expectation_naive(s: np.ndarray, gain: np.ndarray, worth: np.ndarray, noise: float) -> float:
+    """The expected measure of one query by definition, for tests."""
+    return sum(a * (distribution_naive(s, j, noise) @ worth[: len(s)]) for j, a in enumerate(gain))
+
+
+@kernel
+def expectations(scores, indptr, leading, gain, worth, noise, weights, gradient):
+    """Return Σ_q w_q E_q, and subtract its derivative with respect to scores from `gradient`."""
+    longest = 0
+    for q in range(len(leading)):
+        if leading[q] > 0:
+            longest = max(longest, indptr[q + 1] - indptr[q])
+    table = np.zeros((longest, longest + 1), scores.dtype)
+    beats, others = np.empty(longest, scores.dtype), np.empty(longest, np.int64)
+    back, total = np.empty(longest + 1, scores.dtype), 0.0
+    for q in range(len(leading)):
+        s, g = scores[indptr[q] : indptr[q + 1]], gradient[indptr[q] : indptr[q + 1]]
+        for j in range(leading[q]):
+            a = weights[q] * gain[indptr[q] + j]
+            if a > 0.0:
+                tossed = _toss(s, j, noise, beats, others)
+                sure = _surely_above(s, j, noise)
+                _forward(beats[:tossed], table)
+                _start(worth[sure:], tossed, back)
+                total += a * _dot(table[tossed], back, tossed + 1)
+                _reverse(s, j, noise, a, beats[:tossed], others, table, back, g)
+    return total
+
+
+@kernel
+def _toss(s, j, noise, beats, others):
+    # The documents whose order with j is not sure, and the probability that each beats it.
+    count = 0
+    for i in range(len(s)):
+        z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
+        if i != j and abs(z) < SURE:
+            beats[count] = 0.5 * math.erfc(-z)
+            others[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def _surely_above(s, j, noise):
+    count = 0
+    for i in range(len(s)):
+        z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
+        count += 1 if i != j and z >= SURE else 0
+    return count
+
+
+@kernel
+def _forward(beats, table):
+    # Row c: how many of the first c documents beat j.
+    table[0, 0] = 1.0
+    for c in range(len(beats)):
+        _mix(table[c], table[c + 1], c + 1, beats[c])
+
+
+@kernel
+def _mix(now, following, length, p):
+    following[0] = now[0] - p * now[0]
+    later, earlier, out = now[1:length], now[: length - 1], following[1:length]
+    for r in range(length - 1):
+        out[r] = later[r] + p * (earlier[r] - later[r])
+    following[length] = p * now[length - 1]
+
+
+@kernel
+def _start(worth, tossed, back):
+    for r in range(tossed + 1):
+        back[r] = worth[r]
+
+
+@kernel
+def _dot(a, b, length):
+    total = a.dtype.type(0)
+    x, y = a[:length], b[:length]
+    for r in range(length):
+        total += x[r] * y[r]
+    return total
+
+
+@kernel
+def _reverse(s, j, noise, a, beats, others, table, back, g):
+    # back[r]: the worth of standing with r documents before j, over the coins already undone.
+    density = 1.0 / (2.0 * noise * math.sqrt(math.pi))
+    for c in range(len(beats) - 1, -1, -1):
+        slope = np.float64(_undo(table[c], back, c + 1, beats[c]))
+        z = (np.float64(s[others[c]]) - np.float64(s[j])) / (2.0 * noise)
+        move = a * slope * density * math.exp(-z * z)
+        g[others[c]] -= move
+        g[j] += move
+
+
+@kernel
+def _undo(now, back, length, p):
+    # Mix the worths of one more coin, and return the derivative with respect to its probability.
+    slope = now.dtype.type(0)
+    x = now[:length]
+    for r in range(length):
+        step = back[r + 1] - back[r]
+        slope += x[r] * step
+        back[r] += p * step
+    return slope

@@ -1,0 +1,177 @@
+"""A measure at smooth positions: a differentiable approximation of it."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
+from directrank.measures.positions import perfect_positions, positions_of
+from directrank.surrogates.audit_row import AuditRow
+from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
+from directrank.surrogates.positions.smoothed_plugin import SmoothedForm
+
+
+class SmoothedPositions:
+    r"""1 − E at smooth positions.
+
+    Replaces each position :math:`\pi_i = 1 + \sum_{j \ne i} [\![ s_j > s_i ]\!]` by
+
+    .. math:: \hat\pi_i = 1 + \sum_{j \ne i} \frac{1}{1 + e^{-\alpha (s_j - s_i)}}
+
+    and comparisons of positions inside the measure by logistic functions of steepness β.
+
+    Parameters
+    ----------
+    measure : PositionDifferentiable
+        The measure to approximate.
+    steepness : float, default=10.0
+        α > 0, in 1/score. As it grows the value tends to 1 − E and the gradient vanishes except near ties.
+        Only the product of α and the size of the scores matters: train with a penalty.
+    truncation : float, default=1.0
+        β > 0, in 1/position, for measures that compare positions (AP, RR, ERR, cutoffs).
+    anneal : sequence of float, default=()
+        Steepnesses to pass through before `steepness`, rising: each is minimised from where the one before
+        ended, and a steep approximation is reached with fewer local minima on the way.
+
+    Raises
+    ------
+    TypeError
+        If the measure has no ``position_gradient``.
+    ValueError
+        If a steepness is not positive, or those of `anneal` do not rise to `steepness`.
+
+    Traits
+    ------
+    bound: no. convex: no. smooth: yes. shift-invariant in scores: yes.
+
+    Notes
+    -----
+    One evaluation costs O(n R) per query, R documents with a gain among n.
+
+    References
+    ----------
+    .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010, Eqs. (11)-(16).
+    """
+
+    offers = frozenset({"value_and_gradient", "approximation_errors", "gradient_form"})
+    is_bound, is_convex, is_smooth = False, False, True
+
+    def __init__(self, measure: Measure, *, steepness=10.0, truncation=1.0, anneal: Sequence[float] = ()):
+        if not isinstance(measure, PositionDifferentiable):
+            raise TypeError(
+                f"SmoothedPositions needs a measure with position_gradient; {measure.name} has none. "
+                "AP, nDCG, P, RR and ERR have one."
+            )
+        if not (steepness > 0 and truncation > 0):
+            raise ValueError(f"steepness and truncation must be positive, not {steepness} and {truncation}")
+        path = (0.0, *anneal, steepness)
+        if any(later <= earlier for earlier, later in pairwise(path)):
+            raise ValueError(
+                f"anneal must rise from above 0 to below the steepness {steepness}, not {anneal}"
+            )
+        self.measure, self.steepness, self.truncation = measure, float(steepness), float(truncation)
+        self.anneal = tuple(anneal)
+        if not isinstance(measure, Certified):
+            self.offers = self.offers - {"approximation_errors"}
+        if not isinstance(measure, PositionFormed):
+            self.offers = self.offers - {"gradient_form"}
+
+    @property
+    def name(self) -> str:
+        """The surrogate with its measure."""
+        return f"SmoothedPositions({self.measure.name})"
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries on which the measure cannot change."""
+        return self.measure.constant(queries)
+
+    def easier(self) -> list["SmoothedPositions"]:
+        """The same surrogate at each steepness of `anneal`."""
+        return [
+            SmoothedPositions(self.measure, steepness=each, truncation=self.truncation)
+            for each in self.anneal
+        ]
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return 1 − Ê on each query at two steepnesses, with its certified error; scores as they are."""
+        if not isinstance(measure, PositionDifferentiable):
+            return []
+        rows = []
+        for steepness in (10.0, 100.0):
+            surrogate = cls(measure, steepness=steepness, truncation=10.0)
+            positions = soft_positions(scores, queries.indptr, measure.leading(queries), steepness)[0]
+            values = measure.position_gradient(queries, positions, surrogate.truncation)[0]
+            error = np.full(queries.n_queries, np.nan)
+            if isinstance(measure, Certified):
+                error = surrogate.bind(queries, np.ones(queries.n_queries)).approximation_errors(scores)[1]
+            name = f"smoothed, steepness {steepness:g}"
+            rows.append(AuditRow(name, "approximation", 1.0 - values, error, False))
+        return rows
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
+        """Bind to some queries with a weight each."""
+        formed = isinstance(self.measure, PositionFormed)
+        return (BoundFormed if formed else BoundSmoothed)(self, queries, weights)
+
+
+class BoundSmoothed:
+    """The oracles of `SmoothedPositions` on some queries."""
+
+    def __init__(self, surrogate: SmoothedPositions, queries: Queries, weights: np.ndarray):
+        self.surrogate, self.queries, self.weights = surrogate, queries, weights
+        # Positions are needed, and gradients flow back, for documents that the measure reads.
+        self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum of 1 − Ê and its derivative with respect to each score."""
+        alpha = self.surrogate.steepness
+        indptr = self.queries.indptr
+        positions, powers = soft_positions(scores, indptr, self.leading, alpha)
+        values, slopes = self.surrogate.measure.position_gradient(
+            self.queries, positions, self.surrogate.truncation
+        )
+        gradient = np.zeros(len(scores), scores.dtype)
+        backward(scores, powers, indptr, self.leading, alpha, slopes, self.weights, gradient)
+        return float(self.weights @ (1.0 - values)), gradient
+
+    def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far Ê is from E for each query, and a proved bound; float64 (n_queries,), 0 if left out.
+
+        E is the expected value under ties. The bound holds for every order of tied documents.
+        """
+        measure, queries = self.surrogate.measure, self.queries
+        if not isinstance(measure, Certified):
+            raise TypeError(f"{measure.name} has no approximation_bound")
+        wide = scores.astype(np.float64)
+        smooth = soft_positions(wide, queries.indptr, self.leading, self.surrogate.steepness)[0]
+        true = positions_of(queries, wide, leading=self.leading)
+        # The farthest place of a tied block: whatever the order of ties, no position is off by more.
+        off = np.maximum(np.abs(smooth - true.above - 1.0), np.abs(smooth - true.above - true.tied))
+        read = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+        off[read >= np.repeat(self.leading, queries.sizes)] = 0.0
+        error = np.maximum.reduceat(off, queries.indptr[:-1])
+        values = measure.position_gradient(queries, smooth, self.surrogate.truncation)[0]
+        exact = measure.query_values(queries, true)
+        # No measure is above that of the best ranking or below 0, which bounds the error too.
+        best = measure.query_values(queries, perfect_positions(queries))
+        bound = measure.approximation_bound(queries, error, self.surrogate.truncation)
+        bound = np.minimum(bound, np.maximum(values, best - values))
+        taught = self.leading > 0
+        return np.where(taught, np.abs(values - exact), 0.0), np.where(taught, bound, 0.0)
+
+
+class BoundFormed(BoundSmoothed):
+    """The same for a measure that has a form for compiled loops."""
+
+    def gradient_form(self) -> SmoothedForm:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        surrogate, measure, queries = self.surrogate, self.surrogate.measure, self.queries
+        assert isinstance(measure, PositionFormed)
+        form = measure.position_form(queries, surrogate.truncation)
+        longest = int(queries.sizes.max(initial=1))
+        return SmoothedForm(queries.indptr, longest, self.leading, surrogate.steepness, self.weights, form)

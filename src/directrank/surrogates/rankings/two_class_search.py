@@ -1,0 +1,258 @@
+"""Loss-augmented ranking for measures of two classes: the most violated ranking in exact form.
+
+With the relevant scores p₁ ≥ … ≥ p_R and the irrelevant ones q₁ ≥ … ≥ q_N, a ranking is a sequence
+0 ≤ r₁ ≤ … ≤ r_N ≤ R, r_j being the number of relevant documents ahead of the j-th irrelevant one (inside a
+class descending order is best). The loss minus the margin of a ranking is then a sum over irrelevant
+documents,
+
+    Δ(π) − [F(π*) − F(π)] = Σ_j h_j(r_j),    h_j(r) = Σ_{i > r} u_i [v(i + j − 1) − v(i + j)] − c (p_i − q_j),
+
+where u_i v(p) is what the i-th relevant document adds to the measure at position p (`RelevantTerms`) and c
+the constant of the feature map. For a convex v the best r_j may be taken one by one and come out in order;
+else a dynamic programme over j keeps the order.
+
+References
+----------
+Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optimizing average precision",
+SIGIR 2007.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from directrank.kernels.compile import kernel
+from directrank.kernels.sorting import sort_descending
+
+# Beyond this many pairs of a relevant and an irrelevant document, divide and conquer beats the scan.
+SCAN_LIMIT = 1 << 8
+
+
+def passing_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
+    """The largest Σ h_j(r_j) over all sequences and one that attains it, by a programme; for tests."""
+    R, N = len(p), len(q)
+    best, back = np.zeros(R + 1), []
+    for j in range(1, N + 1):
+        i = np.arange(1, R + 1)
+        d = u * (v[i + j - 1] - v[i + j]) - c * (p - q[j - 1])
+        h = np.append(np.cumsum(d[::-1])[::-1], 0.0)
+        back.append([max(range(r + 1), key=lambda k, best=best: best[k]) for r in range(R + 1)])
+        best = h + np.maximum.accumulate(best)
+    ranks = [int(np.argmax(best))]
+    for row in back[:0:-1]:
+        ranks.append(row[ranks[-1]])
+    return float(best.max()), np.array(ranks[::-1])
+
+
+@kernel
+def most_violated_passings(scores, indptr, n_relevant, terms, curve, constant, convex, losses, direction):
+    """Loss and direction in scores of the most violated ranking of each query.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_docs,)
+    indptr : ndarray of shape (n_queries + 1,)
+    n_relevant : ndarray of shape (n_queries,)
+        The relevant documents stand first; a query without both classes gets zeros.
+    terms : ndarray of shape (3, n_queries), float64
+        Level, growth and first of `RelevantTerms`.
+    curve : ndarray of shape (longest + 1,), float64
+    constant : ndarray of shape (n_queries,), float64
+        c.
+    convex : bool
+        Whether the curve is convex.
+    losses : ndarray of shape (n_queries,), float64, written
+        Δ of the ranking.
+    direction : ndarray of shape (n_docs,), written
+        The derivative of Δ(π) − F(π*) + F(π); documents of one class and one score share theirs, so that
+        it does not depend on the order of rows.
+    """
+    sums, room = cumulative(curve), scratch(len(curve))
+    for q in range(len(n_relevant)):
+        rows = slice(indptr[q], indptr[q + 1])
+        losses[q] = most_violated_passing(
+            scores[rows], n_relevant[q], terms[:, q], curve, sums, constant[q], convex, room, direction[rows]
+        )
+
+
+class PassingForm(NamedTuple):
+    """What the search reads of all queries: the arguments of `most_violated_passings` but for the scores.
+
+    Attributes
+    ----------
+    indptr, n_relevant, terms, curve, constant, convex
+        See `most_violated_passings`.
+    out_of_reach : ndarray of shape (n_queries,), float64
+        What the best ranking of each query lacks of 1.
+    """
+
+    indptr: np.ndarray
+    n_relevant: np.ndarray
+    terms: np.ndarray
+    curve: np.ndarray
+    constant: np.ndarray
+    convex: bool
+    out_of_reach: np.ndarray
+
+
+@kernel
+def cut_of_query(form, q, sums, scores, room, direction):
+    """Return the loss of the most violated ranking of query q and write its direction."""
+    loss = most_violated_passing(
+        scores, form.n_relevant[q], form.terms[:, q], form.curve, sums, form.constant[q], form.convex, room,
+        direction,
+    )  # fmt: skip
+    return loss + form.out_of_reach[q]
+
+
+@kernel
+def cumulative(curve):
+    """Return the sums of the curve up to each place; NumPy's would take long to compile."""
+    sums, total = np.empty(len(curve)), 0.0
+    for t in range(len(curve)):
+        total += curve[t]
+        sums[t] = total
+    return sums
+
+
+@kernel
+def scratch(longest):
+    """Return the room that `most_violated_passing` works in, for queries of up to `longest` documents."""
+    return np.empty((4, longest), np.int64), np.empty((4, longest + 1))
+
+
+@kernel
+def most_violated_passing(scores, R, terms, curve, sums, constant, convex, room, direction):
+    """Return the loss of one query's most violated ranking and write its direction.
+
+    As `most_violated_passings`; `sums` is the curve's cumulative sum and `room` comes from `scratch`.
+    """
+    N = len(scores) - R
+    if R == 0 or N == 0:
+        for i in range(len(direction)):
+            direction[i] = 0
+        return 0.0
+    places, numbers = room
+    up, down, ranks, ahead = places[0, :R], places[1, :N], places[2, :N], places[3, :R]
+    p, q, level, slope = numbers[0, : R + 1], numbers[1, :N], numbers[2], numbers[3]
+    # The last two rows hold the ranks later on.
+    sort_descending(scores[:R], up, places[3])
+    sort_descending(scores[R:], down, places[2])
+    p[0] = 0.0
+    for i in range(R):
+        p[i + 1] = p[i] + constant * np.float64(scores[up[i]])
+    for j in range(N):
+        q[j] = constant * np.float64(scores[R + down[j]])
+    a, b, first = terms[0], terms[1], terms[2]
+    for t in range(R + N + 1):
+        level[t] = a * curve[t] + b * ((t + 1) * curve[t] - sums[t])
+        slope[t] = b * curve[t]
+    if not convex:
+        _programme(p, q, level, slope, first, curve, ranks)
+    elif R * N <= SCAN_LIMIT:
+        _scan(p, q, level, slope, first, curve, ranks)
+    else:
+        _divide(p, q, level, slope, first, curve, ranks)
+    _irrelevant_ahead(ranks, ahead)
+    loss = 0.0
+    for i in range(R):
+        weight = a + b * (i + 1) + (first if i == 0 else 0.0)
+        loss += weight * (curve[i + 1] - curve[i + 1 + ahead[i]])
+    for j in range(N):
+        ranks[j] = R - ranks[j]
+    _shared(scores[:R], up, ahead, -constant, direction[:R])
+    _shared(scores[R:], down, ranks, constant, direction[R:])
+    return loss
+
+
+@kernel
+def _height(r, j, p, qj, level, slope, first, curve):
+    # h_j(r) up to a constant of j; j counts from 1.
+    value = level[r + j] - j * slope[r + j] + p[r] - r * qj
+    return value + first * (curve[j] - curve[j + 1]) if r == 0 else value
+
+
+@kernel
+def _best(j, low, high, p, qj, level, slope, first, curve):
+    # The largest maximiser in low..high: ties broken alike keep the ranks in order.
+    best, at = -np.inf, low
+    x, y, z = level[j:], slope[j:], np.float64(j)
+    for r in range(max(low, 1), high + 1):
+        value = x[r] - z * y[r] + p[r] - r * qj
+        if value >= best:
+            best, at = value, r
+    if low == 0 and _height(0, j, p, qj, level, slope, first, curve) > best:
+        at = 0
+    return at
+
+
+@kernel
+def _scan(p, q, level, slope, first, curve, ranks):
+    low = 0
+    for j in range(len(q)):
+        low = _best(j + 1, low, len(p) - 1, p, q[j], level, slope, first, curve)
+        ranks[j] = low
+
+
+@kernel
+def _divide(p, q, level, slope, first, curve, ranks):
+    # The middle one first: its rank bounds those of either side.
+    stack = np.empty((128, 4), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(q), 0, len(p) - 1
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        start, stop, low, high = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
+        if start >= stop:
+            continue
+        j = (start + stop) // 2
+        at = _best(j + 1, low, high, p, q[j], level, slope, first, curve)
+        ranks[j] = at
+        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = start, j, low, at
+        depth += 1
+        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = j + 1, stop, at, high
+        depth += 1
+
+
+@kernel
+def _programme(p, q, level, slope, first, curve, ranks):
+    R, N = len(p) - 1, len(q)
+    best = np.zeros(R + 1)
+    back = np.empty((N, R + 1), np.int32)
+    for j in range(N):
+        top, at = -np.inf, 0
+        for r in range(R + 1):
+            if best[r] >= top:
+                top, at = best[r], r
+            back[j, r] = at
+            best[r] = top + _height(r, j + 1, p, q[j], level, slope, first, curve)
+    at = 0
+    for r in range(R + 1):
+        if best[r] >= best[at]:
+            at = r
+    for j in range(N - 1, -1, -1):
+        ranks[j] = at
+        at = back[j, at]
+
+
+@kernel
+def _irrelevant_ahead(ranks, ahead):
+    # Of each relevant document: #{j : r_j < i}.
+    j = 0
+    for i in range(len(ahead)):
+        while j < len(ranks) and ranks[j] <= i:
+            j += 1
+        ahead[i] = j
+
+
+@kernel
+def _shared(s, order, counts, factor, out):
+    start = 0
+    while start < len(s):
+        stop, total = start, 0.0
+        while stop < len(s) and s[order[stop]] == s[order[start]]:
+            total += counts[stop]
+            stop += 1
+        for k in range(start, stop):
+            out[order[k]] = factor * total / (stop - start)
+        start = stop
