@@ -9,11 +9,11 @@ from pathlib import Path
 import directrank
 from directrank.data.shards import processors
 
-#: Rooms whose code decides a number; pages and commands may change without a new fit.
+#: Sources whose code decides a number; pages and commands may change without a new fit.
 DECISIVE = (
-    "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py", "jit.py",
-    "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/details.py",
-    "experiments/sources.py", "audit/rows.py",
+    "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
+    "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
+    "diagnostics/audit.py", "diagnostics/test_diagnostics.py",
 )  # fmt: skip
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
