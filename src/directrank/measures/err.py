@@ -1,7 +1,8 @@
-"""Expected reciprocal rank, as it stands and divided by its ideal."""
+"""Expected reciprocal rank, plain and divided by its largest possible value."""
 
 import math
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,20 +11,17 @@ from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.graded import err_swaps
 from directrank.measures.exchange.tables import pair_table
-from directrank.measures.naming.grammar import Named, checked_cutoff, checked_grade
+from directrank.measures.families.definition import Definition, parameter
+from directrank.measures.families.two_classes import reciprocals
+from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.measures.relevant import longest, reciprocals
 from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth.stops import soft_stops
 
 
-def read_max(value: Any) -> dict[str, Any]:
-    """Read ``max=`` into an argument of `ERR`."""
-    return {"max_grade": checked_grade("max", value)}
-
-
-class ERR(Named):
-    r"""Expected reciprocal rank: of the position at which a user stops, who goes down from the top.
+@dataclass(frozen=True, repr=False)
+class ERR(Definition):
+    r"""Expected reciprocal rank of the document at which a user, reading from the top, stops.
 
     .. math:: \sum_{p \le k} \frac{1}{p} \, r_p \prod_{j < p} (1 - r_j),
         \qquad r_p = \frac{2^{y_p} - 1}{2^{y_\max}}
@@ -34,12 +32,12 @@ class ERR(Named):
         k, the last position that counts; all by default.
     max_grade : float, optional
         The largest grade of the data set, ``max=`` in names. It has no default: `evaluate` takes the largest
-        grade it is told or sees, and prints it. It is never that of a query.
+        grade that it is given or finds in the data, and prints it. It is never that of one query.
 
     Notes
     -----
-    Under random order of ties the users who pass the first t documents of a block are the mean product of
-    1 − r over its subsets of t documents.
+    Under random tie-breaking the share of users who pass the first t documents of a tied block is the mean
+    product of 1 − r over its subsets of t documents.
 
     References
     ----------
@@ -49,35 +47,22 @@ class ERR(Named):
        retrieval measures", Information Retrieval 13, 2010.
     """
 
-    bare_name = "ERR"
-    graded = True
-    parameters: ClassVar = {"max": read_max}
+    meaning: ClassVar = (
+        "Expected reciprocal rank: the mean of 1/rank of the document that satisfies a reader who goes down "
+        "the list."
+    )
 
-    def __init__(self, cutoff: int | None = None, *, max_grade: float | None = None):
-        self.cutoff = checked_cutoff(cutoff)
-        self.max_grade = None if max_grade is None else checked_grade("max", max_grade)
+    cutoff: int | None = None
+    _: KW_ONLY
+    max_grade: float | None = parameter(None, grammar.grade, word="max")
 
-    def printed(self) -> dict[str, Any]:
-        """The largest grade, if it is known."""
-        return {} if self.max_grade is None else {"max": self.max_grade}
-
-    def with_max_grade(self, max_grade: float) -> "ERR":
+    def with_largest_grade(self, grade: float) -> "ERR":
         """Return the measure with this largest grade, unless it has one."""
-        return (
-            self if self.max_grade else type(self)(self.cutoff, max_grade=max_grade if max_grade > 0 else 1)
-        )
+        return self if self.max_grade else replace(self, max_grade=grade if grade > 0 else 1)
 
     def leading(self, queries: Queries) -> np.ndarray:
-        """Nobody stops at a document of grade 0; the value depends on the positions of the others."""
+        """No user stops at a document of grade 0; the value depends on the positions of the others."""
         return queries.n_positive
-
-    def undefined(self, queries: Queries) -> np.ndarray:
-        """Queries where nobody ever stops."""
-        return queries.n_positive == 0
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents all have the same grade."""
-        return queries.relevance[queries.indptr[:-1]] == queries.relevance[queries.indptr[1:] - 1]
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined.
@@ -87,11 +72,10 @@ class ERR(Named):
         DataError
             If the largest grade is not known, or a document exceeds it.
         """
-        values = np.empty(queries.n_queries)
-        places = longest(queries)
+        values, n_ranks = np.empty(queries.n_queries), queries.longest
         _stops(
             self._stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            min(self.cutoff or places, places), places, values,
+            min(self.cutoff or n_ranks, n_ranks), n_ranks, values,
         )  # fmt: skip
         return values
 
@@ -121,10 +105,10 @@ class ERR(Named):
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
         pairs = pair_table(queries)
-        table, worth = np.zeros(pairs.n_pairs), np.append(0.0, reciprocals(queries.sizes, self.cutoff))
+        table = np.zeros(pairs.n_pairs)
         err_swaps(
-            self._stopping(queries), place, queries.indptr, pairs.below, pairs.start, worth,
-            self._norm(queries), table,
+            self._stopping(queries), place, queries.indptr, pairs.below, pairs.start,
+            np.append(0.0, reciprocals(queries.longest, self.cutoff)), self._norm(queries), table,
         )  # fmt: skip
         return table
 
@@ -155,14 +139,15 @@ class NERR(ERR):
         The largest grade of the data set; see `ERR`.
     """
 
-    bare_name = "nERR"
+    bare_name: ClassVar = "nERR"
+    meaning: ClassVar = "Expected reciprocal rank, divided by that of the best possible ranking."
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         return np.minimum(super().query_values(queries, positions) / self._norm(queries), 1.0)
 
     def _norm(self, queries: Queries) -> np.ndarray:
-        return queries.once(("ideal", self.name), lambda: self._ideal(queries))
+        return queries.once(("ideal", self), lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:
         plain = ERR(self.cutoff, max_grade=self.max_grade)
@@ -186,15 +171,15 @@ def stops_naive(stopping, above, tied, cutoff) -> float:
 
 
 @kernel
-def _stops(stopping, above, tied, indptr, leading, cutoff, places, values):
-    first, following = np.empty(places, np.int64), np.empty(places, np.int64)
-    mean = np.empty(places + 1)
+def _stops(stopping, above, tied, indptr, leading, cutoff, n_ranks, values):
+    first, following = np.empty(n_ranks, np.int64), np.empty(n_ranks, np.int64)
+    mean = np.empty(n_ranks + 1)
     for q in range(len(indptr) - 1):
         start = indptr[q]
         length = min(cutoff, indptr[q + 1] - start)
         for p in range(length):
             first[p] = -1
-        # A chain of documents for each place, so that blocks and their documents come in a fixed order.
+        # The documents at each rank form a linked list, so that they are visited in a fixed order.
         for i in range(leading[q] - 1, -1, -1):
             a = above[start + i]
             if a < length:
@@ -213,8 +198,8 @@ def _stops(stopping, above, tied, indptr, leading, cutoff, places, values):
 
 @kernel
 def _pass(stopping, following, i, m, mean):
-    # mean[t]: the mean product of 1 - r over the subsets of t documents of a block of m; those where nobody
-    # stops come first.
+    # mean[t] is the mean product of 1 - r over the subsets of t documents of a block of m. Documents at which
+    # no user stops come first.
     graded, each = 0, i
     while each >= 0:
         graded += 1

@@ -12,9 +12,10 @@ import pytest
 
 from directrank.data.grouping import group_rows
 from directrank.kernels.plugins import WIDTH
-from directrank.measures import average_precision, dcg, positions
+from directrank.measures import NDCG, average_precision, positions
 from directrank.measures.exchange import graded
 from directrank.measures.exchange import tables as swapping
+from directrank.measures.families import gain_sum
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
 from directrank.scorers import linear
@@ -101,9 +102,9 @@ def calls(sizes, dtype):
             *(average_precision.harmonic_numbers(max(sizes)), max(sizes)),
             *(np.empty(max(sizes), np.uint8), np.empty(2 * max(sizes), np.int32), k["per_query"]),
         ),
-        "_dcg": (
-            *(dcg._dcg, dcg.leading_gains(k["queries"], "exponential"), *k["places"], *tables),
-            *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, np.empty(max(sizes) + 1), k["per_query"]),
+        "_add_gains": (
+            *(gain_sum._add_gains, NDCG().read_gains(k["queries"]), *k["places"], *tables),
+            *(*gain_sum.cut_discounts(NDCG(5), max(sizes)), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
         "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
         "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),
