@@ -89,8 +89,7 @@ def test_weights_of_queries():
     )
 
 
-#: Three queries: one right and two wrong pairs; no relevant document; one grade. Eq. (12) over no pairs is 0, so
-#: the two queries without a pair add nothing to the error.
+# Three queries: one right and two wrong pairs; no relevant document; one grade. Eq. (12) over no pairs is 0.
 PAIRS = ([0, 2, 1, 0, 0, 1, 1], [3.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0], list("aaabbcc"))
 
 
