@@ -9,7 +9,7 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.tables import ap_swaps, pair_table
+from directrank.measures.exchange.tables import ap_swaps, filled_table
 from directrank.measures.families.definition import parameter
 from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, n_relevant, reciprocals
 from directrank.measures.naming import grammar
@@ -94,13 +94,9 @@ class AP(TwoClasses):
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
-        table = np.zeros(pairs.n_pairs)
-        ap_swaps(
-            place, queries.indptr, self.leading(queries), pairs.below, pairs.start,
-            np.append(0.0, reciprocals(queries.longest, self.cutoff)), self._divisor(queries), table,
-        )  # fmt: skip
-        return table
+        reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
+        leading, divisor = self.leading(queries), self._divisor(queries)
+        return filled_table(queries, place, ap_swaps, leading, reciprocal, divisor)
 
     def _divisor(self, queries: Queries) -> np.ndarray:
         key = ("divisor", self)

@@ -10,17 +10,16 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.graded import err_swaps
-from directrank.measures.exchange.tables import pair_table
-from directrank.measures.families.definition import Definition, parameter
+from directrank.measures.exchange.tables import filled_table
+from directrank.measures.families.definition import parameter
+from directrank.measures.families.stopping import Stopping
 from directrank.measures.families.two_classes import reciprocals
 from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.stops import soft_stops
 
 
 @dataclass(frozen=True, repr=False)
-class ERR(Definition):
+class ERR(Stopping):
     r"""Expected reciprocal rank of the document at which a user, reading from the top, stops.
 
     .. math:: \sum_{p \le k} \frac{1}{p} \, r_p \prod_{j < p} (1 - r_j),
@@ -43,8 +42,6 @@ class ERR(Definition):
     ----------
     .. [1] O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan, "Expected reciprocal rank for graded relevance",
        CIKM 2009.
-    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
-       retrieval measures", Information Retrieval 13, 2010.
     """
 
     meaning: ClassVar = (
@@ -74,49 +71,18 @@ class ERR(Definition):
         """
         values, n_ranks = np.empty(queries.n_queries), queries.longest
         _stops(
-            self._stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
+            self.stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
             min(self.cutoff or n_ranks, n_ranks), n_ranks, values,
         )  # fmt: skip
         return values
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [2]_ (14) for who is before whom, and (16) for a cutoff."""
-        values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
-        stopping = self._stopping(queries)
-        soft_stops(
-            positions, queries.indptr, queries.n_positive, stopping, 1.0 - stopping, self._norm(queries),
-            float(self.cutoff or math.inf), float(truncation), values, gradient,
-        )  # fmt: skip
-        return values, gradient
-
-    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
-        """See `Certified`; each product is off by at most as many comparisons as it has factors."""
-        stopping, leading = self._stopping(queries), queries.n_positive
-        reached = np.concatenate(([0.0], np.cumsum(stopping)))
-        total = reached[queries.indptr[1:]] - reached[queries.indptr[:-1]]
-        largest = stopping[queries.indptr[:-1]]
-        least = stopping[queries.indptr[:-1] + np.maximum(leading - 1, 0)]
-        products = largest * np.maximum(total - least, 0.0) * comparison_error(error, truncation)
-        bound = (
-            products * reciprocal_sums(leading, error) + error + cutoff_error(error, truncation, self.cutoff)
-        )
-        return bound / self._norm(queries)
-
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
-        table = np.zeros(pairs.n_pairs)
-        err_swaps(
-            self._stopping(queries), place, queries.indptr, pairs.below, pairs.start,
-            np.append(0.0, reciprocals(queries.longest, self.cutoff)), self._norm(queries), table,
-        )  # fmt: skip
-        return table
+        reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
+        stopping, norm = self.stopping(queries), self.norm(queries)
+        return filled_table(queries, place, err_swaps, stopping, reciprocal, norm)
 
-    def _norm(self, queries: Queries) -> np.ndarray:
-        """What the value of each query is divided by; 1 where the query is undefined."""
-        return np.ones(queries.n_queries)
-
-    def _stopping(self, queries: Queries) -> np.ndarray:
+    def stopping(self, queries: Queries) -> np.ndarray:
         """The probability to stop at each document."""
         g = self.max_grade
         if g is None:
@@ -144,9 +110,10 @@ class NERR(ERR):
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
-        return np.minimum(super().query_values(queries, positions) / self._norm(queries), 1.0)
+        return np.minimum(super().query_values(queries, positions) / self.norm(queries), 1.0)
 
-    def _norm(self, queries: Queries) -> np.ndarray:
+    def norm(self, queries: Queries) -> np.ndarray:
+        """The ERR of the best ranking of each query; 1 where the query is undefined."""
         return queries.once(("ideal", self), lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.graded import gain_swaps
-from directrank.measures.exchange.tables import pair_table
+from directrank.measures.exchange.tables import filled_table
 from directrank.measures.families.graded_gains import GradedGains, discounts_of, gains_of
 from directrank.measures.positions import Positions
 
@@ -40,12 +40,10 @@ class MeanNDCG(GradedGains):
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs, gain = pair_table(queries), gains_of(queries, self.gain)
-        table, weights = np.zeros(pairs.n_pairs), np.zeros(queries.n_docs)
+        gain, weights = gains_of(queries, self.gain), np.zeros(queries.n_docs)
         discount = discounts_of(queries.longest, self.discount)
         _weights_of_ranks(gain, queries.indptr, queries.n_positive, discount, weights)
-        gain_swaps(gain, place, weights, queries.indptr, pairs.below, pairs.start, table)
-        return table
+        return filled_table(queries, place, gain_swaps, gain, weights)
 
 
 def mean_ndcg_naive(gain, above, tied, discount) -> float:

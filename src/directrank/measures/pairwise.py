@@ -14,7 +14,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.graded import wpd_swaps
-from directrank.measures.exchange.tables import pair_table
+from directrank.measures.exchange.tables import filled_table
 from directrank.measures.families.definition import Definition, parameter
 from directrank.measures.families.two_classes import RelevantTerms
 from directrank.measures.naming import grammar
@@ -98,10 +98,7 @@ class WPD(Agreement):
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
-        table = np.zeros(pairs.n_pairs)
-        wpd_swaps(queries.relevance, place, queries.indptr, pairs.below, pairs.start, table)
-        return table
+        return filled_table(queries, place, wpd_swaps, queries.relevance)
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: each position down costs one pair, as in the area under the ROC curve."""

@@ -1,6 +1,5 @@
 """Reciprocal rank: one over the position of the first relevant document."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,15 +7,14 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.tables import pair_table, rr_swaps
+from directrank.measures.exchange.tables import filled_table, rr_swaps
+from directrank.measures.families.stopping import Stopping
 from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, reciprocals
 from directrank.measures.positions import Positions
-from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.stops import soft_stops
 
 
 @dataclass(frozen=True, repr=False)
-class RR(TwoClasses):
+class RR(TwoClasses, Stopping):
     r"""Reciprocal rank; its mean over queries is called MRR.
 
     .. math:: 1 / \min_{i : y_i \ge t} \pi_i, \qquad 0 \text{ if that position is beyond } k
@@ -32,8 +30,6 @@ class RR(TwoClasses):
     ----------
     .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures efficiently in the
        presence of tied scores", ECIR 2008.
-    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
-       retrieval measures", Information Retrieval 13, 2010.
     """
 
     aliases: ClassVar = ("MRR", "recip_rank", "reciprocal_rank")
@@ -56,23 +52,9 @@ class RR(TwoClasses):
         _first(positions.above, positions.tied, queries.indptr, self.leading(queries), cutoff, values)
         return values
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [2]_ (14) for who is first, and (16) for a cutoff."""
-        values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
-        soft_stops(
-            positions, queries.indptr, self.leading(queries),
-            np.ones(queries.n_docs), np.zeros(queries.n_docs), np.ones(queries.n_queries),
-            float(self.cutoff or math.inf), float(truncation), values, gradient,
-        )  # fmt: skip
-        return values, gradient
-
-    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
-        """See `Certified`; each of R products is off by at most R − 1 comparisons."""
-        relevant = self.leading(queries)
-        products = np.maximum(relevant - 1, 0) * comparison_error(error, truncation)
-        return (
-            products * reciprocal_sums(relevant, error) + error + cutoff_error(error, truncation, self.cutoff)
-        )
+    def stopping(self, queries: Queries) -> np.ndarray:
+        """1 for relevant documents."""
+        return (queries.relevance >= self.rel).astype(np.float64)
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: the first relevant document decides."""
@@ -81,12 +63,9 @@ class RR(TwoClasses):
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
         # One rank more than the longest query has, for a relevant document that does not exist.
         reciprocal = np.concatenate(([0.0], reciprocals(queries.longest, self.cutoff), [0.0]))
-        table = np.zeros(pairs.n_pairs)
-        rr_swaps(place, queries.indptr, self.leading(queries), pairs.below, pairs.start, reciprocal, table)
-        return table
+        return filled_table(queries, place, rr_swaps, self.leading(queries), reciprocal)
 
 
 def first_naive(above, tied, cutoff) -> float:

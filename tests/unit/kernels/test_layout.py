@@ -178,11 +178,11 @@ def swap_calls(k, weights):
     table, twin = numbers[0, : pairs.n_pairs].copy(), np.arange(queries.n_docs)
     cells = (pairs.below, pairs.start)
     return {
-        "ap_swaps": (swapping.ap_swaps, place, indptr, k["lead"], *cells, worth, divisor, table),
-        "rr_swaps": (swapping.rr_swaps, place, indptr, k["lead"], *cells, worth, table),
-        "err_swaps": (graded.err_swaps, stopping, place, indptr, *cells, worth, divisor, table),
-        "wpd_swaps": (graded.wpd_swaps, queries.relevance, place, indptr, *cells, table),
-        "gain_swaps": (graded.gain_swaps, gain, place, curve, indptr, *cells, table),
+        "ap_swaps": (swapping.ap_swaps, place, indptr, *cells, k["lead"], worth, divisor, table),
+        "rr_swaps": (swapping.rr_swaps, place, indptr, *cells, k["lead"], worth, table),
+        "err_swaps": (graded.err_swaps, place, indptr, *cells, stopping, worth, divisor, table),
+        "wpd_swaps": (graded.wpd_swaps, place, indptr, *cells, queries.relevance, table),
+        "gain_swaps": (graded.gain_swaps, place, indptr, *cells, gain, curve, table),
         "average_over_twins": (
             *(swap_tables.average_over_twins, table, pairs.below, pairs.stop, pairs.start),
             *(twin, np.ones(queries.n_docs, np.int64)),

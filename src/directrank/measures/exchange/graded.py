@@ -6,7 +6,7 @@ from directrank.kernels.compile import kernel
 
 
 @kernel
-def err_swaps(stopping, place, indptr, below, start, reciprocal, norm, table):
+def err_swaps(place, indptr, below, start, stopping, reciprocal, norm, table):
     r"""Fill the table of expected reciprocal rank; `reciprocal` is 1/t at rank t from 1, 0 beyond the cutoff.
 
     Let u be the stopping probability at rank p and v that at a later rank q. A is the share of users who pass
@@ -35,7 +35,7 @@ def err_swaps(stopping, place, indptr, below, start, reciprocal, norm, table):
 
 
 @kernel
-def wpd_swaps(relevance, place, indptr, below, start, table):
+def wpd_swaps(place, indptr, below, start, relevance, table):
     """Fill the table of the agreement with relevance.
 
     A document that moves up past others gains a right pair for each of lower relevance, and loses one for
@@ -64,7 +64,7 @@ def wpd_swaps(relevance, place, indptr, below, start, table):
 
 
 @kernel
-def gain_swaps(gain, place, discount, indptr, below, start, table):
+def gain_swaps(place, indptr, below, start, gain, discount, table):
     """Fill the table of a sum of gains times discounts; `discount` has the ranks of each query, (n_docs,)."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]

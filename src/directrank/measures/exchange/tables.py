@@ -59,6 +59,14 @@ def _pair_table(queries: Queries) -> PairTable:
     return PairTable(last + 1, stop, np.append(0, np.cumsum(stop - last - 1)))
 
 
+def filled_table(queries: Queries, place: np.ndarray, kernel, *arguments) -> np.ndarray:
+    """Return a table that a kernel fills, from places, pairs and further arguments; see `ap_swaps`."""
+    pairs = pair_table(queries)
+    table = np.zeros(pairs.n_pairs)
+    kernel(place, queries.indptr, pairs.below, pairs.start, *arguments, table)
+    return table
+
+
 def swap_differences(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
     """Return the table of a measure: in closed form, or by evaluation.
 
@@ -76,14 +84,9 @@ def swap_differences(measure: Measure, queries: Queries, place: np.ndarray) -> n
         return measure.swap_differences(queries, place)
     if not isinstance(measure, PositionLinear):
         return swaps_by_evaluation(measure, queries, place)
-    pairs = pair_table(queries)
-    table = np.zeros(pairs.n_pairs)
     gain, discount = measure.linear_in_positions(queries)
     inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    gain_swaps(
-        np.asarray(gain, np.float64), place, discount[inner], queries.indptr, pairs.below, pairs.start, table
-    )
-    return table
+    return filled_table(queries, place, gain_swaps, np.asarray(gain, np.float64), discount[inner])
 
 
 def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
@@ -134,7 +137,7 @@ def _values(measure: Measure, one: Queries, places: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def ap_swaps(place, indptr, leading, below, start, reciprocal, divisor, table):
+def ap_swaps(place, indptr, below, start, leading, reciprocal, divisor, table):
     """Fill the table of average precision; `reciprocal` is 1/t at rank t from 1, 0 beyond the cutoff."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
@@ -164,7 +167,7 @@ def ap_swaps(place, indptr, leading, below, start, reciprocal, divisor, table):
 
 
 @kernel
-def rr_swaps(place, indptr, leading, below, start, reciprocal, table):
+def rr_swaps(place, indptr, below, start, leading, reciprocal, table):
     """Fill the table of reciprocal rank; `reciprocal` as in `ap_swaps`."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
