@@ -9,6 +9,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
+from directrank.diagnostics.enumerated import enumerated_rows
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.measures.positions import positions_of
@@ -141,8 +142,9 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
 
     Notes
     -----
-    Every registered surrogate adds its rows. Bounds depend on the scale of the scores: type-two bounds have a
-    margin in score units, and smoothing has a steepness in inverse score units.
+    Every registered surrogate adds its rows; if all lists are short, one row enumerates their rankings.
+    Bounds depend on the scale of the scores: type-two bounds have a margin in score units, and smoothing has
+    a steepness in inverse score units.
     """
     own = ranker.get_params(deep=False).get("measure")
     return audit_scores(ranker.predict(groups), groups, measure or own or ranker.selected_by_)
@@ -158,6 +160,7 @@ def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measur
     scores = groups.to_inner(scores)[rows].astype(np.float64)
     values = chosen.query_values(queries, positions_of(queries, scores))
     found = [row for cls in SURROGATES for row in _rows(cls, chosen, queries, scores)]
+    found += enumerated_rows(chosen, queries, scores)
     left_out = [str(each) for each in groups.queries.qid[constant]]
     return Audit(chosen.name, [str(each) for each in queries.qid], 1.0 - values, found, left_out)
 

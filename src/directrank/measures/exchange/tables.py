@@ -111,12 +111,12 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -
         i = np.repeat(np.arange(last - first), width)
         j = np.arange(len(i)) - np.repeat(np.cumsum(width) - width - pairs.below[first:last] + first, width)
         one, strict = queries.part(q, q + 1), place[first:last]
-        before = _values(measure, one, strict[None])[0]
+        before = values_at_ranks(measure, one, strict[None])[0]
         batch = max(1, AT_ONCE // (last - first))
         for begin in range(0, len(i), batch):
             swapped = _swapped(strict, i[begin : begin + batch], j[begin : begin + batch])
             cells = slice(pairs.start[first] + begin, pairs.start[first] + begin + len(swapped))
-            table[cells] = np.abs(_values(measure, one, swapped) - before)
+            table[cells] = np.abs(values_at_ranks(measure, one, swapped) - before)
     return table
 
 
@@ -126,13 +126,26 @@ def _swapped(place: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return copies
 
 
-def _values(measure: Measure, one: Queries, places: np.ndarray) -> np.ndarray:
-    """Evaluate one query at many rankings, a row each."""
-    times, n = places.shape
+def values_at_ranks(measure: Measure, one: Queries, ranks: np.ndarray) -> np.ndarray:
+    """Evaluate one query at many rankings.
+
+    Parameters
+    ----------
+    measure : Measure
+    one : Queries
+        A single query.
+    ranks : ndarray of shape (n_rankings, n_docs)
+        The rank of each document, counted from 0.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings,), float64
+    """
+    times, n = ranks.shape
     copies = Queries(
         np.tile(one.relevance, times), np.arange(times + 1) * n, np.arange(times * n), np.arange(times)
     )
-    above = places.ravel().astype(np.int32)
+    above = ranks.ravel().astype(np.int32)
     return measure.query_values(copies, Positions(above, np.ones(times * n, np.int32)))
 
 
