@@ -13,7 +13,7 @@ import numpy as np
 
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
-from directrank.measures import mean_value, parse_measure, settled
+from directrank.measures import mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
 from directrank.storage.strict_json import as_plain
@@ -123,12 +123,14 @@ def _settled(ranker, max_grade: float) -> dict[str, str]:
     parameters = ranker.get_params(deep=False)
     given = {name: parameters.get(name) for name in ("measure", "select_by")}
     return {
-        name: settled(parse_measure(each), max_grade).name for name, each in given.items() if each is not None
+        name: parse_measure(each).with_largest_grade(max_grade).name
+        for name, each in given.items()
+        if each is not None
     }
 
 
 def _validation(ranker, vali: QueryGroups, select_by: str, max_grade: float) -> float:
-    chooser = settled(parse_measure(select_by), max_grade)
+    chooser = parse_measure(select_by).with_largest_grade(max_grade)
     scores = checked_scores(ranker.predict(vali), vali.n_docs)
     return mean_value(chooser, vali.queries, vali.to_inner(scores))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.contracts import Measure
 from directrank.errors import ModelFormatError
 from directrank.models.container import damaged, read_container, write_container
 from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
@@ -166,8 +167,8 @@ def _plain(value: Any, name: str) -> Any:
     if hasattr(value, "scorer_"):
         return _plain(value.scorer_.coefficients, name)
     # A measure is saved by its name, which the estimator reads as well.
-    if hasattr(value, "query_values") and hasattr(value, "name"):
-        return str(value.name)
+    if isinstance(value, Measure):
+        return value.name
     raise TypeError(f"{name}={value!r} cannot be saved: use a number, a text or the name of a measure")
 
 
