@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from directrank.data.groups import QueryGroups
 from directrank.estimators.parameters import estimator
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.weak_classifiers import ClassifierWeakRankers
@@ -52,14 +51,8 @@ class BoostedRanker(Ranker):
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
         """
-        check_is_fitted(self)
-        if isinstance(X, QueryGroups):
-            self._check_width(X)
-            for scores in self.scorer_.staged_scores(X.features):
-                yield X.to_caller(scores)
-            return
-        features: Any = validate_data(self, X, reset=False, dtype=np.float32, order="C")
-        yield from self.scorer_.staged_scores(features)
+        features, in_caller_order = self._features(X)
+        yield from map(in_caller_order, self.scorer_.staged_scores(features))
 
     @property
     def feature_importances_(self) -> np.ndarray:

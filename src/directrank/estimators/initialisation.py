@@ -40,10 +40,3 @@ def initial_coefficients(start, groups, weights) -> np.ndarray | None:
     if np.shape(coefficients) != (groups.n_features,):
         raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
     return coefficients
-
-
-def of_length(coefficients: np.ndarray | None, length: float) -> np.ndarray | None:
-    """Return coefficients in the same direction, of this length; zeros and None as they are."""
-    if coefficients is None or not coefficients.any():
-        return coefficients
-    return coefficients * (length / np.linalg.norm(coefficients))

@@ -21,8 +21,10 @@ class Method:
         Its name on the command line.
     estimator : type
         A `Ranker`.
-    summary, paper : str
-        One line each, for people.
+    summary : str, optional
+        What it does, in one line; by default the first line of the estimator's docstring.
+    paper : str, optional
+        Where it was published.
     measure : str, optional
         The measure that the name fixes.
     takes_measure : bool, default=False
@@ -37,13 +39,17 @@ class Method:
 
     name: str
     estimator: type[Ranker]
-    summary: str
-    paper: str
+    summary: str = ""
+    paper: str = ""
     measure: str | None = None
     takes_measure: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        line = (self.estimator.__doc__ or "?").splitlines()[0].rstrip(".")
+        object.__setattr__(self, "summary", self.summary or line[0].lower() + line[1:])
 
 
 @dataclass(frozen=True)

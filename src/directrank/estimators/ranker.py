@@ -1,6 +1,7 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -51,10 +52,8 @@ class Ranker(BaseEstimator):
     Attributes
     ----------
     scorer_ : Scorer
-        The ranking function.
     coef_ : ndarray of shape (n_features,), float64
-        The weight of each feature, where the scorer is linear. There is no intercept: it would not change a
-        ranking.
+        The weight of each feature, where the scorer is linear. No ranking depends on an intercept.
     history_ : list of dict
         One row an iteration.
     status_ : str
@@ -64,10 +63,8 @@ class Ranker(BaseEstimator):
     left_out_ : ndarray
         The qid of skipped queries: nothing can be learned from one document, or from one grade.
     notes_ : list of str
-        Messages about the data: which queries were skipped, and grades merged into two classes. The first row
-        of the history repeats them.
+        Messages about the data, such as skipped queries; the first row of the history repeats them.
     n_features_in_ : int
-        Number of features.
     feature_names_in_ : ndarray of str
         Only where features have names.
 
@@ -106,17 +103,9 @@ class Ranker(BaseEstimator):
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
     def fit(
-        self,
-        X,
-        y=None,
-        qid=None,
-        *,
-        sample_weight=None,
-        eval_set=None,
-        eval_qid=None,
-        group=None,
-        eval_group=None,
-    ):
+        self, X, y=None, qid=None, *,
+        sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
+    ):  # fmt: skip
         """Learn a ranking function from queries.
 
         Parameters
@@ -146,12 +135,10 @@ class Ranker(BaseEstimator):
         """
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
         surrogate, solver, scorer = self.components()
-        check_fit(surrogate, solver, SOLVERS)
-        objective = Objective(
-            surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
-        )
+        measure = self._selection_measure(surrogate, solver)
+        n_threads = processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
+        objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
         validation = self._validation_data(eval_set, eval_qid, eval_group)
-        measure = self._selection_measure(surrogate)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -163,16 +150,9 @@ class Ranker(BaseEstimator):
         return self._adopt(solution, measure)
 
     def checked(self) -> "Ranker":
-        """Return the ranker itself after checking its parameters, which needs no data.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `fit` would refuse a parameter.
-        """
+        """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
         surrogate, solver, _ = self.components()
-        check_fit(surrogate, solver, SOLVERS)
-        self._selection_measure(surrogate)
+        self._selection_measure(surrogate, solver)
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -182,12 +162,8 @@ class Ranker(BaseEstimator):
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
         """
-        check_is_fitted(self)
-        if isinstance(X, QueryGroups):
-            self._check_width(X)
-            return X.to_caller(self.scorer_.scores(X.features))
-        features = validate_data(self, X, reset=False, dtype=np.float32, order="C")
-        return self.scorer_.scores(features)
+        features, in_caller_order = self._features(X)
+        return in_caller_order(self.scorer_.scores(features))
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Return the mean over queries of nDCG@10, or of `select_by` if it is given, with expected ties.
@@ -230,10 +206,9 @@ class Ranker(BaseEstimator):
         """Return the queries that choose among iterates, rounds and starts."""
         return validation or groups
 
-    def _n_threads(self) -> int:
-        return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
-
-    def _selection_measure(self, surrogate):
+    def _selection_measure(self, surrogate, solver):
+        """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
+        check_fit(surrogate, solver, SOLVERS)
         if self.select_by is not None:
             return parse_measure(self.select_by)
         return getattr(surrogate, "measure", None) or parse_measure("AP")
@@ -263,6 +238,14 @@ class Ranker(BaseEstimator):
         if not isinstance(target, SUPERVISION) and len(target) != len(features):
             raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
         return QueryGroups(features, target, qid_of_rows(qid, group, len(features), self.strict_qid))
+
+    def _features(self, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
+        """Return the features to score, and the function that puts scores in the caller's order of rows."""
+        check_is_fitted(self)
+        if isinstance(X, QueryGroups):
+            self._check_width(X)
+            return X.features, X.to_caller
+        return validate_data(self, X, reset=False, dtype=np.float32, order="C"), np.asarray
 
     def _name_features(self, names) -> None:
         if names is not None:

@@ -45,13 +45,15 @@ def save(ranker, path: str | os.PathLike) -> None:
     """
     from sklearn.utils.validation import check_is_fitted
 
+    from directrank import __version__
+
     _check_class(ranker)
     check_is_fitted(ranker, "scorer_")
     kind, tensors = take_apart(ranker.scorer_)
     names = getattr(ranker, "feature_names_in_", None)
     description = {
         "format": FORMAT,
-        "library": _library_version(),
+        "library": __version__,
         "class": type(ranker).__name__,
         "parameters": _parameters(ranker),
         "scorer": kind,
@@ -171,9 +173,3 @@ def _plain(value: Any, name: str) -> Any:
     if isinstance(value, Measure):
         return value.name
     raise TypeError(f"{name}={value!r} cannot be saved: use a number, a text or the name of a measure")
-
-
-def _library_version() -> str:
-    from directrank import __version__
-
-    return __version__

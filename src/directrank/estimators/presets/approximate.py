@@ -73,7 +73,7 @@ class ApproxRank(GradientRanker):
 
 @estimator
 class SoftRank(Ranker):
-    """The expected measure under Gaussian noise on scores, with an L2 penalty.
+    """Expected measure under Gaussian noise on scores, with an L2 penalty.
 
     References
     ----------
@@ -131,8 +131,7 @@ METHODS = (
     Method(
         "softrank",
         SoftRank,
-        "expected nDCG, or the measure given, under noise on scores",
-        "Taylor, Guiver, Robertson, Minka, WSDM 2008",
+        paper="Taylor, Guiver, Robertson, Minka, WSDM 2008",
         measure="nDCG",
         takes_measure=True,
         grid={"noise": (0.03, 0.1, 0.3, 1.0)},

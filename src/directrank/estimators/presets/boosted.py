@@ -16,7 +16,7 @@ def _pairs(normalise: bool) -> str:
 
 @estimator
 class RankBoost(BoostedRanker):
-    """Boosting of the exponential loss on pairs of documents, over stumps.
+    """Boosting of stumps, exponential loss on pairs.
 
     References
     ----------
@@ -39,7 +39,7 @@ class RankBoost(BoostedRanker):
 
 @estimator
 class FRank(BoostedRanker):
-    """Boosting of the fidelity loss on pairs of documents, over stumps.
+    """Boosting of stumps, fidelity loss on pairs.
 
     References
     ----------
@@ -59,9 +59,9 @@ class FRank(BoostedRanker):
 
 @estimator
 class NDCGBoost(BoostedRanker):
-    """Boosting of a bound on expected nDCG, over stumps.
+    """Boosting of stumps, bound on expected nDCG; 100 rounds, no validation.
 
-    The paper draws documents in proportion to their weights (``sampling=True``).
+    The paper also draws documents in proportion to their weights (``sampling=True``).
 
     References
     ----------
@@ -80,20 +80,12 @@ class NDCGBoost(BoostedRanker):
 
 
 METHODS = (
-    Method(
-        "rankboost",
-        RankBoost,
-        "boosting of stumps, exponential loss on pairs",
-        "Freund, Iyer, Schapire, Singer, JMLR 2003",
-    ),
-    Method(
-        "frank", FRank, "boosting of stumps, fidelity loss on pairs", "Tsai, Liu, Qin, Chen, Ma, SIGIR 2007"
-    ),
+    Method("rankboost", RankBoost, paper="Freund, Iyer, Schapire, Singer, JMLR 2003"),
+    Method("frank", FRank, paper="Tsai, Liu, Qin, Chen, Ma, SIGIR 2007"),
     Method(
         "ndcgboost",
         NDCGBoost,
-        "boosting of stumps, bound on expected nDCG; 100 rounds, no validation",
-        "Valizadegan, Jin, Zhang, Mao, NIPS 2009",
+        paper="Valizadegan, Jin, Zhang, Mao, NIPS 2009",
         measure="nDCG",
         takes_measure=True,
     ),

@@ -20,11 +20,12 @@ VARIANTS = {
 
 @estimator
 class AdaRank(Ranker):
-    """Boosting over queries of a type-one bound, with single features as weak rankers.
+    """Boosting of single features over weighted queries, bound on the measure.
 
-    The paper weighs queries by the bound at the ensemble, and ends where the training measure does not rise.
-    RankLib multiplies the weights each round, sets a feature aside that is chosen twice in a row, and ends
-    where the training measure falls. Both keep the best first rounds by the selection measure.
+    The bound is of type one. The paper weighs queries by the bound at the ensemble, and ends where the
+    training measure does not rise. RankLib multiplies the weights each round, sets a feature aside that is
+    chosen twice in a row, and ends where the training measure falls. Both keep the best first rounds by the
+    selection measure.
 
     References
     ----------
@@ -118,17 +119,12 @@ class StructuralSVM(Ranker):
 
 @estimator
 class PermuRank(Ranker):
-    """A type-two bound over growing working sets of perfect and imperfect rankings.
+    """Working sets of perfect and imperfect rankings, bound on the measure.
 
-    The paper's own form is ``feature_map="pairs", averaged=False, keep="last"``. It does not converge on
-    ordinary data: pairs of one class widen the bound, and the sum over imperfect rankings swings from round
-    to round. The defaults compare documents of different classes only, average w / |w| over rounds and keep
-    the round that is best on the training set.
-
-    Raises
-    ------
-    ValueError
-        If `best_on` is neither.
+    The bound is of type two, and the working sets grow. The paper's own form is ``feature_map="pairs",
+    averaged=False, keep="last"``. It does not converge on ordinary data: pairs of one class widen the bound,
+    and the sum over imperfect rankings swings from round to round. The defaults compare documents of
+    different classes only, average w / |w| over rounds and keep the round that is best on the training set.
 
     References
     ----------
@@ -186,13 +182,7 @@ YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
 CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
 
 METHODS = (
-    Method(
-        "adarank",
-        AdaRank,
-        "boosting of single features, bound on the measure",
-        "Xu, Li, SIGIR 2007",
-        takes_measure=True,
-    ),
+    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
     Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=GRID),
     Method(
         "svmndcg",
@@ -215,11 +205,5 @@ METHODS = (
         takes_measure=True,
         grid=GRID,
     ),
-    Method(
-        "permurank",
-        PermuRank,
-        "working sets of perfect and imperfect rankings, bound on the measure",
-        "Xu, Liu, Lu, Li, Ma, SIGIR 2008",
-        takes_measure=True,
-    ),
+    Method("permurank", PermuRank, paper="Xu, Liu, Lu, Li, Ma, SIGIR 2008", takes_measure=True),
 )

@@ -30,7 +30,7 @@ class ReweightedRanker(Ranker):
 
 @estimator
 class LambdaRank(ReweightedRanker):
-    """LambdaRank for a linear scorer: pairs weighted by the change of the measure when they are swapped.
+    """Logistic loss on pairs weighted by the change of the measure when they are swapped.
 
     Any measure but ZeroOne gives such weights.
 
@@ -44,7 +44,7 @@ class LambdaRank(ReweightedRanker):
 
 @estimator
 class LambdaLoss(ReweightedRanker):
-    """LambdaLoss for a linear scorer: pairs weighted by a bound on nDCG (NDCG-Loss2).
+    """Logistic loss on pairs weighted by a bound on nDCG (NDCG-Loss2).
 
     nDCG, DCG, P and WTA give such weights.
 
@@ -61,8 +61,7 @@ METHODS = (
     Method(
         "lambdarank",
         LambdaRank,
-        "pairs weighted by the change of nDCG, or of the measure given, when they are swapped",
-        "Burges, Ragno, Le, NIPS 2006",
+        paper="Burges, Ragno, Le, NIPS 2006",
         measure="nDCG",
         takes_measure=True,
         grid=PENALTIES,
@@ -70,8 +69,7 @@ METHODS = (
     Method(
         "lambdaloss",
         LambdaLoss,
-        "pairs weighted by a bound on nDCG, or on the measure given",
-        "Wang et al., CIKM 2018",
+        paper="Wang et al., CIKM 2018",
         measure="nDCG",
         takes_measure=True,
         grid=PENALTIES,

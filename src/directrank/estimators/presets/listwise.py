@@ -2,7 +2,9 @@
 
 from typing import Annotated
 
-from directrank.estimators.initialisation import Start, initial_coefficients, of_length
+import numpy as np
+
+from directrank.estimators.initialisation import Start, initial_coefficients
 from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.parameters import Gain, MaxIterations, Penalty, estimator, positional
 from directrank.estimators.ranker import Ranker
@@ -58,9 +60,10 @@ class ListMLE(Ranker):
 
 @estimator
 class RankCosine(Ranker):
-    """Cosine distance between scores and supervision, without a penalty: the scale of scores is free.
+    """Cosine distance between scores and relevance.
 
-    The best iterate by the selection measure is the model.
+    There is no penalty, as the scale of scores is free. The best iterate by the selection measure is the
+    model.
 
     References
     ----------
@@ -80,29 +83,19 @@ class RankCosine(Ranker):
         return CosineDistance(self.supervision), solver, Linear()
 
     def _initial_scorer(self, scorer, groups, weights):
-        return Linear(of_length(initial_coefficients(self.start, groups, weights), START_LENGTH))
+        start = initial_coefficients(self.start, groups, weights)
+        if start is not None and start.any():
+            start = start * (START_LENGTH / np.linalg.norm(start))
+        return Linear(start)
 
 
 METHODS = (
-    Method(
-        "listnet",
-        ListNet,
-        "cross entropy of top-one probabilities",
-        "Cao, Qin, Liu, Tsai, Li, ICML 2007",
-        grid=PENALTIES,
-    ),
-    Method(
-        "listmle",
-        ListMLE,
-        "likelihood of the ranking by relevance",
-        "Xia, Liu, Wang, Zhang, Li, ICML 2008",
-        grid=PENALTIES,
-    ),
+    Method("listnet", ListNet, paper="Cao, Qin, Liu, Tsai, Li, ICML 2007", grid=PENALTIES),
+    Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
     Method(
         "rankcosine",
         RankCosine,
-        "cosine distance between scores and relevance",
-        "Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
+        paper="Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
         grid={"supervision": ("relevance", "gain")},
     ),
 )

@@ -75,7 +75,7 @@ class RankSVM(Ranker):
 
 @estimator
 class RankNet(Ranker):
-    """RankNet's cross entropy on pairs of different relevance, for a linear scorer.
+    """Cross entropy on pairs of documents of different relevance.
 
     References
     ----------
@@ -138,7 +138,7 @@ METHODS = (
         grid=PENALTIES,
         aliases=("preorder-norm",),
     ),
-    Method("ranknet", RankNet, "cross entropy on pairs", "Burges et al., ICML 2005", grid=PENALTIES),
+    Method("ranknet", RankNet, paper="Burges et al., ICML 2005", grid=PENALTIES),
     Method(
         "preorder-norm-dcg",
         Preorder,

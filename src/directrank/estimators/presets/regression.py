@@ -12,7 +12,7 @@ from directrank.surrogates import SquaredError
 
 @estimator
 class Regression(Ranker):
-    """Least squares on relevance, blind to queries: the baseline of the field's tables."""
+    """Least squares on relevance, without regard to queries."""
 
     ridge: Annotated[
         float,
@@ -24,4 +24,4 @@ class Regression(Ranker):
         return SquaredError(), ClosedForm(ridge=self.ridge), Linear()
 
 
-METHODS = (Method("regression", Regression, "least squares on relevance", "the baseline of LETOR's tables"),)
+METHODS = (Method("regression", Regression, paper="the baseline of LETOR's tables"),)
