@@ -29,7 +29,9 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def methods_table() -> str:
     rows = [
         (
-            f"`{method.name}(measure)`" if method.takes_measure else f"`{method.name}`",
+            ", ".join(
+                [f"`{method.name}{'(measure)' * method.takes_measure}`", *map("`{}`".format, method.aliases)]
+            ),
             f"`{method.estimator.__name__}`",
             method.summary,
             ", ".join(method.grid) or "–",

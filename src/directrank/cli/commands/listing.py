@@ -14,7 +14,7 @@ def methods(json: JSON = False) -> None:
         return
     rows = [
         [
-            f"{method.name}(MEASURE)" if method.takes_measure else method.name,
+            ", ".join([method.name + "(MEASURE)" * method.takes_measure, *method.aliases]),
             method.summary,
             ", ".join(method.grid) or "–",
             method.paper,
@@ -27,6 +27,7 @@ def methods(json: JSON = False) -> None:
 def _method_facts(method) -> dict:
     return {
         "name": method.name,
+        "aliases": list(method.aliases),
         "class": method.estimator.__name__,
         "summary": method.summary,
         "paper": method.paper,
