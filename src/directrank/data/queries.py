@@ -83,6 +83,11 @@ class Queries:
         reached = np.concatenate(([0], np.cumsum(self.relevance > 0)))
         return reached[self.indptr[1:]] - reached[self.indptr[:-1]]
 
+    @cached_property
+    def single_grade(self) -> np.ndarray:
+        """Whether all documents of a query have the same relevance, bool of shape (n_queries,)."""
+        return self.relevance[self.indptr[:-1]] == self.relevance[self.indptr[1:] - 1]
+
     def chosen(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
         """Return some queries, and the rows of their documents; `which` is bool (n_queries,)."""
         rows = np.flatnonzero(np.repeat(which, self.sizes))

@@ -1,7 +1,6 @@
 """A trained model's loss with every bound on it and every approximation of it, query by query."""
 
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -153,7 +152,7 @@ def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measur
     chosen = parse_measure(measure)
     queries, scores, left_out = _teaching(chosen, groups, groups.to_inner(scores))
     values = chosen.query_values(queries, positions_of(queries, scores))
-    rows = [row for cls in SURROGATES for row in _rows(cls, chosen, queries, scores)]
+    rows = [row for cls in SURROGATES for row in cls.audit_rows(chosen, queries, scores)]
     names = [str(each) for each in queries.qid]
     return Audit(chosen.name, names, 1.0 - values, rows, left_out)
 
@@ -170,26 +169,3 @@ def _teaching(measure: Measure, groups: QueryGroups, scores: np.ndarray):
         queries.qid[~idle], None if queries.docid is None else queries.docid[kept],
     )  # fmt: skip
     return some, scores[kept].astype(np.float64), [str(each) for each in queries.qid[idle]]
-
-
-def _rows(cls: Any, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-    """Return the rows of a surrogate: its own, or its value if it can be made of the measure alone."""
-    if hasattr(cls, "audit_rows"):
-        return cls.audit_rows(measure, queries, scores)
-    if "measure" not in signature(cls).parameters:
-        return []
-    try:
-        surrogate = cls(measure)
-    except TypeError:  # which is how a surrogate refuses a measure
-        return []
-    values = np.empty(queries.n_queries)
-    for q in range(queries.n_queries):
-        oracles = surrogate.bind(queries.part(q, q + 1), np.ones(1))
-        block = scores[queries.indptr[q] : queries.indptr[q + 1]]
-        by_gradient = "value_and_gradient" in surrogate.offers
-        values[q] = oracles.value_and_gradient(block)[0] if by_gradient else oracles.value(block)
-    kind = "bound" if surrogate.is_bound else "approximation"
-    # A bound's value is what it is; how far an approximation can be off, only a theorem could say.
-    error = np.full(queries.n_queries, 0.0 if surrogate.is_bound else np.nan)
-    name = getattr(cls, "audit_name", cls.__name__)
-    return [AuditRow(name, kind, values, error, surrogate.is_bound)]

@@ -16,7 +16,7 @@ from directrank.data.supervision import SUPERVISION
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights
 from directrank.estimators.selection import MeanMonitor, mean_measure
 from directrank.measures import parse_measure
-from directrank.scorers import Linear
+from directrank.scorers import SCORERS, default_scorer
 from directrank.solvers import SOLVERS
 from directrank.surrogates import Objective
 
@@ -31,7 +31,7 @@ class Ranker(BaseEstimator):
     solver : Solver
         Must need only oracles that the surrogate offers.
     scorer : Scorer, optional
-        Linear by default.
+        By default the first of `Linear` and `Additive` that the solver can train.
     select_by : str or Measure, optional
         The measure by which iterates, rounds and starts are chosen, on `eval_set` if it is given and else on
         the training queries; the surrogate's own measure by default, AP if it has none.
@@ -91,7 +91,7 @@ class Ranker(BaseEstimator):
         strict_qid=False,
     ):
         if isinstance(surrogate, Surrogate) and isinstance(solver, Solver):
-            check_fit(surrogate, solver, SOLVERS)
+            check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
         self.select_by, self.random_state = select_by, random_state
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
@@ -137,7 +137,7 @@ class Ranker(BaseEstimator):
         """
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
         surrogate, solver, scorer = self._parts()
-        check_fit(surrogate, solver, SOLVERS)
+        check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         objective = Objective(
             surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
         )
@@ -161,8 +161,8 @@ class Ranker(BaseEstimator):
         ValueError, TypeError
             If a parameter has a value that the method does not take.
         """
-        surrogate, solver, _ = self._parts()
-        check_fit(surrogate, solver, SOLVERS)
+        surrogate, solver, scorer = self._parts()
+        check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         self._selection_measure(surrogate)
         return self
 
@@ -198,7 +198,7 @@ class Ranker(BaseEstimator):
     def _parts(self) -> tuple[Any, Any, Any]:
         if self.surrogate is None or self.solver is None:
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
-        return self.surrogate, self.solver, self.scorer or Linear()
+        return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
     def _started(self, scorer, groups: QueryGroups, weights):
         """Return the scorer from which training starts; presets that take a start override this."""
@@ -214,7 +214,7 @@ class Ranker(BaseEstimator):
     def _selection_measure(self, surrogate=None):
         if self.select_by is not None:
             return parse_measure(self.select_by)
-        own = getattr(surrogate or self._parts()[0], "measure", None)
+        own = (surrogate or self._parts()[0]).measure
         return own or parse_measure("AP")
 
     def _training_data(self, X, y, qid, group, sample_weight):

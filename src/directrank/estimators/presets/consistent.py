@@ -53,7 +53,7 @@ class OrderPreserving(Ranker):
 
     def _parts(self):
         surrogate = OrderPreservingSurrogate(
-            parse_measure(self.measure), margin=self.margin, width=self.width, per_pair=self.per_pair
+            parse_measure(self.measure), margin=self.margin, width=self.width, normalise=self.per_pair
         )
         solvers = {
             "lbfgs": lambda: LBFGS(penalty=self.penalty, max_iterations=self.max_iterations),

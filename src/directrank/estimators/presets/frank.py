@@ -1,5 +1,6 @@
 """FRank: boosting of the fidelity loss on pairs."""
 
+from directrank.errors import check_choice
 from directrank.estimators.boosted import BoostedRanker
 from directrank.estimators.method import Method
 from directrank.scorers import Additive
@@ -52,7 +53,9 @@ class FRank(BoostedRanker):
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
     def _parts(self):
-        return Fidelity(pairs=self.pairs, line_search=self.line_search), self._document_boosting(), Additive()
+        check_choice("pairs", self.pairs, ("uniform", "per_query"))
+        surrogate = Fidelity(normalise=self.pairs == "per_query", line_search=self.line_search)
+        return surrogate, self._document_boosting(), Additive()
 
 
 METHODS = (

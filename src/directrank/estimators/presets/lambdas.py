@@ -36,7 +36,7 @@ class RankNet(Ranker):
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
     def _parts(self):
-        surrogate = Pairwise(margin="logistic", per_query=self.per_query)
+        surrogate = Pairwise(margin="logistic", normalise=self.per_query)
         return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
 
 

@@ -51,7 +51,7 @@ class Preorder(Ranker):
         surrogate = Pairwise(
             margin=self.margin,
             width=self.width,
-            per_query=self.weights != "plain",
+            normalise=self.weights != "plain",
             weight=self.weights if callable(self.weights) else by_grades[self.weights],
         )
         return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()

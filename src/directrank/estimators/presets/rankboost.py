@@ -1,5 +1,6 @@
 """RankBoost: boosting of the exponential loss on pairs."""
 
+from directrank.errors import check_choice
 from directrank.estimators.boosted import BoostedRanker
 from directrank.estimators.method import Method
 from directrank.scorers import Additive
@@ -52,7 +53,9 @@ class RankBoost(BoostedRanker):
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
     def _parts(self):
-        return ExponentialPairs(pairs=self.pairs, alpha=self.alpha), self._document_boosting(), Additive()
+        check_choice("pairs", self.pairs, ("uniform", "per_query"))
+        surrogate = ExponentialPairs(normalise=self.pairs == "per_query", alpha=self.alpha)
+        return surrogate, self._document_boosting(), Additive()
 
 
 METHODS = (

@@ -62,7 +62,7 @@ class RankSVM(Ranker):
         weight = self.weight
         if isinstance(weight, (str, Measure)):
             weight = SwapDrop(parse_measure(weight))
-        pairs = {"per_query": self.per_query, "weight": weight}
+        pairs = {"normalise": self.per_query, "weight": weight}
         if self.loss == "hinge":
             solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
             return PairwiseHinge(**pairs), solver, Linear()
