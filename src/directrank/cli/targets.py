@@ -23,6 +23,7 @@ def check_folder(path: Path, option: str) -> None:
 
 def _check_writable(folder: Path, given: str) -> None:
     if not folder.is_dir():
-        raise UsageError(f"{given}: {folder} is a file; name a folder")
+        what = "this" if given.endswith(f" {folder}") else str(folder)
+        raise UsageError(f"{given}: {what} is a file; name a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{given}: no permission to write in {folder}; choose another place")

@@ -209,7 +209,7 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
     message = (
         "The row order gives the relevance away: a constant score has AP "
         f"{values['input_order']:.3f} if ties keep the row order and {values['expected']:.3f} in "
-        "expectation. Score ties by their expected value; under the row order a model "
+        "expectation. Score ties by their expected value (ties='expected'); under the row order a model "
         "gains by tying."
     )
     return [Finding("order_leaks_relevance", message, len(gain), [], values)]

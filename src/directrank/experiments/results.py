@@ -40,7 +40,7 @@ class Comparison:
         table = headline(self, self.conventions[0])
         first = replace(table, caption="", rows=table.rows[:SHOWN])
         more = len(table.rows) - len(first.rows)
-        return plain(first) + (f"\n… and {more} more methods" if more else "")
+        return plain(first) + (f"\n… and {more} more" if more else "")
 
     @property
     def dataset(self) -> str:

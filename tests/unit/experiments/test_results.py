@@ -56,4 +56,4 @@ def test_the_representation_is_the_beginning_of_the_table(result, monkeypatch):
     assert lines[1].split() == ["method", "AP", "nDCG@3"]
     assert [line.split()[0] for line in lines[2:]] == ["regression", "adarank(AP)"]
     monkeypatch.setattr(results, "SHOWN", 1)
-    assert repr(result).splitlines()[-1] == "… and 1 more methods"
+    assert repr(result).splitlines()[-1] == "… and 1 more"

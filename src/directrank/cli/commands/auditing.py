@@ -1,13 +1,16 @@
 """`directrank audit`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import usage
 from directrank.cli.options import JSON, Missing, argument, option
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import missing_rule
 from directrank.cli.targets import check_file
+
+if TYPE_CHECKING:
+    from directrank.diagnostics import Audit
 
 
 def audit(
@@ -43,7 +46,11 @@ def audit(
         remark(f"Written: {picture}", quiet=json)
     if json:
         print_json(found.to_json())
-        return
+    else:
+        _print(found)
+
+
+def _print(found: "Audit") -> None:
     head, lines = found.table()
     print_columns([f"{found.measure}, {len(found.qid)} queries", *head[1:]], lines)
     remark(
