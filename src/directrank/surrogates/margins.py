@@ -12,15 +12,15 @@ from scipy.special import expit
 
 from directrank.errors import check_choice
 
-HUBER, SQUARED_HINGE, LOGISTIC, HINGE = 0, 1, 2, 3
+HUBER, SQUARED_HINGE, LOGISTIC, HINGE, NO_KERNEL = 0, 1, 2, 3, -1
 
 
 class Margin:
     """What margins share."""
 
     name: ClassVar[str]
-    #: The number of its kernel of pairs of documents, or None if it has none.
-    code: int | None = None
+    #: The number of its kernel of pairs of documents, if there is one.
+    code: int = NO_KERNEL
     #: Differentiable, decreasing at 0 and flat from some point on: what Buffoni et al. 2011, Theorem 1, asks.
     is_order_preserving: ClassVar[bool] = False
     #: Distance from its corner within which a margin is rounded, in score units.
@@ -77,7 +77,7 @@ class Logistic(Margin):
 
     def __init__(self, base: float = math.e):
         self._log_base = math.log(base)
-        self.code = LOGISTIC if base == math.e else None
+        self.code = LOGISTIC if base == math.e else NO_KERNEL
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
@@ -193,6 +193,6 @@ def pair_margin(margin: str | Margin, width: float = 0.5) -> Margin:
     if isinstance(margin, str):
         check_choice("margin", margin, known)
         return known[margin]()
-    if margin.code is None:
+    if margin.code == NO_KERNEL:
         raise ValueError(f"this {margin.name} margin has no kernel of pairs; use {', '.join(known)}")
     return margin

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
+from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import average_precision, dcg, positions
 from directrank.measures.exchange import graded
 from directrank.measures.exchange import tables as swapping
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
-from directrank.scorers import linear
 from directrank.solvers.cuts import simplex_qp
 from directrank.solvers.smooth import streaming
 from directrank.surrogates import margins as pair_margins
@@ -116,9 +116,9 @@ def calls(sizes, dtype):
             *(smoothed_kernels._backward_far, scores, *tables, 1e4),
             *(k["slopes"], k["weights"], docs),
         ),
-        "row_products": (linear.row_products, features, scores[:5].copy(), docs),
+        "row_products": (products.row_products, features, scores[:5].copy(), docs),
         "transposed_product": (
-            *(linear.transposed_product, features, k["slopes"]),
+            *(products.transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
         "soft_dcg": (
