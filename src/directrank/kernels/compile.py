@@ -46,7 +46,7 @@ class Unaliased(Compiler):
                 gc.enable()
 
 
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "fastmath": FASTMATH,
@@ -94,6 +94,7 @@ def kernel(function: Function, *, cached: bool = True) -> Function:
     try:
         # numba reads this setting when a function is decorated. Functions of others keep their own folder.
         numba.config.CACHE_DIR = folder or before  # type: ignore[attr-defined]
-        return numba.njit(function, cache=folder is not None, **OPTIONS)
+        compiled: Any = numba.njit(function, cache=folder is not None, **OPTIONS)
+        return compiled
     finally:
         numba.config.CACHE_DIR = before  # type: ignore[attr-defined]

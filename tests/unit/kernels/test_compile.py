@@ -1,4 +1,4 @@
-"""Compiled code is cached by what it was compiled from, and its bits do not depend on what was compiled before."""
+"""Compiled code is cached by its sources, and its bits do not depend on what was compiled before."""
 
 import os
 import subprocess
