@@ -1,4 +1,4 @@
-"""Synthetic collections whose best ranking is known."""
+"""Synthetic collections whose best ranking function is known."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -10,16 +10,16 @@ from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.kernels.aligned import aligned_zeros
 
-QUERIES_A_PIECE = 256
+QUERIES_PER_PIECE = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How documents are drawn.
+    """Distribution from which documents are drawn.
 
-    A document's features are independent standard normal; its utility is ``features @ weights`` plus normal
-    noise; its grade says between which of `thresholds` the utility lies. Ranking by ``features @ weights`` is
-    the best that can be done.
+    The features of a document are independent standard normal. Its utility is ``features @ weights`` plus
+    normal noise, and its grade is the number of `thresholds` below the utility. Ranking by
+    ``features @ weights`` is the best possible.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Recipe:
     thresholds : ndarray of shape (grades - 1,)
         Ascending, in units of utility.
     decimals : int or None
-        Features are rounded to so many decimals.
+        Decimals to which features are rounded.
     """
 
     weights: np.ndarray
@@ -48,7 +48,7 @@ class Recipe:
         relevance : ndarray of shape (n_docs,), float64
             In the inner order.
         order : ndarray of shape (n_docs,), int64
-            Which draw each row of X is.
+            The number of the draw in each row of X.
         """
         drawn = rng.standard_normal(X.shape, dtype=np.float32)
         if self.decimals is not None:
@@ -81,7 +81,7 @@ def make_ranking(
     docs_per_query : float, default=20
         The mean number of documents of a query.
     n_features : int, default=10
-        All of them, useless and inverted ones included.
+        Number of features, including useless and inverted ones.
     uneven : float, default=0.5
         Standard deviation of the logarithm of a query's size; 0 makes all sizes equal.
     grades : int, default=5
@@ -95,14 +95,14 @@ def make_ranking(
         Features with a negative weight.
     random_state : int, Generator or None
     return_weights : bool, default=False
-        Whether to return the weights as well.
+        Whether to return the weights, too.
 
     Returns
     -------
     groups : QueryGroups
     weights : ndarray of shape (n_features,), float64
-        If asked for: ``groups.X @ weights`` ranks best. Useful features come first, then the inverted ones,
-        then the useless ones.
+        Only with `return_weights`: ``groups.X @ weights`` ranks best. Useful features come first, then
+        inverted ones, then useless ones.
 
     Examples
     --------
@@ -139,12 +139,12 @@ def _weights(rng, n_features: int, n_useless: int, n_inverted: int) -> np.ndarra
 
 
 def thresholds(shares: np.ndarray, noise: float) -> np.ndarray:
-    """Utilities that cut a normal distribution into grades.
+    """Return the utilities that cut a normal distribution into grades.
 
     Parameters
     ----------
     shares : ndarray of shape (grades - 1,)
-        The share of documents of grade 0, 1, …; the last grade takes what is left.
+        The share of documents of grade 0, 1, …; the last grade has the rest.
     noise : float
         Standard deviation of the noise; the utility's own is 1.
     """
@@ -159,7 +159,7 @@ def uneven_sizes(rng, n_queries: int, mean: float, spread: float, largest: int |
 
 
 def draw_groups(rng, sizes: np.ndarray, recipe: Recipe, name: str) -> QueryGroups:
-    """Draw queries piece by piece into one X that is never copied."""
+    """Draw queries piece by piece into one X, which is never copied."""
     indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     X = aligned_zeros((int(indptr[-1]), len(recipe.weights)), np.float32)
     relevance, row = np.empty(len(X)), np.empty(len(X), np.int64)
@@ -172,7 +172,7 @@ def draw_groups(rng, sizes: np.ndarray, recipe: Recipe, name: str) -> QueryGroup
 
 
 def pieces(rng, n_queries: int):
-    """Cut queries into pieces, each with a generator of its own."""
-    starts = range(0, n_queries, QUERIES_A_PIECE)
+    """Cut queries into pieces; yield the range of each, with its own generator."""
+    starts = range(0, n_queries, QUERIES_PER_PIECE)
     for start, own in zip(starts, rng.spawn(len(starts)), strict=True):
-        yield start, min(start + QUERIES_A_PIECE, n_queries), own
+        yield start, min(start + QUERIES_PER_PIECE, n_queries), own
