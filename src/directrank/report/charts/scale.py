@@ -26,7 +26,8 @@ class Scale:
     values : sequence of float
         Finite, not empty.
     first, last : float
-        The coordinates of the smallest and of the largest value.
+        The coordinates of the smallest and of the largest value; by default percent, with margins for the
+        texts of the outer tick marks.
     bounds : (float, float), optional
         The smallest and the largest value that the axis may reach.
     logarithmic : bool, default=False
@@ -38,8 +39,8 @@ class Scale:
     def __init__(
         self,
         values: Sequence[float],
-        first: float,
-        last: float,
+        first: float = 4.0,
+        last: float = 96.0,
         bounds: tuple[float, float] = (-math.inf, math.inf),
         *,
         logarithmic: bool = False,
