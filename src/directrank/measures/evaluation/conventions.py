@@ -94,19 +94,23 @@ CONVENTIONS = {
     each.name: each
     for each in (
         Convention(
-            "standard", "Ours: expected values over ties, 2^y - 1 and 1/log2(1 + p), empty queries 0."
+            "standard",
+            "The default: expected values over ties, gain 2^y - 1, discount 1/log2(1 + p), queries without a "
+            "relevant document 0.",
         ),
         Convention(
             "letor3",
-            "LETOR 3.0's script: ties in file order, discount 1, 1, 1/log2(p); position k gets nothing from "
-            "a query with fewer than k documents, which stays in the mean.",
+            "LETOR 3.0's script: ties in file order, discount 1, 1, 1/log2(p). A query with fewer than k "
+            "documents scores 0 on nDCG@k, DCG@k and P@k, and stays in the mean.",
             ties="input",
             dcg="exp-letor",
             zero_beyond_list=(DCG, P),
         ),
         Convention(
             "letor4",
-            "LETOR 4.0's script: as letor3, but P@k pads a short query with irrelevant documents.",
+            "LETOR 4.0's script: ties in file order, discount 1, 1, 1/log2(p). A query with fewer than k "
+            "documents scores 0 on nDCG@k and DCG@k, and stays in the mean; P@k pads its list with "
+            "irrelevant documents.",
             ties="input",
             dcg="exp-letor",
             zero_beyond_list=(DCG,),
