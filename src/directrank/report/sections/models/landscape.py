@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from directrank.report.blocks import NOTHING, Cell, Chart, Details, Grid, KeyEntry, Row, score
+from markupsafe import Markup
+
+from directrank.report.blocks import NOTHING, Cell, Row, details, figure, grid, score
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number
@@ -46,7 +48,7 @@ class Landscape:
         return {point: mean(folds.values()) for point, folds in self.values.items()}
 
 
-def landscape(facts: Facts, label: str, by: str) -> Details | None:
+def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     """Return a chart over one parameter or a map of two, and the best points."""
     found = _gathered(facts, label, by)
     if len(found.values) < 2:
@@ -54,7 +56,7 @@ def landscape(facts: Facts, label: str, by: str) -> Details | None:
     pictures = {1: _costs, 2: _map}.get(len(found.names))
     blocks = [pictures(facts, found)] if pictures else []
     summary = f"{label}: {len(found.values)} settings tried"
-    return Details(summary, [*blocks, _list(found)], method=facts.index[label])
+    return details(summary, *blocks, _list(found), method=facts.index[label])
 
 
 def shown(value: Any) -> str:
@@ -77,7 +79,7 @@ def _point(parameters: dict[str, Any]) -> Point:
     return tuple(sorted(parameters.items()))
 
 
-def _costs(facts: Facts, found: Landscape) -> Chart:
+def _costs(facts: Facts, found: Landscape) -> Markup:
     """Return the loss of each value against the best of its fold: folds differ far more than settings."""
     (name,) = found.names
     places = _places([point[0][1] for point in found.values])
@@ -100,8 +102,7 @@ def _costs(facts: Facts, found: Landscape) -> Chart:
         bounds=(-1.0, 0.0),
         across_name=name,
     )
-    key = [KeyEntry("middle", "mean"), *(KeyEntry(line.style, line.label) for line in lines)]
-    return Chart(drawing, f"{title}. A dot is the setting that a fold selected.", key)
+    return figure(drawing, f"{title}. A dot is the setting that a fold selected.", [middle, *lines])
 
 
 def _cost_lines(facts: Facts, found: Landscape, places: dict[Any, float]) -> list[Line]:
@@ -127,7 +128,7 @@ def _are_numbers(values: Iterable[Any]) -> bool:
     return all(isinstance(value, (int, float)) for value in values)
 
 
-def _map(_: Facts, found: Landscape) -> Grid:
+def _map(_: Facts, found: Landscape) -> Markup:
     """Return a table of means over folds, shaded by value."""
     first, second = found.names
     down, across = (_sorted({point[at][1] for point in found.values}) for at in (0, 1))
@@ -141,7 +142,7 @@ def _map(_: Facts, found: Landscape) -> Grid:
         for one in down
     ]
     caption = f"{found.label}: mean validation {found.by}; in brackets, how many folds selected the point"
-    return Grid(caption, ["", *(f"{second} = {shown(each)}" for each in across)], rows, sortable=False)
+    return grid(caption, ["", *(f"{second} = {shown(each)}" for each in across)], rows, sortable=False)
 
 
 def _map_cell(found: Landscape, point: Point) -> Cell:
@@ -155,11 +156,11 @@ def _map_cell(found: Landscape, point: Point) -> Cell:
     return Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds))
 
 
-def _sorted(values: set[Any]) -> list[Any]:
+def _sorted(values: set[Any]) -> list[Markup]:
     return sorted(values) if _are_numbers(values) else sorted(values, key=str)
 
 
-def _list(found: Landscape) -> Grid:
+def _list(found: Landscape) -> Markup:
     means = found.means
     rows = []
     for point in sorted(means, key=lambda each: -means[each])[:LISTED]:
@@ -172,4 +173,4 @@ def _list(found: Landscape) -> Grid:
         ", ".join(found.names), f"mean validation {found.by}", "smallest fold", "largest fold",
         "selected on",
     ]  # fmt: skip
-    return Grid(f"{found.label}: settings by validation {found.by}{more}", columns, rows)
+    return grid(f"{found.label}: settings by validation {found.by}{more}", columns, rows)
