@@ -5,7 +5,6 @@ from markupsafe import Markup
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import Section, heading, note, plain, terms
 from directrank.report.facts import Facts
-from directrank.report.words import meaning
 
 STATISTICS = (
     ("mean", "The plain mean over folds; the value of a fold is the mean over its test queries."),
@@ -37,10 +36,10 @@ DATA = (
 
 def build(facts: Facts) -> list[Markup]:
     """Return the definitions of measures, conventions, statistics and data."""
-    measures = [parse_measure(name).bare_name for name in facts.result.measures]  # pyright: ignore[reportAttributeAccessIssue]
+    measures = [parse_measure(name) for name in facts.result.measures]
     blocks = [
         heading("Measures"),
-        terms([(word, meaning(word)) for word in dict.fromkeys(measures)]),
+        terms([*{each.bare_name: each.meaning for each in measures}.items()]),
         heading("Conventions"),
         plain(
             "Tools disagree on details, such as the order of documents with equal scores. A convention fixes "
