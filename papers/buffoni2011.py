@@ -15,9 +15,9 @@ import numpy as np
 from comparing import Values, compared, error_of, own, parser_of, run
 from paper_tables import ERRORS, Row, Table, publish
 from scipy.stats import ttest_rel
-from svg import Dot, dot_chart
 
 from directrank import ConsistentRank, Preorder, evaluate, find_folds
+from directrank.report.charts import Dot, dot_picture
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 STANDARD, TRUNCATED = "standard", "nDCG@10"
@@ -184,7 +184,7 @@ def twins_figure(found: ByMeasure) -> str:
         if measure != "DCG":
             pairs = [(a, b, found.of(a, measure) - found.of(b, measure)) for a, b in TWINS]
             blocks[measure] = [Dot(f"{a} − {b}", float(each.mean()), error_of(each)) for a, b, each in pairs]
-    return dot_chart("Differences between losses", "difference, ± one paired standard error", blocks)
+    return dot_picture("Differences between losses", "difference, ± one paired standard error", blocks)
 
 
 def make(options) -> str:
@@ -202,7 +202,7 @@ def make(options) -> str:
     ]
     shown = [each for each in measures if each != "DCG"]
     figures = {
-        name: dot_chart(
+        name: dot_picture(
             f"{title}: {collection}", "mean of the folds, ± one standard error",
             {each: figure(found, each, printed, collection) for each in shown},
         )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from comparing import say
 from paper_tables import Row
-from svg import Curve, line_chart
 
 from directrank import ApproxRank, SoftRank, evaluate
 from directrank.data import QueryGroups
+from directrank.report.charts import Line, line_picture
 
 STEEPNESSES = (10.0, 50.0, 100.0)
 TRUNCATIONS = (1.0, 10.0, 100.0)
@@ -66,8 +66,8 @@ class ErrorFigure:
 
     def picture(self) -> str:
         """The error over the epochs."""
-        curves = {name: Curve([(k, error) for k, error, _ in each]) for name, each in self.found.items()}
-        return line_chart(self.title, "epoch", "mean error ρ", curves)
+        lines = [Line(name, [(k, error) for k, error, _ in each]) for name, each in self.found.items()]
+        return line_picture(self.title, "epoch", "mean error ρ", lines)
 
     def points(self) -> list[tuple]:
         """One row an epoch: setting, epoch, error, certified error."""
@@ -144,15 +144,13 @@ DRAWN = "standard error: by drawing the starts again"
 
 def table5_picture(values: dict[float, list[float]], solver: str) -> str:
     """The best among K starts, in expectation."""
-    curves = {
-        f"α = {a:g}": Curve([(k, expected_best(each, k)) for k in COUNTS if k <= len(each)])
+    lines = [
+        Line(f"α = {a:g}", [(k, expected_best(each, k)) for k in COUNTS if k <= len(each)])
         for a, each in values.items()
-    }
+    ]
     title = f"Table 5: best of K random starts, {solver}"
-    marks = [k for k, _ in curves[f"α = {RESTARTED[0]:g}"].points]
-    return line_chart(
-        title, "K", "training NDCG@5", curves, from_zero=False, logarithmic=marks
-    )  # fmt: skip
+    marks = [k for k in COUNTS if k <= len(values[RESTARTED[0]])]
+    return line_picture(title, "K", "training NDCG@5", lines, from_zero=False, logarithmic=marks)
 
 
 def table6(collection: str, train: QueryGroups, best: float) -> tuple[list[Row], list[Row]]:

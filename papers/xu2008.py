@@ -18,10 +18,10 @@ import xu2008_rounds as rounds
 from comparing import Values, called, compared, error_of, normalised, own, parser_of, run
 from paper_tables import ERRORS, Row, Table, publish
 from scipy.stats import t, ttest_rel
-from svg import Dot, dot_chart
 from xu2008_values import ABSENT, COLLECTIONS, ELSEWHERE, METHODS, REASONS, TABLE2, TABLE3, printed
 
 from directrank import AdaRank, PermuRank, RankBoost, RankSVM, StructuralSVM, find_folds
+from directrank.report.charts import Dot, dot_picture
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
 DIRECT, BASELINES = METHODS[:3], METHODS[3:]
@@ -126,7 +126,7 @@ def figure4(values: Values, collection: str) -> str:
         ]
         for measure in MEASURES
     }  # fmt: skip
-    return dot_chart(f"Figure 4: {collection}, mean of the folds", "test value, convention letor3", blocks)
+    return dot_picture(f"Figure 4: {collection}, mean of the folds", "test value, convention letor3", blocks)
 
 
 class Runs:

@@ -17,9 +17,10 @@ QUERIES_PER_PIECE = 256
 class Recipe:
     """Distribution from which documents are drawn.
 
-    The features of a document are independent standard normal. Its utility is ``features @ weights`` plus
-    normal noise, and its grade is the number of `thresholds` below the utility. Ranking by
-    ``features @ weights`` is the best possible.
+    A document's features are independent, of mean 0 and variance 1; its utility is ``features @ weights``
+    plus normal noise; its grade says between which of `thresholds` the utility lies. Each query then adds an
+    offset to each feature of its documents, and multiplies all features by a factor. Neither changes the
+    order within the query, so ranking by ``features @ weights`` is the best that can be done.
 
     Attributes
     ----------
@@ -30,13 +31,22 @@ class Recipe:
     thresholds : ndarray of shape (grades - 1,)
         Ascending, in units of utility.
     decimals : int or None
-        Decimals to which features are rounded.
+        Features are rounded to so many decimals, before offsets and factors.
+    offsets : ndarray of shape (n_features,) or None
+        Standard deviation over queries of the offset of each feature.
+    spread : float
+        Standard deviation over queries of the logarithm of the factor.
+    tail : float or None
+        Degrees of freedom of Student's t distribution of the features; None is the normal distribution.
     """
 
     weights: np.ndarray
     noise: float
     thresholds: np.ndarray
     decimals: int | None = None
+    offsets: np.ndarray | None = None
+    spread: float = 0.0
+    tail: float | None = None
 
     def draw(
         self, rng: np.random.Generator, sizes: np.ndarray, X: np.ndarray
@@ -50,12 +60,19 @@ class Recipe:
         order : ndarray of shape (n_docs,), int64
             The number of the draw in each row of X.
         """
+        query = np.repeat(np.arange(len(sizes)), sizes)
         drawn = rng.standard_normal(X.shape, dtype=np.float32)
+        if self.tail is not None:
+            drawn *= np.sqrt((self.tail - 2.0) / rng.chisquare(self.tail, X.shape)).astype(np.float32)
         if self.decimals is not None:
             np.round(drawn, self.decimals, out=drawn)
         utility = np.einsum("ij,j->i", drawn, self.weights) + self.noise * rng.standard_normal(len(X))
         relevance = np.searchsorted(self.thresholds, utility).astype(np.float64)
-        order, _ = sorted_order(np.repeat(np.arange(len(sizes)), sizes), relevance, len(sizes))
+        order, _ = sorted_order(query, relevance, len(sizes))
+        if self.offsets is not None:
+            drawn += (self.offsets * rng.standard_normal((len(sizes), len(self.offsets))))[query]
+        if self.spread:
+            drawn *= np.exp(self.spread * rng.standard_normal(len(sizes)))[query, None]
         np.take(drawn, order, axis=0, out=X)
         return relevance[order], order
 
@@ -70,6 +87,9 @@ def make_ranking(
     noise: float = 0.5,
     n_useless: int = 0,
     n_inverted: int = 0,
+    query_offset: float = 0.0,
+    query_spread: float = 0.0,
+    tail: float | None = None,
     random_state=None,
     return_weights: bool = False,
 ):
@@ -93,6 +113,15 @@ def make_ranking(
         Features without weight.
     n_inverted : int, default=0
         Features with a negative weight.
+    query_offset : float, default=0.0
+        Scale of the offsets that queries add to features, so that features are comparable only within a
+        query. The standard deviation over queries is drawn for each feature from an exponential distribution
+        with this mean; that of the features within a query is 1.
+    query_spread : float, default=0.0
+        Standard deviation over queries of the logarithm of a factor by which a query multiplies its features.
+    tail : float, optional
+        Degrees of freedom, more than 2, of Student's t distribution, scaled to variance 1, from which
+        features are drawn: the smaller, the heavier the tails. By default features are normal.
     random_state : int, Generator or None
     return_weights : bool, default=False
         Whether to return the weights, too.
@@ -110,24 +139,30 @@ def make_ranking(
     >>> groups.n_queries, weights[-1]
     (30, 0.0)
     """
-    _check(n_queries, docs_per_query, n_features, uneven, grades, noise, n_useless, n_inverted)
+    _check(n_queries, docs_per_query, n_features, grades, n_useless, n_inverted, tail)
+    for name, value in (
+        ("uneven", uneven), ("noise", noise), ("query_offset", query_offset), ("query_spread", query_spread),
+    ):  # fmt: skip
+        if not value >= 0:
+            raise ValueError(f"{name} must be 0 or more")
     rng = np.random.default_rng(random_state)
     weights = _weights(rng, n_features, n_useless, n_inverted)
     shares = 0.5 ** np.arange(1, grades)
-    recipe = Recipe(weights, noise, thresholds(shares, noise))
+    offsets = rng.exponential(query_offset, n_features) if query_offset else None
+    recipe = Recipe(weights, noise, thresholds(shares, noise), None, offsets, query_spread, tail)
     groups = draw_groups(rng, uneven_sizes(rng, n_queries, docs_per_query, uneven), recipe, "synthetic")
     return (groups, weights) if return_weights else groups
 
 
-def _check(n_queries, docs_per_query, n_features, uneven, grades, noise, n_useless, n_inverted) -> None:
+def _check(n_queries, docs_per_query, n_features, grades, n_useless, n_inverted, tail) -> None:
     if n_queries < 1 or docs_per_query < 1:
         raise ValueError("n_queries and docs_per_query must be at least 1")
     if min(n_useless, n_inverted) < 0 or n_useless + n_inverted > n_features or n_useless >= n_features:
         raise ValueError("n_useless and n_inverted must leave at least one of n_features with a weight")
     if grades < 2:
         raise ValueError(f"grades={grades}, expected at least 2")
-    if not (uneven >= 0 and noise >= 0):
-        raise ValueError("uneven and noise must be 0 or more")
+    if tail is not None and not tail > 2:
+        raise ValueError(f"tail={tail}, expected more than 2, or none")
 
 
 def _weights(rng, n_features: int, n_useless: int, n_inverted: int) -> np.ndarray:
