@@ -12,12 +12,12 @@ consistent loss and the preorder loss that it replaces, is compared by a paired 
 from argparse import ArgumentParser
 
 import numpy as np
-from comparing import Values, compared, error_of, own, parser_of, run
-from paper_tables import ERRORS, Row, Table, publish
 from scipy.stats import ttest_rel
-from svg import Dot, dot_chart
 
+from comparing import Values, compared, error_of, own, parser_of, run
 from directrank import OrderPreserving, Preorder, evaluate, find_folds
+from paper_tables import ERRORS, Row, Table, publish
+from svg import Dot, dot_chart
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 STANDARD, TRUNCATED = "standard", "nDCG@10"

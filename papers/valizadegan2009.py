@@ -15,10 +15,9 @@ from pathlib import Path
 
 from baselines import Published, beside, mean_of, read_baselines
 from comparing import Values, called, compared, error_of, own, parser_of, run, say
+from directrank import FRank, ListNet, NDCGBoost, RankSVM
 from paper_tables import ERRORS, Row, Table, publish
 from svg import Curve, line_chart
-
-from directrank import FRank, ListNet, NDCGBoost, RankSVM
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
 CUTOFFS = range(1, 11)

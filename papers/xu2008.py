@@ -13,15 +13,14 @@ PermuRank is directrank's form, and `permurank.csv` goes to it step by step from
 from argparse import ArgumentParser
 
 import numpy as np
-import xu2008_bounds as bounds
-import xu2008_rounds as rounds
-from comparing import Values, called, compared, error_of, normalised, own, parser_of, run
-from paper_tables import ERRORS, Row, Table, publish
 from scipy.stats import t, ttest_rel
-from svg import Dot, dot_chart
-from xu2008_values import ABSENT, COLLECTIONS, ELSEWHERE, METHODS, REASONS, TABLE2, TABLE3, printed
 
+from comparing import Values, called, compared, error_of, normalised, own, parser_of, run
 from directrank import AdaRank, PermuRank, RankBoost, RankSVM, StructuralSVM, find_folds
+from paper_tables import ERRORS, Row, Table, publish
+from svg import Dot, dot_chart
+from xu2008_results import bounds, rounds
+from xu2008_results.printed import ABSENT, COLLECTIONS, ELSEWHERE, METHODS, REASONS, TABLE2, TABLE3, printed
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
 DIRECT, BASELINES = METHODS[:3], METHODS[3:]

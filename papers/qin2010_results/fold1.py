@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from comparing import say
-from paper_tables import Row
-from svg import Curve, line_chart
 
+from comparing import say
 from directrank import ApproxRank, SoftRank, evaluate
 from directrank.data import QueryGroups
+from paper_tables import Row
+from svg import Curve, line_chart
 
 STEEPNESSES = (10.0, 50.0, 100.0)
 TRUNCATIONS = (1.0, 10.0, 100.0)

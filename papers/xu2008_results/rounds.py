@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-from comparing import own, say
-from paper_tables import Row
-from svg import Curve, line_chart
 
+from comparing import own, say
 from directrank import PermuRank
 from directrank.estimators.methods import Configured
 from directrank.experiments import Comparison
+from paper_tables import Row
+from svg import Curve, line_chart
 
 PRINTED = "as printed"
 #: Steps from the form that the paper prints to the one that directrank takes.

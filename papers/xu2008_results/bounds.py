@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-from paper_tables import Row
-from svg import Curve, Dot, dot_chart, line_chart
-from xu2008_values import FIGURE1
 
 from directrank.diagnostics import Audit, audit
 from directrank.estimators.methods import Configured
 from directrank.experiments import Comparison
 from directrank.measures import parse_measure
 from directrank.surrogates import WorkingSetBound
+from paper_tables import Row
+from svg import Curve, Dot, dot_chart, line_chart
+from xu2008_results.printed import FIGURE1
 
 DELTA = 0.5
 #: The names of directrank's margins for the bounds of the figure.
