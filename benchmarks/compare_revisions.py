@@ -1,6 +1,6 @@
 """Compare the speed of the kernels of two source trees, interleaved in one run on one machine.
 
-python benchmarks/compare_revisions.py OLD_SRC NEW_SRC [--repetitions 5] [--only gradient,reader]
+    python benchmarks/compare_revisions.py OLD_SRC NEW_SRC [--repetitions 5] [--only gradient,reader]
 
 Runs the rows of five benchmarks (gradient, pairwise, listwise, evaluation, reader) of `revision_timings.py`
 in processes that take turns: old, new, new, old, and so on. Each repetition gives one ratio new / old of a

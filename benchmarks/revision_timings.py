@@ -1,6 +1,6 @@
 """Time the kernels of one source tree; `compare_revisions.py` runs this file with each of two trees.
 
-PYTHONPATH=SRC python benchmarks/revision_timings.py [--only gradient,reader] [--rounds 7]
+    PYTHONPATH=SRC python benchmarks/revision_timings.py [--only gradient,reader] [--rounds 7]
 
 prints one JSON object: the processor seconds of each row by its label. It uses names that both trees have.
 Where a name has changed, the candidates are listed here and the first that the tree has is used; a row is

@@ -1,6 +1,6 @@
 """The gradient of training, in units of one read pass over the features.
 
-python benchmarks/kernels/gradient.py [--queries 16000] [--docs 120] [--features 136]
+    python benchmarks/kernels/gradient.py [--queries 16000] [--docs 120] [--features 136]
 
 The default is half the size of MSLR-WEB30K and takes 1.1 GB of memory. There are at most 64 shards; each
 costs a few microseconds, which is a twentieth of a pass at 4,000 queries. Everything runs in one process on
