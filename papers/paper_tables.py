@@ -154,7 +154,7 @@ def publish(
         write_rows(out / f"{table.name}.csv", COLUMNS, [row.cells() for row in table.rows])
     for name, picture in figures.items():
         (out / f"{name}.svg").write_text(picture, encoding="utf-8")
-    parts = [f"## {head}", "", f"`{command}`", "", short, ""]
+    parts = [f"## {head}", "", f"`{command}`", "", _cell(short), ""]
     if figures:
         parts += ["Figures: " + ", ".join(f"`{name}.svg`" for name in figures) + ".", ""]
     text = "\n".join([*parts, *(table.markdown() for table in tables)])
