@@ -16,8 +16,8 @@ from scipy.stats import ttest_rel
 
 from comparing import Values, compared, error_of, own, parser_of, run
 from directrank import OrderPreserving, Preorder, evaluate, find_folds
+from directrank.report.charts import Dot, dot_picture
 from paper_tables import ERRORS, LARGE, Row, Table, in_errors, publish
-from svg import Dot, dot_chart
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 STANDARD, TRUNCATED = "standard", "nDCG@10"
@@ -217,7 +217,7 @@ def twins_figure(found: ByMeasure) -> str:
         if measure != "DCG":
             pairs = [(a, b, found.of(a, measure) - found.of(b, measure)) for a, b in TWINS]
             blocks[measure] = [Dot(f"{a} − {b}", float(each.mean()), error_of(each)) for a, b, each in pairs]
-    return dot_chart("Differences between losses", "difference, ± one paired standard error", blocks)
+    return dot_picture("Differences between losses", "difference, ± one paired standard error", blocks)
 
 
 def make(options) -> str:
@@ -238,7 +238,7 @@ def make(options) -> str:
     ]
     shown = [each for each in measures if each != "DCG"]
     figures = {
-        name: dot_chart(
+        name: dot_picture(
             f"{title}: {collection}", "mean of the folds, ± one standard error",
             {each: figure(found, each, printed, collection) for each in shown},
         )

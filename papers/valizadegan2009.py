@@ -11,14 +11,15 @@ parameters and rounds chosen on validation by MAP, as LETOR did.
 """
 
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 
 from baselines import Published, beside, mean_of, read_baselines
 from comparing import Values, called, compared, error_of, own, parser_of, run, say
 from directrank import FRank, ListNet, NDCGBoost, RankSVM
+from directrank.report.charts import Line, line_picture
 from paper_tables import ERRORS, Row, Table, in_errors, publish
 from qin2010_results.table4 import WHOLE
-from svg import Curve, line_chart
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
 CUTOFFS = range(1, 11)
@@ -172,19 +173,17 @@ def path_rows(along: Values, values: Values, published: Published) -> list[Row]:
 
 
 def picture(values: Values, published: Published) -> str:
-    def curve(of, **style):
-        return Curve([(k, of(f"nDCG@{k}")) for k in CUTOFFS], **style)
+    def line(label, of, style=""):
+        return Line(label, [(k, of(f"nDCG@{k}")) for k in CUTOFFS], style)
 
-    curves = {name: curve(lambda at, name=name: values.mean(name, at), strong=True) for name in (MAIN, ETA)}
+    lines = [line(name, partial(values.mean, name), "strong") for name in (MAIN, ETA)]
     for name in OTHERS:
         if ("OHSUMED", name, "nDCG@1") in published:
-            curves[f"{name}, published"] = curve(
-                lambda at, name=name: mean_of(published, "OHSUMED", name, at), reference=True
-            )
+            lines.append(line(f"{name}, published", partial(mean_of, published, "OHSUMED", name), "dashed"))
         else:
-            curves[name] = curve(lambda at, name=name: values.mean(name, at))
+            lines.append(line(name, partial(values.mean, name)))
     title = "Figure 1(a): OHSUMED, mean of five folds"
-    return line_chart(title, "cutoff n", "NDCG@n (letor3)", curves, from_zero=False)
+    return line_picture(title, "cutoff n", "NDCG@n (letor3)", lines, from_zero=False)
 
 
 def make(options) -> str:

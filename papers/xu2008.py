@@ -18,8 +18,8 @@ from scipy.stats import t, ttest_rel
 
 from comparing import Values, called, compared, error_of, normalised, own, parser_of, run
 from directrank import AdaRank, PermuRank, RankBoost, RankSVM, StructuralSVM, find_folds
+from directrank.report.charts import Dot, dot_picture
 from paper_tables import ERRORS, Row, Table, agreement, publish
-from svg import Dot, dot_chart
 from xu2008_results import bounds, rounds
 from xu2008_results.printed import ABSENT, COLLECTIONS, ELSEWHERE, METHODS, TABLE2, TABLE3, printed
 
@@ -126,7 +126,7 @@ def figure4(values: Values, collection: str) -> str:
         ]
         for measure in MEASURES
     }  # fmt: skip
-    return dot_chart(f"Figure 4: {collection}, mean of the folds", "test value, convention letor3", blocks)
+    return dot_picture(f"Figure 4: {collection}, mean of the folds", "test value, convention letor3", blocks)
 
 
 class Runs:

@@ -8,8 +8,8 @@ import numpy as np
 from comparing import say
 from directrank import ApproxRank, SoftRank, evaluate
 from directrank.data import QueryGroups
+from directrank.report.charts import Line, line_picture
 from paper_tables import Row, in_errors
-from svg import Curve, line_chart
 
 STEEPNESSES = (10.0, 50.0, 100.0)
 TRUNCATIONS = (1.0, 10.0, 100.0)
@@ -66,8 +66,8 @@ class ErrorFigure:
 
     def picture(self) -> str:
         """Draw the error over the epochs."""
-        curves = {name: Curve([(k, error) for k, error, _ in each]) for name, each in self.found.items()}
-        return line_chart(self.title, "epoch", "mean error ρ", curves)
+        lines = [Line(name, [(k, error) for k, error, _ in each]) for name, each in self.found.items()]
+        return line_picture(self.title, "epoch", "mean error ρ", lines)
 
     def points(self) -> list[tuple]:
         """Return one row for each epoch: setting, epoch, error, certified error."""
@@ -142,15 +142,13 @@ def spread(more: Sequence[float], less: Sequence[float], k: int, times: int = 20
 
 def table5_picture(values: dict[float, list[float]], solver: str) -> str:
     """Draw the expected best of K starts."""
-    curves = {
-        f"α = {a:g}": Curve([(k, expected_best(each, k)) for k in COUNTS if k <= len(each)])
+    lines = [
+        Line(f"α = {a:g}", [(k, expected_best(each, k)) for k in COUNTS if k <= len(each)])
         for a, each in values.items()
-    }
+    ]
     title = f"Table 5: best of K random starts, {solver}"
-    marks = [k for k, _ in curves[f"α = {RESTARTED[0]:g}"].points]
-    return line_chart(
-        title, "K", "training NDCG@5", curves, from_zero=False, logarithmic=marks
-    )  # fmt: skip
+    marks = [k for k in COUNTS if k <= len(values[RESTARTED[0]])]
+    return line_picture(title, "K", "training NDCG@5", lines, from_zero=False, logarithmic=marks)
 
 
 def table6(collection: str, train: QueryGroups, best: float) -> tuple[list[Row], list[Row]]:

@@ -5,9 +5,9 @@ import numpy as np
 from baselines import Published, mean_of
 from comparing import LETOR3, Values, called, compared, own
 from directrank import ApproxRank, SoftRank
+from directrank.report.charts import Dot, dot_picture
 from paper_tables import Row
 from qin2010_results import fold1
-from svg import Dot, dot_chart
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
 MEASURES = ("nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10", "nDCG")
@@ -116,7 +116,7 @@ class Table4:
             ]
             for measure in MEASURES
         }  # fmt: skip
-        return dot_chart("Table 4: OHSUMED, mean of the folds", "test value, convention letor3", blocks)
+        return dot_picture("Table 4: OHSUMED, mean of the folds", "test value, convention letor3", blocks)
 
 
 #: The evidence is in `paths.csv` of valizadegan2009.py.

@@ -8,9 +8,9 @@ from directrank.diagnostics import Audit, audit
 from directrank.estimators.methods import Configured
 from directrank.experiments import Comparison
 from directrank.measures import parse_measure
+from directrank.report.charts import Dot, Line, dot_picture, line_picture
 from directrank.surrogates import WorkingSetBound
 from paper_tables import Row
-from svg import Curve, Dot, dot_chart, line_chart
 from xu2008_results.printed import FIGURE1
 
 DELTA = 0.5
@@ -49,15 +49,15 @@ def figure1_rows() -> list[Row]:
 def figure1() -> str:
     """Draw the bounds over the margin."""
     below, above = np.linspace(-1.0, 0.0, 51), np.linspace(0.0, 1.5, 76)
-    curves = {}
+    lines = []
     for name in FIGURE1:
         x = np.concatenate((below, above[1:]))
         points = list(zip(x.tolist(), bound_at(name, x).tolist(), strict=True))
         if name not in MARGINS:  # vertical at 0
             points = [(-1.0, DELTA), (0.0, DELTA), (0.0, 0.0), (1.5, 0.0)]
-        curves[name] = Curve(points, strong=name not in MARGINS)
+        lines.append(Line(name, points, "" if name in MARGINS else "strong"))
     across = "margin x = F(π*) − F(π)"
-    return line_chart(f"Figure 1: type-two bounds, Δ = {DELTA:g}", across, "loss", curves)
+    return line_picture(f"Figure 1: type-two bounds, Δ = {DELTA:g}", across, "loss", lines)
 
 
 def audits(result: Comparison, methods: Sequence[Configured], folds) -> dict[str, list[Audit]]:
@@ -103,4 +103,4 @@ def figure3(found: dict[str, list[Audit]]) -> str:
         ]
         blocks[f"{method}, as trained"] = dots
     title = "Figure 3: the basic loss and its upper bounds, means over test queries"
-    return dot_chart(title, "1 - AP and what bounds it", blocks, from_zero=True)
+    return dot_picture(title, "1 - AP and what bounds it", blocks, from_zero=True)

@@ -8,8 +8,8 @@ from comparing import own, say
 from directrank import PermuRank
 from directrank.estimators.methods import Configured
 from directrank.experiments import Comparison
+from directrank.report.charts import Line, line_picture
 from paper_tables import Row
-from svg import Curve, line_chart
 
 PRINTED = "as printed"
 #: Steps from the printed form to the default of directrank (the averaged one).
@@ -87,10 +87,11 @@ def _range(history: list[dict]) -> float:
 def picture(found: dict[str, list[list[dict]]]) -> str:
     """Draw the mean training MAP of the folds over rounds; a converged fold repeats its last value."""
     most = max(len(each) for folds in found.values() for each in folds)
-    curves = {}
+    lines = []
     for name, folds in found.items():
         held = [[each[min(k, len(each) - 1)]["monitor"] for k in range(most)] for each in folds]
         means = np.mean(held, axis=0)
-        curves[name] = Curve(list(enumerate(means.tolist(), 1)), strong=name == PRINTED)
-    return line_chart("PermuRank over its rounds, mean of the folds", "round", "training MAP", curves,
-                      from_zero=False)  # fmt: skip
+        points = list(enumerate(means.tolist(), 1))
+        lines.append(Line(name, points, "strong" if name == PRINTED else ""))
+    title = "PermuRank over its rounds, mean of the folds"
+    return line_picture(title, "round", "training MAP", lines, from_zero=False)

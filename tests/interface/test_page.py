@@ -159,7 +159,7 @@ def test_what_a_newcomer_needs_is_said(page):
         "Its mean over queries is called MAP.",
         "ties in file order",
         "expected values over ties",
-        "What the data check found",
+        "Findings of the data check",
         "ridge = ",
         "directrank compare 'my data' --out x",
         "converged",

@@ -1,8 +1,10 @@
-"""What a section is made of: plain facts that the template writes down, every text escaped there."""
+"""Blocks of a section: plain data that the template writes down; it escapes every text."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from directrank.report.formatting import number
 
 if TYPE_CHECKING:
     from directrank.report.facts import Facts
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page.
+    """A section of the page.
 
     Attributes
     ----------
@@ -18,7 +20,7 @@ class Section:
         Its anchor.
     title : str
     build : callable
-        From the facts to the blocks of the section; none, and the section is left out.
+        From the facts to the blocks of the section; a section without blocks is omitted.
     """
 
     id: str
@@ -27,18 +29,18 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Strong:
-    """A piece of a text that stands out."""
+class Name:
+    """A name within a text; it never breaks across lines."""
 
     text: str
+    strong: bool = False
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph of pieces; `role` is ``plain``, ``lead`` or ``note``."""
+    """A paragraph of pieces; `role` is ``plain``, ``lead``, ``note``, ``heading`` or ``code``."""
 
-    kind: ClassVar[str] = "text"
-    pieces: Sequence[str | Strong]
+    pieces: Sequence[str | Name]
     role: str = "plain"
 
 
@@ -53,36 +55,18 @@ def note(text: str) -> Text:
 
 
 @dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    kind: ClassVar[str] = "heading"
-    text: str
-
-
-@dataclass(frozen=True)
 class Warned:
-    """A box of things to know."""
+    """A box with a warning."""
 
-    kind: ClassVar[str] = "warned"
     title: str
     lines: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Words with what they mean."""
+    """Words with their definitions."""
 
-    kind: ClassVar[str] = "terms"
     pairs: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Code:
-    """Something to type."""
-
-    kind: ClassVar[str] = "code"
-    text: str
 
 
 @dataclass(frozen=True)
@@ -99,11 +83,11 @@ class Cell:
     mark : str
         Superscript letters.
     tone : str
-        A class: ``text``, ``long``, ``failed``, or a shade ``up0 … up9``, ``down0 … down9``.
+        A class: ``long``, ``failed``, or a shade ``up0 … up9``, ``down0 … down9``.
     title : str
-        More about it.
+        A longer text, shown when the pointer is on the cell.
     bar : (float, float, str), optional
-        From where to where of the column's width, in percent, and a class.
+        Start and end in percent of the column's width, and a class.
     """
 
     text: str
@@ -115,19 +99,29 @@ class Cell:
     bar: tuple[float, float, str] | None = None
 
 
+#: Longer lists are folded.
+FEW = 7
+#: A cell without a value.
+NOTHING = Cell("–")
+
+
+def score(value: float | None, **more: Any) -> Cell:
+    """Return a cell with a value in [0, 1]."""
+    return NOTHING if value is None else Cell(number(value), value, **more)
+
+
 @dataclass(frozen=True)
 class Column:
-    """A heading; `left` for text."""
+    """A heading; `title` is shown when the pointer is on it, `order` says how the rows are sorted by it."""
 
     text: str
-    left: bool = False
     title: str = ""
     order: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row, its heading first; `method` is its place among the methods, if it is about one."""
+    """A row, its heading first; `method` is the index of the method that it is about."""
 
     cells: Sequence[Cell]
     method: int | None = None
@@ -136,7 +130,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table; a script can sort it by any column.
+    """A table; the script sorts it by any column.
 
     Attributes
     ----------
@@ -146,32 +140,30 @@ class Grid:
     name : str
         For the script and for tests.
     exact : bool
-        Whether values are written with all their digits; six do for sorting.
+        Whether values are written with all their digits; otherwise with six, for sorting.
     """
 
-    kind: ClassVar[str] = "grid"
     caption: str
-    columns: Sequence[Column]
+    columns: Sequence[str | Column]
     rows: Sequence[Row]
     sortable: bool = True
     name: str = ""
     exact: bool = False
 
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawing with a title and a description, a key, and the numbers as a table."""
-
-    kind: ClassVar[str] = "chart"
-    svg: Any
-    caption: str
-    key: Sequence["KeyEntry"] = ()
-    numbers: Grid | None = None
+    @property
+    def headings(self) -> list[tuple[Column, str]]:
+        """The columns with their class: ``left`` where no cell has a number."""
+        columns = [Column(each) if isinstance(each, str) else each for each in self.columns]
+        numeric = [
+            any(row.cells[at].value is not None and not row.cells[at].bar for row in self.rows)
+            for at in range(len(columns))
+        ]
+        return [(each, "" if right else "left") for each, right in zip(columns, numeric, strict=True)]
 
 
 @dataclass(frozen=True)
 class KeyEntry:
-    """A line of a chart: its class, its label, whether it stands out from the start."""
+    """An entry of a chart's key: class of the line, label, and whether the line is highlighted at first."""
 
     style: str
     label: str
@@ -180,42 +172,55 @@ class KeyEntry:
 
 
 @dataclass(frozen=True)
-class DotRows:
-    """A row a method: a dot a fold, a bar for the mean, a line for its interval."""
+class Chart:
+    """A drawing with its key, and its numbers as a table."""
 
-    kind: ClassVar[str] = "dots"
-    title: str
+    svg: Any
     caption: str
-    rows: Sequence["DotRow"]
-    axis: Any
+    key: Sequence[KeyEntry] = ()
+    numbers: Grid | None = None
 
 
 @dataclass(frozen=True)
 class DotRow:
-    """A method with its drawing and its mean as text."""
+    """A method with its drawing, and its mean as text."""
 
     label: str
     method: int
     svg: Any
     shown: str
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A drawing for each method on a common axis."""
+
+    title: str
+    caption: str
+    rows: Sequence[DotRow]
+    axis: Any
 
 
 @dataclass(frozen=True)
 class Details:
-    """Blocks behind a line that opens them."""
+    """Blocks that a reader can open and close."""
 
-    kind: ClassVar[str] = "details"
     summary: str
     blocks: Sequence[Any]
-    open: bool = False
     method: int | None = None
+
+
+def gathered(summary: str, details: Sequence[Details | None]) -> list[Details]:
+    """Return the details that exist; many of them behind one more line."""
+    found = [each for each in details if each is not None]
+    return [Details(summary, found)] if len(found) > FEW else found
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Blocks for one convention or one measure; a script shows those that are chosen."""
+    """Blocks for one convention or one measure; the script shows those that the reader has chosen."""
 
-    kind: ClassVar[str] = "variant"
     blocks: Sequence[Any]
     convention: str | None = None
     measure: str | None = None
@@ -223,9 +228,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Mount:
-    """A place that a script fills, and what stands there without one."""
+    """An element that the script fills, and the text shown without a script."""
 
-    kind: ClassVar[str] = "mount"
     id: str
     without: str
-    data: Mapping[str, Any] = field(default_factory=dict)

@@ -1,9 +1,9 @@
-"""The data: what the check found, sizes, grades and fingerprints."""
+"""The data: findings of the data check, sizes, grades and checksums."""
 
 from typing import Any
 
 from directrank.data.folds import PARTS
-from directrank.report.blocks import Cell, Column, Details, Grid, Row, Section, Warned, plain
+from directrank.report.blocks import Cell, Details, Grid, Row, Section, Warned, plain
 from directrank.report.facts import Facts
 
 
@@ -12,21 +12,15 @@ def build(facts: Facts) -> list[Any]:
     check = facts.summary["data_check"]
     size = f"{check['n_queries']} queries, {check['n_docs']} documents, {check['n_features']} features"
     if check["lines"]:
-        found: Any = Warned(f"What the data check found ({check['of']}: {size})", check["lines"])
+        found: Any = Warned(f"Findings of the data check ({check['of']}: {size})", check["lines"])
     else:
-        found = plain(f"The data check found nothing to remark on {check['of']}: {size}.")
+        found = plain(f"The data check found no problem in {check['of']}: {size}.")
     rows = [row for fold in facts.summary["folds"] for row in _rows(facts, fold)]
     columns = [
-        Column("fold", left=True), Column("part", left=True), Column("queries"), Column("documents"),
-        Column("features"), Column("documents by grade", left=True), Column("SHA-256 of the data", left=True),
+        "fold", "part", "queries", "documents", "features", "documents by grade", "SHA-256 of the data",
     ]  # fmt: skip
-    return [
-        found,
-        Details(
-            "Sizes, grades and fingerprints of every part",
-            [Grid("Parts of every fold", columns, rows)],
-        ),
-    ]
+    grid = Grid("Training, validation and test set of every fold", columns, rows)
+    return [found, Details("Sizes, grades and checksums of every set", [grid])]
 
 
 def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:
@@ -36,15 +30,10 @@ def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:
         part = parts[name]
         grades = ", ".join(f"{grade}: {count}" for grade, count in part["relevance"].items())
         digest = fold["sha256"].get(name, "")
-        rows.append(
-            Row(
-                [
-                    Cell(fold["name"]), Cell(name, tone="left", title=str(fold["files"].get(name, ""))),
-                    *(Cell(str(part[each]), part[each]) for each in ("queries", "documents", "features")),
-                    Cell(grades, tone="left long"), Cell(digest[:16], tone="left code", title=digest),
-                ]
-            )
-        )  # fmt: skip
+        sizes = [Cell(str(part[each]), part[each]) for each in ("queries", "documents", "features")]
+        title = str(fold["files"].get(name, ""))
+        cells = [Cell(fold["name"]), Cell(name, title=title), *sizes, Cell(grades, tone="long")]
+        rows.append(Row([*cells, Cell(digest[:16], tone="code", title=digest)]))
     return rows
 
 

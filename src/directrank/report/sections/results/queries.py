@@ -7,13 +7,13 @@ from directrank.report.facts import Facts
 
 
 def build(facts: Facts) -> list[Any]:
-    """Return the place where two methods are compared."""
+    """Return the element in which two methods are compared."""
     if len(facts.whole) < 2:
         return []
     return [
         plain(
-            "Which queries does one method win over another? Each query is a bar: the difference of the "
-            "two methods on it. Below are the queries with the relevance of the first ten documents as each "
+            "On which queries is one method better than another? Each bar is a query: the difference between "
+            "the two methods on it. Below are the queries with the grades of the first ten documents as each "
             "method ranked them."
         ),
         Mount(

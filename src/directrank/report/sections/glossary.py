@@ -1,14 +1,14 @@
-"""What the words of the page mean, for somebody who has never met them."""
+"""The words of the page, defined for a newcomer."""
 
 from typing import Any
 
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.report.blocks import Heading, Section, Terms, note, plain
+from directrank.report.blocks import Section, Terms, Text, note, plain
 from directrank.report.facts import Facts
 from directrank.report.words import meaning
 
 STATISTICS = (
-    ("mean", "The plain mean of the folds' values; a fold's value is the mean over its queries."),
+    ("mean", "The plain mean over folds; the value of a fold is the mean over its test queries."),
     (
         "interval",
         "Where the mean would lie in 95 of 100 cases if other queries like these had been drawn (bootstrap).",
@@ -16,45 +16,49 @@ STATISTICS = (
     (
         "p",
         "How often chance alone would make a difference as large, were the two methods equally good "
-        "(Fisher's randomisation test: each query's difference might as well have had the other sign).",
+        "(Fisher's randomisation test: the sign of each query's difference is random).",
     ),
     (
         "correction",
-        "With many pairs some look different by chance; Holm's correction bounds the probability of any such "
-        "error, that of Benjamini and Hochberg their share.",
+        "Among many pairs, some differ by chance. Holm's correction bounds the probability of any such "
+        "error, that of Benjamini and Hochberg the share of such errors. The correction does not cover "
+        "testing several measures.",
     ),
 )
-PARTS = (
+DATA = (
     ("grade", "How relevant a document is to its query; 0 is irrelevant."),
     (
         "train, vali, test",
-        "Three sets of queries without overlap: to learn on, to choose settings on, and to be judged on.",
+        "Three disjoint sets of queries: for training, for selecting the settings, and for the final test.",
     ),
-    ("fold", "One way of dividing all queries into these three."),
+    ("fold", "One division of all queries into these three sets."),
 )
 
 
 def build(facts: Facts) -> list[Any]:
-    """Return the words: measures, conventions, statistics, data."""
+    """Return the definitions of measures, conventions, statistics and data."""
     measures = [parse_measure(name).bare_name for name in facts.result.measures]  # pyright: ignore[reportAttributeAccessIssue]
     blocks = [
-        Heading("Measures"),
+        Text(["Measures"], "heading"),
         Terms([(word, meaning(word)) for word in dict.fromkeys(measures)]),
-        Heading("Conventions"),
+        Text(["Conventions"], "heading"),
         plain(
-            "Tools disagree on details, such as the order of documents with equal scores; a convention fixes "
+            "Tools disagree on details, such as the order of documents with equal scores. A convention fixes "
             "them all."
         ),
         Terms([(name, CONVENTIONS[name].explanation) for name in facts.result.conventions]),
     ]
     computed = _computed(facts)
     if computed:
-        blocks.append(note(f"Measures are called as they were asked for. In full: {'; '.join(computed)}."))
-    return [*blocks, Heading("Statistics"), Terms(STATISTICS), Heading("Data"), Terms(PARTS)]
+        blocks.append(
+            note(f"The page shows the names of measures as requested. In full: {'; '.join(computed)}.")
+        )
+    statistics, data = Text(["Statistics"], "heading"), Text(["Data"], "heading")
+    return [*blocks, statistics, Terms(STATISTICS), data, Terms(DATA)]
 
 
 def _computed(facts: Facts) -> list[str]:
-    """Return what was computed under a measure's name, where that is another."""
+    """Return what was computed under a measure's name, where that is another measure."""
     whole = next((cell for cell in facts.result.cells if "error" not in cell), None)
     if whole is None:
         return []
@@ -66,4 +70,4 @@ def _computed(facts: Facts) -> list[str]:
     ]
 
 
-SECTION = Section("words", "What the words mean", build)
+SECTION = Section("glossary", "Glossary", build)
