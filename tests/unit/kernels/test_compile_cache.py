@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 FIT = """
 from directrank.data import make_ranking
 from directrank.estimators import ApproxRank
@@ -12,6 +14,7 @@ print(ApproxRank("AP", penalty=1e-4, steepness=100.0).fit(groups).scorer_.coeffi
 """
 
 
+@pytest.mark.slow
 def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     compiled, loaded = (
