@@ -12,12 +12,12 @@ loss and the preorder loss that it replaces, is compared by a paired t-test over
 from argparse import ArgumentParser
 
 import numpy as np
+from comparing import Values, compared, error_of, own, parser_of, run
+from paper_tables import ERRORS, LARGE, Row, Table, in_errors, publish
 from scipy.stats import ttest_rel
 
-from comparing import Values, compared, error_of, own, parser_of, run
 from directrank import OrderPreserving, Preorder, evaluate, find_folds
 from directrank.report.charts import Dot, dot_picture
-from paper_tables import ERRORS, LARGE, Row, Table, in_errors, publish
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 STANDARD, TRUNCATED = "standard", "nDCG@10"

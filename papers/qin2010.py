@@ -16,14 +16,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 import numpy as np
-
 from baselines import Published, beside, mean_of, read_baselines
 from comparing import parser_of, run, say
-from directrank import find_folds
-from directrank.surrogates.positions.smoothed_kernels import soft_positions
 from paper_tables import ERRORS, Row, Table, agreement, in_errors, publish, write_rows
 from qin2010_results import fold1
 from qin2010_results.table4 import COLLECTION, NOTE, PRINTED_FORM, Table4
+
+from directrank import find_folds
+from directrank.surrogates.positions.smoothed_kernels import soft_positions
 
 #: The scores of the example in Table 1.
 EXAMPLE = np.array([4.20074, 3.12378, 4.40918, 1.55258, 4.13330])

@@ -1,13 +1,13 @@
 """Table 4 of Qin et al. 2010: NDCG of five methods on OHSUMED."""
 
 import numpy as np
-
 from baselines import Published, mean_of
 from comparing import LETOR3, Values, called, compared, own
-from directrank import ApproxRank, SoftRank
-from directrank.report.charts import Dot, dot_picture
 from paper_tables import Row
 from qin2010_results import fold1
+
+from directrank import ApproxRank, SoftRank
+from directrank.report.charts import Dot, dot_picture
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
 MEASURES = ("nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10", "nDCG")

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
+from paper_tables import Row
+from xu2008_results.printed import FIGURE1
 
 from directrank.diagnostics import Audit, audit
 from directrank.estimators.methods import Configured
@@ -10,8 +12,6 @@ from directrank.experiments import Comparison
 from directrank.measures import parse_measure
 from directrank.report.charts import Dot, Line, dot_picture, line_picture
 from directrank.surrogates import WorkingSetBound
-from paper_tables import Row
-from xu2008_results.printed import FIGURE1
 
 DELTA = 0.5
 #: The names of directrank's margins for the bounds of the figure.
