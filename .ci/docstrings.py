@@ -35,6 +35,7 @@ IGNORED = {
     "SA01": "a section See Also is not always needed",
     "GL06": "surrogates have a section Traits",
     "GL07": "numpydoc does not know the place of the section Traits",
+    "PR03": "estimators describe their own parameters first, then those that all estimators share",
     "PR04": "parameters of one kind share a description",
     "PR07": "the name and the type say enough for some parameters",
     "PR08": "descriptions may begin with a symbol of the papers",

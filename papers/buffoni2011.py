@@ -16,7 +16,7 @@ from comparing import Values, compared, error_of, own, parser_of, run
 from paper_tables import ERRORS, LARGE, Row, Table, in_errors, publish
 from scipy.stats import ttest_rel
 
-from directrank import OrderPreserving, Preorder, evaluate, find_folds
+from directrank import ConsistentRank, Preorder, evaluate, find_folds
 from directrank.report.charts import Dot, dot_picture
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
@@ -46,17 +46,22 @@ SCALE = "on another scale than the paper's: table `scale`"
 
 def losses():
     """The six losses, each with the grid of its penalty."""
-    preorder = {"PREORDER": "plain", "PREORDER^NORM": "norm", "PREORDER^NORM+DCG": "norm-dcg"}
+    preorder = {"PREORDER": (None, False), "PREORDER^NORM": (None, True), "PREORDER^NORM+DCG": ("gain", True)}
     consistent = {
         "CONSIST^DCG": ("DCG", False), "CONSIST^NDCG": ("nDCG", False), "CONSIST^NORM+DCG": ("DCG", True),
     }  # fmt: skip
     made = {
-        name: own(name, Preorder, fixed={"weights": weights, "margin": "huber"}, grid={"penalty": PENALTIES})
-        for name, weights in preorder.items()
+        name: own(
+            name,
+            Preorder,
+            fixed={"weight": weight, "normalise": normalise, "margin": "huber"},
+            grid={"penalty": PENALTIES},
+        )
+        for name, (weight, normalise) in preorder.items()
     }
-    for name, (measure, per_pair) in consistent.items():
-        fixed = {"per_pair": per_pair}
-        made[name] = own(name, OrderPreserving, measure=measure, fixed=fixed, grid={"penalty": PENALTIES})
+    for name, (measure, normalise) in consistent.items():
+        fixed = {"normalise": normalise}
+        made[name] = own(name, ConsistentRank, measure=measure, fixed=fixed, grid={"penalty": PENALTIES})
     return [made[name] for name in PRINTED]
 
 

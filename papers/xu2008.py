@@ -36,9 +36,9 @@ def methods(n_rounds: int, most_stumps: int):
     svm = called("SVM^map", "svmmap")
     return [
         svm,
-        own("AdaRank", AdaRank, measure="AP", fixed={"queue": False, "weights": "bound"}),
+        own("AdaRank", AdaRank, measure="AP"),
         own("PermuRank", PermuRank, measure="AP", fixed={"rounds": n_rounds}, grid=PERMURANK),
-        own("RankSVM", RankSVM, fixed={"loss": "hinge"}, grid={"penalty": PENALTIES}),
+        own("RankSVM", RankSVM, fixed={"margin": "hinge"}, grid={"penalty": PENALTIES}),
         own("RankBoost", RankBoost, fixed={"rounds": most_stumps}),
         own(DEFINITELY, StructuralSVM, measure="AP(rel=2)", grid=svm.method.grid),
     ]

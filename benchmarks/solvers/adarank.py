@@ -59,9 +59,7 @@ def main() -> None:
     )
     print(f"{'measure':10}{'ours':>8}{'naive':>8}{'naive / ours':>14}")
     for name in ("AP", "nDCG@5"):
-        ranker = AdaRank(
-            name, rounds=arguments.rounds, queue=False, weights="bound", tolerance=np.inf, n_jobs=1
-        )
+        ranker = AdaRank(name, rounds=arguments.rounds, tolerance=np.inf, n_jobs=1)
 
         def ours(ranker=ranker):
             return [row["feature"] for row in ranker.fit(groups).history_]

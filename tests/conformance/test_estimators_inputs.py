@@ -10,7 +10,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank.data.groups import QueryGroups
-from directrank.estimators import LambdaRank, PermuRank, Ranker
+from directrank.estimators import LambdaLoss, LambdaRank, PermuRank, Ranker
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
@@ -22,22 +22,27 @@ def test_the_validation_part_is_the_judge(estimator):
     Xv, yv, qv = rows(seed=5)
     fitted = clone(estimator).fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
     on_training = fitted.get_params().get("best_on") == "training"  # by design, and by name
-    assert judged(fitted) == (fitted.score(X, y, qid=qid) if on_training else fitted.score(Xv, yv, qid=qv))
+    assert judged(fitted) == (selecting(fitted, X, y, qid) if on_training else selecting(fitted, Xv, yv, qv))
     alone = clone(estimator).fit(X, y, qid=qid)
-    assert judged(alone) == alone.score(X, y, qid=qid)
+    assert judged(alone) == selecting(alone, X, y, qid)
 
 
 def test_the_judge_can_be_named():
     X, y, qid = rows()
     Xv, yv, qv = rows(seed=5)
     fitted = PermuRank("nDCG", rounds=5, best_on="validation").fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
-    assert judged(fitted) == fitted.score(Xv, yv, qid=qv)
+    assert judged(fitted) == selecting(fitted, Xv, yv, qv)
+
+
+def selecting(fitted, X, y, qid) -> float:
+    """The mean of the measure that selects."""
+    return fitted.set_params(select_by=fitted.selected_by_).score(X, y, qid=qid)
 
 
 def judged(fitted) -> float:
     """The judge's value of what is kept: the best, or the last where a method keeps that by design."""
     values = [row["monitor"] for row in fitted.history_ if "monitor" in row]
-    keeps_last = isinstance(fitted, LambdaRank) or fitted.get_params().get("keep") == "last"
+    keeps_last = isinstance(fitted, (LambdaLoss, LambdaRank)) or fitted.get_params().get("keep") == "last"
     return values[-1] if keeps_last else max(values)
 
 

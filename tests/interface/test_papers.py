@@ -155,7 +155,7 @@ def test_run_again_trains_nothing(scripts, folder, made, monkeypatch):
     before = (out / "table1.csv").read_bytes()
     (out / "table1.csv").unlink()
     monkeypatch.setattr(module.Preorder, "fit", None)
-    monkeypatch.setattr(module.OrderPreserving, "fit", None)
+    monkeypatch.setattr(module.ConsistentRank, "fit", None)
     module.make(module.parser().parse_args(["--data", str(folder), "--out", str(out)]))
     assert (out / "table1.csv").read_bytes() == before
 

@@ -65,6 +65,16 @@ class Queries:
         return np.diff(self.indptr)
 
     @cached_property
+    def longest(self) -> int:
+        """The largest number of documents of a query; 0 without queries."""
+        return int(self.sizes.max(initial=0))
+
+    @cached_property
+    def single_grade(self) -> np.ndarray:
+        """Which queries have documents of one grade only, bool of shape (n_queries,)."""
+        return self.relevance[self.indptr[:-1]] == self.relevance[self.indptr[1:] - 1]
+
+    @cached_property
     def max_relevance(self) -> float:
         """The largest grade."""
         return float(self.relevance.max(initial=0.0))

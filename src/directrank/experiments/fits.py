@@ -13,9 +13,9 @@ import numpy as np
 
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
-from directrank.measures import mean_value, parse_measure, settled
+from directrank.measures import mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
-from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
+from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.strict_json import as_plain
 
 #: Rows kept of a training history.
@@ -69,9 +69,8 @@ def fit_point(
 def restored(fit: Mapping[str, Any], method: Configured, names=None):
     """Return the ranker of a record that `fit_point` made; it predicts bit for bit as the one trained."""
     ranker = method.build(fit["parameters"], random_state=fit["seed"])
-    kind = next(each for each in SCORER_KINDS if each.name == fit["scorer"]["kind"])
     tensors = {name: _unpacked(each) for name, each in fit["scorer"]["tensors"].items()}
-    ranker.scorer_ = kind.put_together(tensors)
+    ranker.scorer_ = put_together(fit["scorer"]["kind"], tensors, fit["n_features"])
     ranker.n_features_in_ = fit["n_features"]
     if names is not None:
         ranker.feature_names_in_ = np.asarray(names, dtype=object)
@@ -123,12 +122,14 @@ def _settled(ranker, max_grade: float) -> dict[str, str]:
     parameters = ranker.get_params(deep=False)
     given = {name: parameters.get(name) for name in ("measure", "select_by")}
     return {
-        name: settled(parse_measure(each), max_grade).name for name, each in given.items() if each is not None
+        name: parse_measure(each).with_largest_grade(max_grade).name
+        for name, each in given.items()
+        if each is not None
     }
 
 
 def _validation(ranker, vali: QueryGroups, select_by: str, max_grade: float) -> float:
-    chooser = settled(parse_measure(select_by), max_grade)
+    chooser = parse_measure(select_by).with_largest_grade(max_grade)
     scores = checked_scores(ranker.predict(vali), vali.n_docs)
     return mean_value(chooser, vali.queries, vali.to_inner(scores))
 
@@ -155,16 +156,16 @@ def peak_memory() -> int | None:
 
 
 def _packed(scorer) -> dict[str, Any]:
-    kind = kind_of(scorer)
+    kind, arrays = take_apart(scorer)
     tensors = {
         name: {
             "dtype": tensor.dtype.str,
             "shape": list(tensor.shape),
             "bytes": base64.b64encode(tensor.tobytes()).decode(),
         }
-        for name, tensor in kind.take_apart(scorer).items()
+        for name, tensor in arrays.items()
     }
-    return {"kind": kind.name, "tensors": tensors}
+    return {"kind": kind, "tensors": tensors}
 
 
 def _unpacked(tensor: Mapping[str, Any]) -> np.ndarray:

@@ -177,8 +177,8 @@ def prepare(
         raise ValueError(f"no convention is called {convention!r}; there are {', '.join(CONVENTIONS)}")
     if not measures:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
-    chooser: Any = parse_measure(select_by)
-    if getattr(chooser, "printed_as_error", False):
+    chooser = parse_measure(select_by)
+    if chooser.is_error:
         raise ValueError(f"{chooser.name} is an error; choose by {chooser.bare_name}(complement=1)")
     options = Options(
         chooser.name,

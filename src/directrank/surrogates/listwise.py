@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.dcg import gains
+from directrank.measures.families.graded_gains import gains_of
 from directrank.surrogates.listwise_kernels import cosines, cross_entropies, likelihoods, softmax_of_segments
 
 SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
@@ -65,7 +65,7 @@ class SoftmaxCrossEntropy(_Listwise):
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
-        truth = gains(queries, SUPERVISIONS[self.supervision])
+        truth = gains_of(queries, SUPERVISIONS[self.supervision])
         target = queries.once(
             ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
         )
@@ -146,7 +146,7 @@ class CosineDistance(_Listwise):
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
-        truth = gains(queries, SUPERVISIONS[self.supervision])
+        truth = gains_of(queries, SUPERVISIONS[self.supervision])
         return BoundListwise(cosines, truth, queries.indptr, weights)
 
 

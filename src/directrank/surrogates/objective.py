@@ -122,7 +122,9 @@ class Objective:
         if self.left_out.any():
             names = [str(each) for each in self._queries.qid[self.left_out]]
             shown = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
-            lines.append(f"{len(names)} of {self.n_queries} queries left out, they cannot teach: {shown}")
+            lines.append(
+                f"Skipped {len(names)} of {self.n_queries} queries with nothing to learn from: {shown}"
+            )
         own = getattr(self.surrogate, "notes", None)
         return lines + (own(self._queries) if own else [])
 

@@ -117,7 +117,7 @@ def _asked(method: str, measure: str, settings: Sequence[str]) -> tuple[Any, Any
         chosen = configured(method, measure)
         if len(chosen) != 1:
             raise UsageError(f"{method}: consistency checks one method")
-        surrogate = chosen[0].build(parameters_of(settings, chosen[0]))._parts()[0]
+        surrogate = chosen[0].build(parameters_of(settings, chosen[0])).components()[0]
     return surrogate, judged
 
 

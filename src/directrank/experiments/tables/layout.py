@@ -112,7 +112,7 @@ def by_fold(result: Comparison, convention: str, measure: str) -> Table:
 
 def is_error(measure: str) -> bool:
     """Whether a measure is printed as an error, so that smaller is better."""
-    return bool(getattr(parse_measure(measure), "printed_as_error", False))
+    return parse_measure(measure).is_error
 
 
 #: Letters as superscripts; the few that Unicode lacks stay as they are.

@@ -86,7 +86,7 @@ class WorkingSetBound:
                 f"aggregate must be one of {', '.join(AGGREGATES)} and feature_map one of auto, "
                 f"{', '.join(MAPS)}, not {aggregate!r} and {feature_map!r}"
             )
-        self.places: int | None = getattr(measure, "fixed_places", None)
+        self.places = measure.deciding_ranks
         if feature_map == "cross" and self.places is not None:
             raise ValueError(
                 f"{measure.name} looks at the first {self.places} positions only: use feature_map='pairs', "
@@ -111,7 +111,7 @@ class WorkingSetBound:
 
     def classes(self, queries: Queries) -> np.ndarray:
         """What the measure tells apart: grades, or documents whose positions it reads and the others."""
-        if getattr(self.measure, "graded", False):
+        if self.measure.graded:
             return queries.relevance
         place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
         return (place < np.repeat(self.measure.leading(queries), queries.sizes)).astype(np.float64)
@@ -127,7 +127,7 @@ class WorkingSetBound:
             )
             lines.append(f"feature map of Eq. (2), over pairs of one class too: {why}")
         grades = np.unique(queries.relevance)
-        if len(grades) > 2 and not getattr(self.measure, "graded", False):
+        if len(grades) > 2 and not self.measure.graded:
             n = int(self.measure.leading(queries).sum())
             lines.append(
                 f"{len(grades)} grades taken as two classes: {n} documents relevant to {self.measure.name}, "

@@ -1,54 +1,12 @@
-"""Rankers over weak rankers: stages, importances, and scikit-learn's classifiers as weak rankers."""
+"""scikit-learn's classifiers as weak rankers."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
-from directrank.data.groups import QueryGroups
-from directrank.estimators.ranker import Ranker
-from directrank.scorers import Additive, Tree, tree_of
-from directrank.solvers import DocumentBoosting
-
-
-class BoostedRanker(Ranker):
-    """What the presets over weak rankers share."""
-
-    scorer_: Additive
-
-    def staged_predict(self, X) -> Iterator[np.ndarray]:
-        """Yield the scores of documents after each round that was kept, in the order of the rows given.
-
-        Parameters
-        ----------
-        X : QueryGroups, or array or data frame of shape (n_docs, n_features)
-        """
-        check_is_fitted(self)
-        if isinstance(X, QueryGroups):
-            self._check_width(X)
-            for scores in self.scorer_.staged_scores(X.features):
-                yield X.to_caller(scores)
-            return
-        features: Any = validate_data(self, X, reset=False, dtype=np.float32, order="C")
-        yield from self.scorer_.staged_scores(features)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of Σ |coefficient| that falls to each feature, float64 (n_features_in_,)."""
-        check_is_fitted(self)
-        return self.scorer_.feature_importances(self.n_features_in_)
-
-    def _document_boosting(self) -> DocumentBoosting:
-        """Return the solver that the parameters of the preset describe."""
-        given: Any = self
-        weak = given.weak_ranker
-        return DocumentBoosting(
-            rounds=given.rounds, search=given.search, criterion=given.criterion, sampling=given.sampling,
-            shrinkage=given.shrinkage, keep=given.keep, patience=given.patience,
-            weak_ranker=weak if isinstance(weak, str) else ClassifierWeakRankers(weak, given.sampling),
-        )  # fmt: skip
+from directrank.scorers import Tree, tree_of
 
 
 class ClassifierWeakRankers:
