@@ -1,14 +1,12 @@
 """Compare a model's loss with its bounds and approximations, query by query."""
 
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
-from directrank.data.queries import Queries
 from directrank.diagnostics.enumerated import enumerated_rows
 from directrank.errors import DataError
 from directrank.measures import parse_measure
@@ -159,30 +157,7 @@ def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measur
     queries, rows = groups.queries.chosen(~constant)
     scores = groups.to_inner(scores)[rows].astype(np.float64)
     values = chosen.query_values(queries, positions_of(queries, scores))
-    found = [row for cls in SURROGATES for row in _rows(cls, chosen, queries, scores)]
+    found = [row for cls in SURROGATES for row in cls.audit_rows(chosen, queries, scores)]
     found += enumerated_rows(chosen, queries, scores)
     left_out = [str(each) for each in groups.queries.qid[constant]]
     return Audit(chosen.name, [str(each) for each in queries.qid], 1.0 - values, found, left_out)
-
-
-def _rows(cls: Any, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-    """Return the rows of a surrogate: its own, or its value if it can be made of the measure alone."""
-    if hasattr(cls, "audit_rows"):
-        return cls.audit_rows(measure, queries, scores)
-    if "measure" not in signature(cls).parameters:
-        return []
-    try:
-        surrogate = cls(measure)
-    except TypeError:  # which is how a surrogate refuses a measure
-        return []
-    values = np.empty(queries.n_queries)
-    for q in range(queries.n_queries):
-        oracles = surrogate.bind(queries.part(q, q + 1), np.ones(1))
-        block = scores[queries.indptr[q] : queries.indptr[q + 1]]
-        by_gradient = "value_and_gradient" in surrogate.offers
-        values[q] = oracles.value_and_gradient(block)[0] if by_gradient else oracles.value(block)
-    kind = "bound" if surrogate.is_bound else "approximation"
-    # A bound's value is what it is; how far an approximation can be off, only a theorem could say.
-    error = np.full(queries.n_queries, 0.0 if surrogate.is_bound else np.nan)
-    name = getattr(cls, "audit_name", cls.__name__)
-    return [AuditRow(name, kind, values, error, surrogate.is_bound)]

@@ -9,7 +9,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -20,6 +19,7 @@ from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
 from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
+from directrank.oracles import Reweighable, ValueAndGradient
 from directrank.surrogates.objective import Objective
 
 MAX_DOCS = 8
@@ -153,7 +153,7 @@ def check(
     Parameters
     ----------
     surrogate : Surrogate
-        One with a value and a gradient.
+        One that offers `ValueAndGradient`.
     measure : Measure
     distribution : sequence of (float, sequence of float)
         Probability and relevance of each document, for 2 to 8 documents; see `Distribution`.
@@ -201,10 +201,10 @@ def check(
     )
 
 
-def _refuse_what_has_no_minimiser(surrogate: Any) -> None:
-    if "value_and_gradient" not in surrogate.offers:
-        raise TypeError(f"{surrogate.name} offers no value_and_gradient, so that it cannot be minimised here")
-    if "reweigh" in surrogate.offers:
+def _refuse_what_has_no_minimiser(surrogate: Surrogate) -> None:
+    if ValueAndGradient not in surrogate.offers:
+        raise TypeError(f"{surrogate.name} offers no ValueAndGradient, so that it cannot be minimised here")
+    if Reweighable in surrogate.requires:
         raise TypeError(f"the weights of {surrogate.name} follow the ranking: it has no minimiser of its own")
     if not surrogate.is_smooth:
         raise TypeError(f"{surrogate.name} has corners, so that gradients do not find its minimiser")

@@ -21,10 +21,10 @@ from directrank.measures.smooth import precision as smooth_precision
 from directrank.scorers import linear
 from directrank.solvers.cuts import simplex_qp
 from directrank.solvers.smooth import streaming
+from directrank.surrogates import margins as pair_margins
 from directrank.surrogates.exchange import kernels as swap_kernels
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.pairs import kernels as pair_kernels
-from directrank.surrogates.pairs import margins as pair_margins
 from directrank.surrogates.positions import smoothed_kernels
 from directrank.surrogates.positions import smoothed_plugin as smoothed_form
 from directrank.surrogates.rankings import two_class_search as passing
@@ -70,7 +70,7 @@ def stream_call(k, features, logs):
     """The compiled pass over all queries but the last, and over this as another block."""
     dtype, n_queries = k["scores"].dtype, len(k["lead"])
     longest, leading = len(logs) - 3, k["lead"]
-    form = smoothed_form.SmoothedForm(
+    form = smoothed_form.SmoothedPlugin(
         k["queries"].indptr, longest, leading, 3.0, k["weights"], gain_form(k, logs, np.inf)
     )
     places = -(-longest // WIDTH) * WIDTH
@@ -152,8 +152,8 @@ def calls(sizes, dtype):
             *(np.arange(len(scores)), np.zeros(0), docs),
         ),
         **swap_calls(k, pairs[1]),
-        "most_violated_passings": (
-            *(passing.most_violated_passings, scores, indptr, lead, np.ones((3, len(lead)))),
+        "most_violated_rankings": (
+            *(passing.most_violated_rankings, scores, indptr, lead, np.ones((3, len(lead)))),
             *(1.0 / np.arange(1.0, len(scores) + 2), k["weights"], True, k["per_query"], docs),
         ),
         "improve_block": (

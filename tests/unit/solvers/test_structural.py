@@ -7,9 +7,10 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators import PermuRank, Ranker, StructuralSVM
 from directrank.measures import AP, NDCG, mean_value, parse_measure
+from directrank.oracles import CutKernel
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
-from directrank.solvers.cuts.kept_cuts import dual_value, no_cuts, settle, take_cut
+from directrank.solvers.cuts.kept_cuts import dual_value, no_cuts, optimise_kept_cuts, take_cut
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 
 
@@ -86,7 +87,7 @@ def test_the_compiled_loop_is_the_oracle_query_by_query(name, n_queries):
     surrogate = TypeTwoBound(parse_measure(name))
     solver = BCFW(C=10.0, tolerance=1e-3)
     _, compiled = solve(solver, surrogate, groups)
-    surrogate.offers = surrogate.offers - {"cut_form"}
+    surrogate.offers = surrogate.offers - {CutKernel}
     _, one_by_one = solve(solver, surrogate, groups)
     same = 1e-9 if n_queries == 12 else 1e-3
     assert compiled.certificate["objective"] == pytest.approx(one_by_one.certificate["objective"], rel=same)
@@ -135,7 +136,7 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
             assert (by_query >= 0).all()
             assert (by_query.sum(axis=1) <= cuts.caps + 1e-12).all()
             last = dual
-        assert settle(cuts, np.arange(2), 1e-9, 500) < 500
+        assert optimise_kept_cuts(cuts, np.arange(2), 1e-9, 500) < 500
         assert dual_value(cuts) >= last - 1e-12
 
 
@@ -258,7 +259,7 @@ def test_what_does_not_fit_is_refused_by_name():
         TypeError, match=r"TypeTwoBound needs a measure with relevant_terms; ERR\(max=4\) has none"
     ):
         StructuralSVM("ERR(max=4)").fit(collection())
-    with pytest.raises(UnfitPairError, match="BCFW needs most_violated; WorkingSetBound"):
+    with pytest.raises(UnfitPairError, match="BCFW needs MostViolated; WorkingSetBound"):
         Ranker(WorkingSetBound(AP()), BCFW())
     with pytest.raises(UnfitPairError, match="Use LBFGS or SGD or BCFW or CuttingPlane"):
         Ranker(TypeTwoBound(AP()), QueryBoosting())
