@@ -101,6 +101,7 @@ def test_processors_are_those_this_process_may_use(tmp_path, monkeypatch, enviro
     assert shards.processors() == expected
 
 
+@pytest.mark.slow
 def test_processes_that_only_die_are_an_error(folder, monkeypatch):
     monkeypatch.setattr(parallel, "processors", lambda: 1)
     monkeypatch.setattr(parallel, "run_share", lambda *_: os._exit(9))

@@ -6,7 +6,7 @@ whole gradients, from parameters to parameters, on a collection shaped like MSLR
 ``--multiple 1 --pieces 10`` (0.2 GB at a time). The yardstick is the sum of all features (136 a document) in
 the same process; times are minima of processor time on one thread.
 
-    python benchmarks/pairwise.py [--multiple 0.1] [--pieces 1] [--documents 200000] [--rounds 7]
+    python benchmarks/kernels/pairwise.py [--multiple 0.1] [--pieces 1] [--documents 200000] [--rounds 7]
 """
 
 import argparse

@@ -4,7 +4,7 @@ A comparison is run with every call of the store timed: once with the store on d
 forced to the disk, and once in memory. Fits of made-up data are short, so this is the hard case; the store's
 share falls as fits grow.
 
-    python benchmarks/store.py [--data OHSUMED] [--methods regression,ranksvm,listnet,adarank] [--repeats 3]
+    python benchmarks/system/store.py [--data OHSUMED] [--methods regression,ranksvm,listnet] [--repeats 3]
 """
 
 import argparse

@@ -6,7 +6,7 @@ with the features), both divided by one pass that reads the features. At 120 doc
 compared with the plain double loop over pairs, compiled, with `math.exp`. One thread, float32, least
 processor time of some repeats, all in this process.
 
-    python benchmarks/listwise.py [--documents 120000] [--relevant 0.15 0.48] [--rounds 5]
+    python benchmarks/kernels/listwise.py [--documents 120000] [--relevant 0.15 0.48] [--rounds 5]
 """
 
 import argparse

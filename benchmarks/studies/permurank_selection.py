@@ -1,6 +1,6 @@
 """How PermuRank's defaults were chosen: training and validation parts only.
 
-    python benchmarks/permurank_selection.py --data OHSUMED [--rounds 100]
+    python benchmarks/studies/permurank_selection.py --data OHSUMED [--rounds 100]
 
 For each aggregate and C, over the folds: the mean AP on validation of the round that is best on the training
 queries, of the last round, and of the round that is best on one half of the validation queries, judged on the

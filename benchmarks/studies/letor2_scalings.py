@@ -1,6 +1,6 @@
 """The paper's OHSUMED (LETOR 2.0, features as they come) under three scalings, beside its row of MAP.
 
-    python benchmarks/letor2_scalings.py --data OHSUMED_LETOR2
+    python benchmarks/studies/letor2_scalings.py --data OHSUMED_LETOR2
 
 Each method trains on the official folds, and what it selects it selects on validation by AP; the table holds
 the mean over the folds of AP and nDCG@3 on the test parts, in LETOR's convention, with the spread that the

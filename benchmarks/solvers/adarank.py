@@ -1,6 +1,6 @@
 """AdaRank's training time against the same algorithm re-done naively.
 
-Run ``python benchmarks/adarank.py [--queries 1000] [--docs 100] [--features 46] [--rounds 30]``. The
+Run ``python benchmarks/solvers/adarank.py [--queries 1000] [--docs 100] [--features 46] [--rounds 30]``. The
 published algorithm asks each round how well every feature ranks every query; the twin computes that anew,
 with the same fast measures, where ours looks it up in a table that is computed once. Both choose the same
 features.

@@ -5,7 +5,7 @@ is timed by the browser itself, from the start of navigation to the end of the l
 script has built its part; the least and the median of several openings are printed, each in a context of its
 own, beside those of an empty page.
 
-    python benchmarks/page.py [RUN] [--rounds 7] [--screenshots FOLDER]
+    python benchmarks/system/page.py [RUN] [--rounds 7] [--screenshots FOLDER]
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from directrank.experiments import read_results
 from directrank.report import render

@@ -1,6 +1,6 @@
 """Boosting over documents: what a round costs, as a multiple of reading the data once.
 
-    python benchmarks/boosting.py [--docs 1000000] [--data OHSUMED]
+    python benchmarks/solvers/boosting.py [--docs 1000000] [--data OHSUMED]
 
 Times are the least processor time of some repeats; ratios are taken within one run.
 """

@@ -10,7 +10,7 @@ A comparison is run once undisturbed. Then it is
 After each kill every fit that had been recorded must still be there, unchanged; in the end results.csv must
 be byte-identical to the undisturbed one, and the execution log must show no fit begun after it was done.
 
-    python benchmarks/kills.py [--data OHSUMED] [--kills 100] [--worker-kills 100] [--sizes 10]
+    python benchmarks/system/kills.py [--data OHSUMED] [--kills 100] [--worker-kills 100] [--sizes 10]
                                [--processes 8] [--jobs 1]
 """
 

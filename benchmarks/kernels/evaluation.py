@@ -8,7 +8,7 @@ ideal DCG of queries it has seen; so the NumPy yardstick comes with the ideal re
 the stable sort, which alone has an answer for ties that can be repeated. Competitors that are not installed
 are left out.
 
-    python benchmarks/evaluation.py [--queries 10000] [--documents 100] [--rounds 25]
+    python benchmarks/kernels/evaluation.py [--queries 10000] [--documents 100] [--rounds 25]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Passes over the data until the duality gap of SVM^map is 10, 1 and 0.1 %, and seconds a pass.
 
-    python benchmarks/cutting_plane.py [--queries 1500] [--passes 900] [--noise 1.0]
+    python benchmarks/solvers/cutting_plane.py [--queries 1500] [--passes 900] [--noise 1.0]
 
 Block-coordinate Frank-Wolfe (the first look at zero scores and evaluations of the gap counted as passes),
 cutting planes with a line search (two passes a plane) and plain cutting planes (one), at three strengths of

@@ -1,11 +1,11 @@
-"""Qin et al. 2010 on one training part: Figures 1 and 2, Tables 5 and 6."""
+"""Qin et al. 2010 on one training set: Figures 1 and 2, Tables 5 and 6."""
 
 import time
 from collections.abc import Sequence
 
 import numpy as np
 from comparing import say
-from paper_tables import Row
+from paper_tables import Row, in_errors
 
 from directrank import ApproxRank, SoftRank, evaluate
 from directrank.data import QueryGroups
@@ -16,7 +16,7 @@ TRUNCATIONS = (1.0, 10.0, 100.0)
 RESTARTED = (50.0, 100.0, 300.0)
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 NOISES = (0.03, 0.1, 0.3, 1.0)
-#: Title, measure, settings (α, β) and what the text says of the least and of the largest.
+#: Title, measure, settings (α, β) and the statement of the text for each setting.
 FIGURES = {
     "figure1a": ("Figure 1(a): error of ApproxAP, β = 10", "AP", [(each, 10.0) for each in STEEPNESSES],
                  ("> 0.95", "", "> 0.98")),
@@ -36,7 +36,7 @@ def random_direction(n_features: int, seed: int) -> np.ndarray:
 
 
 class ErrorFigure:
-    """The mean error ρ of the approximation over the epochs of the paper's ascent, for some settings."""
+    """The mean error ρ of the approximation over the epochs of the paper's ascent, for several settings."""
 
     def __init__(self, name: str, train: QueryGroups):
         self.name = name
@@ -53,29 +53,29 @@ class ErrorFigure:
         return [(each["epoch"] + 1, each["approximation_error"], each["certified_error"]) for each in rows]
 
     def rows(self, collection: str) -> list[Row]:
-        """The accuracy 1 − ρ at the last epoch, with its least value."""
+        """Return the accuracy 1 − ρ at the last epoch; the reason gives its lowest value."""
         method = f"Approx{self.measure.upper()}"
         drawn_from = "TD2004" if self.measure == "AP" else "OHSUMED"
         return [
             Row(collection, f"{method}, {label}", "accuracy, last epoch",
                 said, 1 - epochs[-1][1],
-                reason=f"the paper drew {drawn_from}; here {len(epochs)} epochs, at worst "
+                reason=f"the paper shows {drawn_from}; here {len(epochs)} epochs, lowest accuracy "
                 f"{1 - max(error for _, error, _ in epochs):.4f}")
             for (label, epochs), said in zip(self.found.items(), self.said, strict=True)
         ]  # fmt: skip
 
     def picture(self) -> str:
-        """The error over the epochs."""
+        """Draw the error over the epochs."""
         lines = [Line(name, [(k, error) for k, error, _ in each]) for name, each in self.found.items()]
         return line_picture(self.title, "epoch", "mean error ρ", lines)
 
     def points(self) -> list[tuple]:
-        """One row an epoch: setting, epoch, error, certified error."""
+        """Return one row for each epoch: setting, epoch, error, certified error."""
         return [(name, *row) for name, each in self.found.items() for row in each]
 
 
 def restarts(train: QueryGroups, n_starts: int, solver: str) -> dict[float, list[float]]:
-    """Training NDCG@5 (letor3) where each random start ends, by α; by the paper's ascent or L-BFGS."""
+    """Return the final training NDCG@5 (letor3) of each random start for each α."""
     settings = PRINTED if solver == "sgd" else {"penalty": 0.0}
     found = {}
     for steepness in RESTARTED:
@@ -92,12 +92,12 @@ def restarts(train: QueryGroups, n_starts: int, solver: str) -> dict[float, list
 
 
 def at_5(ranker, train: QueryGroups) -> float:
-    """Training NDCG@5 in LETOR's convention."""
+    """Return training NDCG@5 in LETOR's convention."""
     return evaluate(train, ranker.predict(train), measures=["nDCG@5"], convention="letor3")["nDCG@5"]
 
 
 def expected_best(values: Sequence[float], k: int) -> float:
-    """The best of k of these values, in expectation over which ones: K = 1 is not left to one draw."""
+    """Return the expected best of k values drawn from these without replacement."""
     ascending, n = np.sort(values), len(values)
     chances, remaining = np.zeros(n), 1.0
     for i in range(n - 1, k - 2, -1):  # the i-th value is the best if it is drawn and none above it is
@@ -107,7 +107,7 @@ def expected_best(values: Sequence[float], k: int) -> float:
 
 
 def table5(collection: str, found: dict[str, dict[float, list[float]]]) -> list[Row]:
-    """The best among K starts for each α, and the three comparisons that the text makes."""
+    """The best of K starts for each α, and the comparisons that the text makes."""
     rows = []
     for solver, values in found.items():
         n = len(values[RESTARTED[0]])
@@ -122,15 +122,16 @@ def table5(collection: str, found: dict[str, dict[float, list[float]]]) -> list[
             (300.0, 50.0, 1, "<= 0"), (300.0, 100.0, 1, "<= 0"), (300.0, 100.0, n, "> 0 (K = 100)"),
             (100.0, 50.0, n, "> 0 (K = 100)"),
         ):  # fmt: skip
+            difference, error = best[more][k] - best[less][k], spread(values[more], values[less], k)
             rows.append(
                 Row(collection, f"{solver}, α = {more:g} - α = {less:g}", f"nDCG@5, best of {k}", said,
-                    best[more][k] - best[less][k], spread(values[more], values[less], k), reason=DRAWN)
+                    difference, error, reason=in_errors(difference, error))
             )  # fmt: skip
     return rows
 
 
 def spread(more: Sequence[float], less: Sequence[float], k: int, times: int = 200) -> float:
-    """Return the standard deviation of a difference between bests of k, over starts drawn again."""
+    """Return the bootstrap standard error of a difference between the expected bests of k starts."""
     rng = np.random.default_rng(0)
     drawn = [
         expected_best(rng.choice(more, len(more)), k) - expected_best(rng.choice(less, len(less)), k)
@@ -139,11 +140,8 @@ def spread(more: Sequence[float], less: Sequence[float], k: int, times: int = 20
     return float(np.std(drawn, ddof=1))
 
 
-DRAWN = "standard error: by drawing the starts again"
-
-
 def table5_picture(values: dict[float, list[float]], solver: str) -> str:
-    """The best among K starts, in expectation."""
+    """Draw the expected best of K starts."""
     lines = [
         Line(f"α = {a:g}", [(k, expected_best(each, k)) for k in COUNTS if k <= len(each)])
         for a, each in values.items()
@@ -154,7 +152,7 @@ def table5_picture(values: dict[float, list[float]], solver: str) -> str:
 
 
 def table6(collection: str, train: QueryGroups, best: float) -> tuple[list[Row], list[Row]]:
-    """SoftRank against ApproxNDCG: the best training NDCG@5 over σ, and the time of a gradient step."""
+    """SoftRank and ApproxNDCG: the best training NDCG@5 over σ, and the time of an iteration."""
     say("table 6: SoftRank")
     soft = [SoftRank("nDCG", noise=noise, select_by="nDCG@5").fit(train) for noise in NOISES]
     reached = max(at_5(ranker, train) for ranker in soft)
@@ -177,7 +175,7 @@ def table6(collection: str, train: QueryGroups, best: float) -> tuple[list[Row],
 
 
 def seconds_an_iteration(ranker, train: QueryGroups) -> float:
-    """The least of three fits, kernels being compiled before."""
+    """Return the shortest time of three fits after a first one that compiles the kernels."""
     ranker.fit(train)
     times = []
     for _ in range(3):
@@ -188,7 +186,7 @@ def seconds_an_iteration(ranker, train: QueryGroups) -> float:
 
 
 SOFTRANK = (
-    "the best of four σ, by L-BFGS with a small penalty and judged at its best iterate; the text gives "
-    "neither its σ nor how it was optimised"
+    "the best of four σ, by L-BFGS with a small penalty, evaluated at its best iterate; the text states "
+    "neither σ nor the optimiser"
 )
-CUBE = "time grows as the cube of the list's length for SoftRank and as its square for ApproxNDCG"
+CUBE = "time grows with the cube of the list length for SoftRank and with its square for ApproxNDCG"

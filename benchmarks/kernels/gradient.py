@@ -1,11 +1,12 @@
 """The gradient of training, in units of one read pass over the features.
 
-Run ``python benchmarks/gradient.py [--queries 16000] [--docs 120] [--features 136]``: half the size of
-MSLR-WEB30K, and 1.1 GB of memory. There are 64 shards at most, and each costs some microseconds, which with
-4,000 queries are a twentieth of a pass. Everything is measured in one process on one thread, in float32 as
-training on more than one shard does; each figure is the least processor time of repeated runs, rounds of
-which alternate between the candidates. Another busy process takes its share of the caches and makes the
-ratios look worse. Where nothing else is said, 48 % of the documents are relevant.
+    python benchmarks/kernels/gradient.py [--queries 16000] [--docs 120] [--features 136]
+
+The default is half the size of MSLR-WEB30K and takes 1.1 GB of memory. There are at most 64 shards; each
+costs a few microseconds, which is a twentieth of a pass at 4,000 queries. Everything runs in one process on
+one thread, in float32, as training on more than one shard does. Each figure is the least processor time of
+repeated runs; the candidates take turns in every round. Another busy process takes its share of the caches
+and makes the ratios look worse. Unless a row says otherwise, 48 % of the documents are relevant.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 """Table 4 of Qin et al. 2010: NDCG of five methods on OHSUMED."""
 
 import numpy as np
-import qin2010_fold1 as fold1
 from baselines import Published, mean_of
 from comparing import LETOR3, Values, called, compared, own
 from paper_tables import Row
+from qin2010_results import fold1
 
 from directrank import ApproxRank, SoftRank
 from directrank.report.charts import Dot, dot_picture
@@ -22,12 +22,12 @@ WHOLE = {
     "ListNet": 0.6600,
     "ApproxNDCG": 0.6680,
 }
-#: LETOR's rows that the paper cites.
+#: The names of the rows of LETOR that the paper cites.
 CITED = {"AdaRank.NDCG": "AdaRank-NDCG", "RankSVM": "RankSVM", "ListNet": "ListNet"}
 
 
 def methods(quick: bool):
-    """The five methods of Table 4 as directrank has them."""
+    """The five methods of Table 4, as implemented in directrank."""
     by = "nDCG"
     noise = {"noise": (0.1,) if quick else fold1.NOISES}
     return [
@@ -48,7 +48,7 @@ def printed_form(n_features: int, quick: bool):
 
 
 def printed(method: str, measure: str, published: Published) -> float | None:
-    """What the text has of Table 4, or LETOR's row that it cites."""
+    """Return the number that the text gives for Table 4, or the row of LETOR that it cites."""
     name = method.removesuffix(", as printed")
     if measure == "nDCG":
         return WHOLE[name]
@@ -59,7 +59,7 @@ def printed(method: str, measure: str, published: Published) -> float | None:
 
 
 class Table4:
-    """The five methods, and ApproxNDCG as printed over some seeds."""
+    """The five methods, and ApproxNDCG as printed with several seeds."""
 
     def __init__(self, options, n_features: int):
         def values_of(methods, folder, seeds=(0,)):
@@ -73,7 +73,7 @@ class Table4:
         self.printed = values_of(form, "runs-printed", range(2 if options.quick else 5))
 
     def each(self):
-        """Yield every method with the values that hold it."""
+        """Yield every method with the comparison that contains it."""
         for name in self.values.result.methods:
             yield name, self.values
         yield PRINTED_FORM, self.printed
@@ -86,7 +86,7 @@ class Table4:
         return np.mean(values, axis=0).tolist()
 
     def rows(self, published: Published) -> list[Row]:
-        """One row a measure and a method."""
+        """Return one row for each measure and method."""
         return [
             Row(COLLECTION, name, measure, printed(name, measure, published), values.mean(name, measure),
                 values.error(name, measure), self.values.error_against(values, name, measure),
@@ -102,12 +102,12 @@ class Table4:
             return ""
         seeds = self.by_seed(measure)
         return (
-            f"the choice is by NDCG@n; other random starts alone move the printed form's {measure} from "
+            f"not explained: with {len(seeds)} seeds of its random starts, {measure} of the printed form is "
             f"{min(seeds):.4f} to {max(seeds):.4f}"
         )
 
     def picture(self, published: Published) -> str:
-        """Ours with their errors beside what was published."""
+        """Draw our values with their errors, and the published values."""
         blocks = {
             measure.replace("nDCG", "NDCG") + ("@n" if measure == "nDCG" else ""): [
                 Dot(name, each.mean(name, measure), each.error(name, measure),
@@ -119,17 +119,17 @@ class Table4:
         return dot_picture("Table 4: OHSUMED, mean of the folds", "test value, convention letor3", blocks)
 
 
-#: Looked into in `paths.csv` of valizadegan2009.py.
+#: The evidence is in `paths.csv` of valizadegan2009.py.
 REASONS = {
-    "RankSVM": "regularisation: with λ = 10 more than half of the difference goes, and LETOR's later rows of "
-    "the same objective stand where ours does (Valizadegan et al., table `paths`)",
-    "ListNet": "regularisation: with λ = 0.1 ours cannot be told from LETOR's row (Valizadegan et al., table "
+    "RankSVM": "regularisation: λ = 10 removes more than half of the difference, and LETOR's later rows of "
+    "the same objective agree with ours (Valizadegan et al., table `paths`)",
+    "ListNet": "regularisation: with λ = 0.1 the difference is within noise (Valizadegan et al., table "
     "`paths`)",
 }
 
 
 NOTE = (
-    "Convention letor3. The text prints NDCG@n, and that ApproxNDCG has 0.08 more than RankSVM at NDCG@1; "
-    "the other published values are LETOR's, which the paper cites. The printed form is a mean over seeds of "
-    "its random starts. "
+    "Convention letor3. The text prints NDCG@n, and states that ApproxNDCG exceeds RankSVM by 0.08 at "
+    "NDCG@1; the other published values are LETOR's, which the paper cites. The printed form is a mean "
+    "over seeds of its random starts. "
 )

@@ -12,7 +12,7 @@ from directrank.experiments import Comparison
 from directrank.report.charts import Line, line_picture
 
 PRINTED = "as printed"
-#: Steps from the form that the paper prints to the one that directrank takes.
+#: Steps from the printed form to the default of directrank (the averaged one).
 FORMS = {
     PRINTED: {"aggregate": "sum", "feature_map": "pairs", "averaged": False, "keep": "last"},
     "as printed, best round": {"aggregate": "sum", "feature_map": "pairs", "averaged": False},
@@ -21,13 +21,13 @@ FORMS = {
     "two classes, averaged": {"aggregate": "sum"},
     "two classes, maximum": {"aggregate": "max", "averaged": False, "keep": "last"},
 }
-#: A sum weighs a query by the size of its working set; a maximum does not.
+#: A sum weights a query by the size of its working set; a maximum does not.
 GRIDS = {"sum": {"C": (1e-3, 1e-2, 1e-1)}, "max": {"C": (0.1, 1.0, 10.0)}}
 DRAWN = (PRINTED, "two classes, sum", "two classes, averaged", "two classes, maximum")
 
 
 def forms(rounds: int) -> list[Configured]:
-    """Return PermuRank in every form."""
+    """Return every form of PermuRank."""
     return [
         own(
             f"PermuRank, {name}",
@@ -41,7 +41,7 @@ def forms(rounds: int) -> list[Configured]:
 
 
 def trainings(result: Comparison, rounds: int, folds) -> dict[str, list[list[dict]]]:
-    """Return the history of each form on each fold at the C chosen there, judged on training queries."""
+    """Return the history of each form on each fold with the chosen C, evaluated on training queries."""
     found = {}
     for method in forms(rounds):
         name = method.label.removeprefix("PermuRank, ")
@@ -56,21 +56,21 @@ def trainings(result: Comparison, rounds: int, folds) -> dict[str, list[list[dic
 
 
 def rows(collection: str, found: dict[str, list[list[dict]]], rounds: int) -> list[Row]:
-    """Rounds, working sets, and the swing of training MAP in the second half."""
+    """Rounds, sizes of working sets, and the range of training MAP in the second half of the rounds."""
     out = []
     for name, folds in found.items():
         method = f"PermuRank, {name}"
         ended = [len(each) for each in folds]
         cut = sum(each[-1]["grown"] > 0 for each in folds)
-        told = f"no set grows any more in {len(folds) - cut} of {len(folds)} folds"
-        told += f"; cut at {rounds} in the others" if cut else ""
+        told = f"converged in {len(folds) - cut} of {len(folds)} folds"
+        told += f"; stopped after {rounds} rounds in the others" if cut else ""
         sizes = [each[-1]["imperfect"] for each in folds]
-        swing = float(np.mean([_swing(each) for each in folds]))
+        spread = float(np.mean([_range(each) for each in folds]))
         out.append(Row(collection, method, "rounds", "40 to 100", _span(ended), reason=told))
         out.append(Row(collection, method, "imperfect rankings in a working set", "40 to 100", _span(sizes)))
         out.append(
-            Row(collection, method, "training MAP, largest - least in the second half of the rounds",
-                "converged", swing)
+            Row(collection, method, "training MAP, highest - lowest in the second half of the rounds",
+                "converged", spread)
         )  # fmt: skip
     return out
 
@@ -79,13 +79,13 @@ def _span(values: Sequence[int]) -> str:
     return str(min(values)) if min(values) == max(values) else f"{min(values)} to {max(values)}"
 
 
-def _swing(history: list[dict]) -> float:
+def _range(history: list[dict]) -> float:
     half = [each["monitor"] for each in history[len(history) // 2 :]]
     return max(half) - min(half)
 
 
 def picture(found: dict[str, list[list[dict]]]) -> str:
-    """Draw training MAP over rounds, the mean of the folds; one that has ended stays where it is."""
+    """Draw the mean training MAP of the folds over rounds; a converged fold repeats its last value."""
     most = max(len(each) for folds in found.values() for each in folds)
     lines = []
     for name, folds in found.items():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from paper_tables import Row
-from xu2008_values import FIGURE1
+from xu2008_results.printed import FIGURE1
 
 from directrank.diagnostics import Audit, audit
 from directrank.estimators.methods import Configured
@@ -23,14 +23,14 @@ MARGINS = {
 }
 TYPES = ("type one", "type two")
 NO_SCALE = (
-    "Each method's choice on validation, trained again and audited on the test queries. AdaRank minimises "
-    "the exponential type-one bound, which sees no scores; type-two bounds ask for a margin in score units, "
-    "and the scores of AdaRank have no unit: they are left out."
+    "Each method is trained again with the parameters chosen on validation, and audited on the test queries. "
+    "AdaRank minimises the exponential type-one bound, which does not depend on the scale of the scores. "
+    "Type-two bounds need a margin in score units, which AdaRank's scores do not have: its rows omit them."
 )
 
 
 def bound_at(name: str, margins: np.ndarray) -> np.ndarray:
-    """Return a bound of the figure at Δ = 0.5, as training evaluates it."""
+    """Return a bound of the figure at Δ = 0.5, by the function that training uses."""
     if name not in MARGINS:
         return DELTA * (margins <= 0)
     form = WorkingSetBound(parse_measure("AP"), margin=MARGINS[name]).form
@@ -38,7 +38,7 @@ def bound_at(name: str, margins: np.ndarray) -> np.ndarray:
 
 
 def figure1_rows() -> list[Row]:
-    """Ours beside the formulas of the text, at three margins."""
+    """Our values and the formulas of the text, at three margins."""
     return [
         Row("(formula)", name, f"x = {x:g}", value, float(bound_at(name, np.array([x]))[0]))
         for name, values in FIGURE1.items()
@@ -53,7 +53,7 @@ def figure1() -> str:
     for name in FIGURE1:
         x = np.concatenate((below, above[1:]))
         points = list(zip(x.tolist(), bound_at(name, x).tolist(), strict=True))
-        if name not in MARGINS:  # upright at 0
+        if name not in MARGINS:  # vertical at 0
             points = [(-1.0, DELTA), (0.0, DELTA), (0.0, 0.0), (1.5, 0.0)]
         lines.append(Line(name, points, "" if name in MARGINS else "strong"))
     across = "margin x = F(π*) − F(π)"
@@ -61,7 +61,7 @@ def figure1() -> str:
 
 
 def audits(result: Comparison, methods: Sequence[Configured], folds) -> dict[str, list[Audit]]:
-    """Train the choice of each method on each fold again, and audit it on the test queries."""
+    """Train each method again with its chosen parameters on each fold; audit it on the test queries."""
     found = {}
     for method in methods:
         found[method.label] = []
@@ -72,7 +72,7 @@ def audits(result: Comparison, methods: Sequence[Configured], folds) -> dict[str
 
 
 def figure3_rows(collection: str, found: dict[str, list[Audit]]) -> list[Row]:
-    """The relation that the figure states for each bound, and whether it holds on every test query."""
+    """The relation that the figure states for each bound, and the number of test queries where it holds."""
     rows = []
     for method, folds in found.items():
         loss = np.concatenate([each.loss for each in folds])
@@ -85,7 +85,7 @@ def figure3_rows(collection: str, found: dict[str, list[Audit]]) -> list[Row]:
 
 
 def bounds_of(method: str, folds: Sequence[Audit]):
-    """Yield name, kind and the values on all queries of the bounds that the figure names."""
+    """Yield name, kind and the values on all queries of each bound of the figure."""
     kinds = TYPES[:1] if method == "AdaRank" else TYPES
     for place, row in enumerate(folds[0].rows):
         if row.kind in kinds:
@@ -93,7 +93,7 @@ def bounds_of(method: str, folds: Sequence[Audit]):
 
 
 def figure3(found: dict[str, list[Audit]]) -> str:
-    """Draw the mean of the basic loss and of each bound on it."""
+    """Draw the means of the basic loss and of its bounds."""
     blocks = {}
     for method, folds in found.items():
         loss = float(np.concatenate([each.loss for each in folds]).mean())

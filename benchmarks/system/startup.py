@@ -1,6 +1,8 @@
 """What a user waits for before anything happens: imports, help, and the first fit of each method.
 
-Run ``python benchmarks/startup.py [--runs 3]``. Each figure is the processor time of a process of its own,
+    python benchmarks/system/startup.py [--runs 3]
+
+Each figure is the processor time of a process of its own,
 the least of some runs: what an idle machine makes one wait. Kernels are compiled into a temporary folder, so
 that the first fit of every method, from plain arrays to scores, meets an empty cache.
 """

@@ -1,4 +1,4 @@
-"""What Xu, Liu, Lu, Li, Ma (SIGIR 2008) printed, and why ours differ where they do."""
+"""The numbers and statements of Xu, Liu, Lu, Li, Ma (SIGIR 2008)."""
 
 METHODS = ("SVM^map", "AdaRank", "PermuRank", "RankSVM", "RankBoost")
 COLLECTIONS = ("OHSUMED", "WSJ", "AP", "TD2003", "TD2004")
@@ -27,10 +27,10 @@ FIGURE1 = {
     "[Δ - x]+, Eq. (9)": {-1.0: 1.5, 0.5: 0.0, 1.0: 0.0},
 }
 ABSENT = {
-    "WSJ": "news articles of TREC, licensed: not at hand",
-    "AP": "news articles of TREC, licensed: not at hand",
-    "TD2003": "the 2007 release of LETOR's .gov data: not at hand",
-    "TD2004": "the 2007 release of LETOR's .gov data: not at hand",
+    "WSJ": "news articles of TREC, licensed: not available here",
+    "AP": "news articles of TREC, licensed: not available here",
+    "TD2003": "the 2007 release of LETOR's .gov data: not available here",
+    "TD2004": "the 2007 release of LETOR's .gov data: not available here",
 }
 #: Statements and figures of sections 5.1 and 5.2 on the other collections.
 ELSEWHERE = (
@@ -47,16 +47,9 @@ ELSEWHERE = (
     ("WSJ", "SVM^map, PermuRank - AdaRank", "t-test", "p < 0.05"),
     ("AP", "SVM^map, PermuRank - AdaRank", "t-test", "p < 0.05"),
 )
-REASONS = {
-    (
-        "SVM^map",
-        "nDCG@3",
-    ): "the choice of C, which the paper does not give: along it NDCG@3 moves further than "
-    "that while MAP stays (table `path`)",
-}
 
 
 def printed(method: str, measure: str, collection: str) -> float | None:
-    """Return what Table 2 or 3 has, None for what only stands as a bar in a figure."""
+    """Return the number in Table 2 or 3; None if the paper shows only a bar in a figure."""
     table = PRINTED.get(measure, {})
     return table[method][COLLECTIONS.index(collection)] if method in table else None
