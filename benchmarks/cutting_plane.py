@@ -18,7 +18,7 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane
-from directrank.solvers.cuts.kept_cuts import no_cuts, settle
+from directrank.solvers.cuts.kept_cuts import no_cuts, optimise_kept_cuts
 from directrank.solvers.cuts.visits import visits_of
 from directrank.surrogates import Objective, TypeTwoBound
 
@@ -83,7 +83,7 @@ def print_parts(data, once):
     for _ in range(8):
         visits.visit(kept, order, None)
     one_pass = least_time(lambda: visits.visit(kept, order, None)) / once
-    sweep = least_time(lambda: settle(kept, order, -1.0, 1)) / once
+    sweep = least_time(lambda: optimise_kept_cuts(kept, order, -1.0, 1)) / once
     print(f"BCFW: a pass over the data {one_pass:.1f} read passes, a sweep among kept cuts {sweep:.1f}")
 
 

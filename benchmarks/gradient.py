@@ -19,10 +19,10 @@ from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
-from directrank.kernels.plugins import answers, query_gradient
+from directrank.kernels.plugins import query_gradient, register_kernel
 from directrank.measures import AP, NDCG
 from directrank.scorers import Linear
-from directrank.solvers.smooth.gradient import value_and_gradient
+from directrank.solvers.smooth.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
 
 GRADES = [0.52, 0.20, 0.14, 0.08, 0.06]  # shares of grades, 48 % relevant, as in MSLR-WEB30K
@@ -71,7 +71,7 @@ class EchoForm(NamedTuple):
     longest: int
 
 
-@answers(query_gradient, EchoForm)
+@register_kernel(query_gradient, EchoForm)
 @kernel
 def echo(form, q, scores, room, gradient):
     """Write the scores as their own gradient."""
@@ -83,7 +83,7 @@ def echo(form, q, scores, room, gradient):
 class Echo:
     """Stands for a surrogate whose gradient costs nothing: the scores themselves."""
 
-    offers = frozenset({"value_and_gradient", "gradient_form"})
+    offers = frozenset({"value_and_gradient", "gradient_plugin"})
     name = "Echo"
 
     def constant(self, queries):
@@ -96,7 +96,7 @@ class Echo:
         bound.form = EchoForm(queries.indptr, int(queries.sizes.max()))
         return bound
 
-    def gradient_form(self):
+    def gradient_plugin(self):
         """Return the boundaries."""
         return self.form
 

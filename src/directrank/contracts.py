@@ -11,56 +11,62 @@ Scorer f    features → scores                             features, parameters
 Solver      moves θ using only the oracles it names       scorer, oracles      relevance, measure
 =========== ============================================= ==================== ======================
 
-An `Objective` binds a surrogate to data; a solver meets the data only there and through its scorer. A
-surrogate declares the oracles it offers and a solver those it needs; a pair that does not fit is refused
-when it is put together.
+An `Objective` binds a surrogate to data; a solver sees the data only through the objective and its scorer. A
+surrogate declares the oracles that it offers, and a solver those that it calls (`directrank.oracles`).
+`check_fit` refuses a surrogate, a solver and a scorer that do not fit when they are put together.
+
+Surrogates and solvers inherit from `Surrogate` and `Solver`, and with that what they leave undeclared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from directrank.errors import UnfitPairError
+from directrank.oracles import BoundObjective, names_of
 
 if TYPE_CHECKING:
     from directrank.data.queries import Queries
     from directrank.measures.positions import Positions
 
-Result = TypeVar("Result")
-
-#: The oracles by name. All speak of one flat vector of scores, shape (n_docs,).
-ORACLES = {
-    "value_and_gradient": "float and (n_docs,), the derivative with respect to scores",
-    "gradient_form": "arrays from which a compiled loop computes those (kernels.plugins.query_gradient)",
-    "diagonal_curvature": "(n_docs,), positive",
-    "hessian_vector": "(n_docs,), the second derivative times a direction of scores",
-    "reweigh": "nothing; weights that depend on the ranking are those at these scores from now on",
-    "targets": "(n_docs,), the scores that a closed form fits",
-    "query_values": "(n_queries,), the measure of each query",
-    "query_weights": "(n_queries,), the weight of each query for boosting over queries",
-    "approximation_errors": "two (n_queries,): how far the approximation is off, and a proved bound on that",
-    "document_weights": "float and (n_docs,), the weight of each document for boosting over documents",
-    "step_along": "the best step along a direction of scores, with its certificate: a `Step`",
-    "most_violated": "one cut per query: gap and direction in scores",
-    "cut_form": "arrays from which a compiled loop finds those cuts (rankings.passing.cut_of_query)",
-    "violated_pairs": "a perfect and an imperfect ranking per query, each linear in scores, and the gap",
-    "pair_form": "how the margins of such pairs make the bound",
-}
-
 
 @runtime_checkable
 class Measure(Protocol):
-    """A function of positions and relevance, in [0, 1], larger is better."""
+    """A function of positions and relevance, in [0, 1], larger is better.
+
+    `directrank.measures.families.definition.Definition` gives defaults for all but the value and the meaning.
+    """
+
+    #: The name without parameters and cutoff, such as ``nDCG``.
+    bare_name: ClassVar[str]
+    #: One sentence for newcomers.
+    meaning: ClassVar[str]
+    #: Whether more than two grades can change the value.
+    graded: ClassVar[bool]
 
     @property
     def name(self) -> str:
         """The canonical name, in ir_measures' grammar."""
         ...
 
+    @property
+    def is_error(self) -> bool:
+        """Whether reports print 1 − value, so that smaller is better."""
+        ...
+
+    @property
+    def deciding_ranks(self) -> int | None:
+        """How many first ranks decide whether a ranking is perfect; None for all."""
+        ...
+
+    def with_largest_grade(self, grade: float) -> "Measure":
+        """Return the measure for a data set of this largest grade; most measures do not need it."""
+        ...
+
     def leading(self, queries: "Queries") -> np.ndarray:
-        """How many first documents of each query the value depends on, int64 (n_queries,).
+        """How many first documents of each query have their positions read, int64 (n_queries,).
 
         Documents are sorted by descending relevance; most measures read the positions of relevant
         documents only.
@@ -72,7 +78,7 @@ class Measure(Protocol):
         ...
 
     def constant(self, queries: "Queries") -> np.ndarray:
-        """Which queries have one value for every ranking, bool (n_queries,). They cannot teach."""
+        """Which queries have the same value for every ranking, bool (n_queries,); training skips them."""
         ...
 
     def query_values(self, queries: "Queries", positions: "Positions") -> np.ndarray:
@@ -80,41 +86,46 @@ class Measure(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step along a direction of scores.
-
-    Attributes
-    ----------
-    size : float
-        0 where no step helps; negative where the way back does.
-    decrease : float
-        How much the objective falls: at least, in closed form; measured, after a search.
-    gained, lost : float
-        Weight of the pairs that the direction puts right, and of those it inverts; NaN after a search.
-    """
-
-    size: float
-    decrease: float
-    gained: float = float("nan")
-    lost: float = float("nan")
-
-
 @runtime_checkable
 class Surrogate(Protocol):
     """A measure made into a function of scores; smaller is better."""
 
-    #: The oracles that a bound surrogate has, from `ORACLES`.
-    offers: ClassVar[frozenset[str]]
+    #: The oracles of the bound surrogate.
+    offers: frozenset[type]
+    #: The oracles that a solver has to call, or the surrogate means something else.
+    requires: frozenset[type] = frozenset()
+    #: Whether it lies above 1 − E everywhere, is convex in the scores, and has a continuous derivative.
+    is_bound: bool
+    is_convex: bool
+    is_smooth: bool
+    #: The measure that it is made of, a `Measure`, or None.
+    measure: Any = None
 
     @property
     def name(self) -> str:
-        """The surrogate with its measure, such as ``SmoothedPositions(nDCG@10)``."""
-        ...
+        """The class with the measure, such as ``SmoothedPositions(nDCG@10)``."""
+        return type(self).__name__ + (f"({self.measure.name})" if self.measure is not None else "")
 
     def constant(self, queries: "Queries") -> np.ndarray:
-        """Which queries cannot teach, bool (n_queries,); they are left out of training."""
-        ...
+        """Say which queries cannot train it, bool (n_queries,): by default those with nothing to rank."""
+        return queries.single_grade if self.measure is None else self.measure.constant(queries)
+
+    def estimated(self, queries: "Queries", weights: np.ndarray) -> "Surrogate":
+        """Return the surrogate with its parameters that depend on all training queries; by default itself."""
+        return self
+
+    def easier(self) -> "Sequence[Surrogate]":
+        """Return the surrogates to minimise before this one, easiest first; none by default."""
+        return ()
+
+    def notes(self, queries: "Queries") -> list[str]:
+        """Return messages about what it makes of these queries; none by default."""
+        return []
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: "Queries", scores: np.ndarray) -> list[Any]:
+        """Return rows of an audit of scores (`directrank.surrogates.audit_row`); none by default."""
+        return []
 
     def bind(self, queries: "Queries", weights: np.ndarray) -> Any:
         """Bind to some queries, each with a weight ≥ 0; the result has the oracles of `offers`.
@@ -155,85 +166,33 @@ class DifferentiableScorer(Scorer, Protocol):
         ...
 
 
-class Monitor(Protocol):
-    """The selection measure of a run: on the validation part, or on training."""
+@runtime_checkable
+class LinearScorer(DifferentiableScorer, Protocol):
+    """A scorer whose parameters are the coefficients of the features, so that compiled loops can score."""
 
-    #: Features of the documents it judges, float32 (n_monitored, n_features).
+    @property
+    def coefficients(self) -> np.ndarray | None:
+        """The coefficients, float64 (n_features,), or None before training."""
+        ...
+
+
+@runtime_checkable
+class AdditiveScorer(Scorer, Protocol):
+    """A scorer that is a weighted sum of weak rankers."""
+
+    def of(self, coefficients: Sequence[float], weak_rankers: Sequence[Any]) -> "Scorer":
+        """The sum of these weak rankers, each an object with ``predict(features)``."""
+        ...
+
+
+class Monitor(Protocol):
+    """The selection measure of a run, on the validation queries or on the training queries."""
+
+    #: Features of the documents whose scores it takes, float32 (n_monitored, n_features).
     features: np.ndarray
 
     def __call__(self, scores: np.ndarray) -> float:
         """The mean of the selection measure for scores of those documents; larger is better."""
-        ...
-
-
-class Part(Protocol):
-    """Some whole queries of an objective: their rows and numbers, and the oracles on their scores."""
-
-    @property
-    def rows(self) -> slice:
-        """The rows of the features that the scores belong to."""
-        ...
-
-    @property
-    def queries(self) -> slice:
-        """The numbers of the queries."""
-        ...
-
-    @property
-    def oracles(self) -> Any:
-        """What the surrogate offers, on those rows."""
-        ...
-
-
-class BoundObjective(Protocol):
-    """What a solver sees of the data (see `directrank.surrogates.objective`)."""
-
-    offers: frozenset[str]
-    n_docs: int
-    n_queries: int
-    #: What values and gradients of parts are multiplied by, so that the value at zero scores is 1.
-    scale: float
-    #: Type of the scores in training, float32 or float64.
-    dtype: Any
-    #: Weight of each query, float64 (n_queries,), summing to 1; 0 for queries that are left out.
-    weights: np.ndarray
-    #: Easier objectives on the same data, to be minimised one after the other before this one.
-    stages: "Sequence[BoundObjective]"
-
-    def single_queries(self) -> Sequence[Part]:
-        """One part for each query that can teach."""
-        ...
-
-    def whole(self) -> Part:
-        """All queries as one part."""
-        ...
-
-    def gradient_form(self) -> Any:
-        """What `directrank.kernels.plugins.query_gradient` reads of all queries."""
-        ...
-
-    def query_values(self, scores: np.ndarray) -> np.ndarray:
-        """The measure of each query, float64 (n_queries,)."""
-        ...
-
-    def query_weights(self, scores: np.ndarray) -> np.ndarray:
-        """The weight of each query for boosting over queries, float64 (n_queries,)."""
-        ...
-
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective, and the weight of each document for boosting over documents."""
-        ...
-
-    def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
-        """The best step along a direction of scores, float64 (n_docs,)."""
-        ...
-
-    def reweigh(self, scores: np.ndarray) -> None:
-        """Fix weights that depend on the ranking at that of these scores."""
-        ...
-
-    def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
-        """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""
         ...
 
 
@@ -244,9 +203,9 @@ class Solution:
     Attributes
     ----------
     scorer : Scorer
-        The one to keep.
+        The trained scorer.
     status : str
-        ``converged``, ``stopped`` (by the monitor) or ``budget`` (iterations ran out).
+        ``converged``, ``stopped`` (no progress was possible) or ``budget`` (iterations ran out).
     certificate : dict of str to float
         Evidence for the status: a gradient norm, a duality gap, a bound.
     trace : list of dict
@@ -266,8 +225,14 @@ class Solution:
 class Solver(Protocol):
     """Moves the parameters of a scorer, using only the oracles it names."""
 
-    #: The oracles it needs, from `ORACLES`.
-    needs: ClassVar[frozenset[str]]
+    #: The oracles that it cannot do without.
+    needs: ClassVar[frozenset[type]]
+    #: The oracles that it calls besides, where they are offered.
+    uses: ClassVar[frozenset[type]] = frozenset()
+    #: The kind of scorer that it can train.
+    trains: ClassVar[type] = DifferentiableScorer
+    #: Whether it minimises convex surrogates only.
+    convex_only: ClassVar[bool] = False
 
     def solve(
         self,
@@ -281,14 +246,36 @@ class Solver(Protocol):
         ...
 
 
-def check_fit(surrogate: Surrogate, solver: Solver, solvers: Sequence[type] = ()) -> None:
-    """Raise `UnfitPairError`, naming the solvers that would do, if a solver needs what is not offered."""
-    missing = sorted(solver.needs - surrogate.offers)
-    if not missing:
-        return
-    fitting = [each.__name__ for each in solvers if each.needs <= surrogate.offers]
-    advice = f" Use {' or '.join(fitting)}." if fitting else ""
-    raise UnfitPairError(
-        f"{type(solver).__name__} needs {', '.join(missing)}; "
-        f"{surrogate.name} offers {', '.join(sorted(surrogate.offers))}.{advice}"
-    )
+def check_fit(
+    surrogate: Surrogate,
+    solver: Solver,
+    solvers: Sequence[type[Solver]] = (),
+    scorer: Scorer | None = None,
+    scorers: Sequence[type] = (),
+) -> None:
+    """Raise `UnfitPairError` if a surrogate, a solver and a scorer do not fit.
+
+    A solver must find all oracles that it needs, call all that the surrogate requires, and be able to train
+    the scorer. The message names those of `solvers` or `scorers` that would do.
+    """
+    problem = _misfit(surrogate, type(solver))
+    fitting = [each.__name__ for each in solvers if not _misfit(surrogate, each)]
+    if not problem and scorer is not None and not isinstance(scorer, solver.trains):
+        kind = solver.trains.__name__
+        problem = f"{type(solver).__name__} trains a {kind}; {type(scorer).__name__} is none."
+        fitting = [each.__name__ for each in scorers if isinstance(each(), solver.trains)]
+    if problem:
+        raise UnfitPairError(problem + (f" Use {' or '.join(fitting)}." if fitting else ""))
+
+
+def _misfit(surrogate: Surrogate, solver: type[Solver]) -> str:
+    """Return why a kind of solver cannot minimise a surrogate, or nothing if it can."""
+    called = solver.needs | solver.uses
+    if missing := solver.needs - surrogate.offers:
+        offers = names_of(surrogate.offers)
+        return f"{solver.__name__} needs {names_of(missing)}; {surrogate.name} offers {offers}."
+    if missing := surrogate.requires - called:
+        return f"{surrogate.name} requires {names_of(missing)}; {solver.__name__} uses {names_of(called)}."
+    if solver.convex_only and not surrogate.is_convex:
+        return f"{solver.__name__} needs a convex surrogate; {surrogate.name} is not."
+    return ""

@@ -1,5 +1,7 @@
 """What goes wrong for a user, by name. Every message says where, what was expected and the remedy."""
 
+from collections.abc import Iterable
+
 
 class DataError(ValueError):
     """The data cannot be used as they are."""
@@ -41,3 +43,10 @@ class ModelFormatError(ValueError):
 
 class MethodError(RuntimeError):
     """A method failed on data that are themselves in order."""
+
+
+def check_choice(parameter: str, value: object, choices: Iterable[object]) -> None:
+    """Raise `ValueError`, naming the choices, if the value of a parameter is none of them."""
+    words = list(choices)
+    if value not in words:
+        raise ValueError(f"{parameter} must be one of {', '.join(map(repr, words))}, not {value!r}")

@@ -2,21 +2,47 @@
 
 import pytest
 
-from directrank.contracts import ORACLES, DifferentiableScorer, Measure, Scorer, Solver, Surrogate, check_fit
+from directrank.contracts import (
+    AdditiveScorer,
+    DifferentiableScorer,
+    LinearScorer,
+    Measure,
+    Scorer,
+    Solver,
+    Surrogate,
+    check_fit,
+)
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.estimators.methods import METHODS, configured
 from directrank.measures import AP, NDCG, RR, WTA
 from directrank.measures.capabilities import PositionDifferentiable
-from directrank.scorers import SCORERS, Linear
-from directrank.solvers import LBFGS, SOLVERS, ClosedForm, QueryBoosting
-from directrank.surrogates import SURROGATES, SmoothedPositions, SquaredError, TypeOneBound
+from directrank.oracles import ORACLES, MostViolated, ValueAndGradient
+from directrank.scorers import SCORERS, Additive, Linear, default_scorer
+from directrank.solvers import (
+    LBFGS,
+    SGD,
+    SOLVERS,
+    ClosedForm,
+    CuttingPlane,
+    DocumentBoosting,
+    QueryBoosting,
+    Reweighted,
+)
+from directrank.surrogates import (
+    SURROGATES,
+    ExpectedMeasure,
+    SmoothedPositions,
+    SquaredError,
+    SwapWeighted,
+    TypeOneBound,
+)
 
 
-class Cuts:
+class Cuts(Solver):
     """A solver that needs what no surrogate here offers."""
 
-    needs = frozenset({"most_violated", "value_and_gradient"})
+    needs = frozenset({MostViolated, ValueAndGradient})
 
     def solve(self, objective, scorer, features, monitor, rng):
         raise AssertionError("never reached")
@@ -25,20 +51,26 @@ class Cuts:
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("surrogate", SURROGATES)
 def test_every_oracle_named_is_one_that_exists(surrogate, solver):
-    assert surrogate.offers <= ORACLES.keys()
-    assert solver.needs <= ORACLES.keys()
+    assert surrogate.offers <= set(ORACLES)
+    assert surrogate.requires <= set(ORACLES)
+    assert solver.needs | solver.uses <= set(ORACLES)
+    assert not solver.needs & solver.uses
     assert solver.needs
     assert surrogate.offers
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_every_solver_has_a_surrogate(solver):
+def test_every_solver_has_a_surrogate_and_a_scorer(solver):
     assert any(solver.needs <= surrogate.offers for surrogate in SURROGATES)
+    assert isinstance(default_scorer(solver.trains), solver.trains)
 
 
 @pytest.mark.parametrize("surrogate", SURROGATES)
 def test_every_surrogate_has_a_solver(surrogate):
-    assert any(solver.needs <= surrogate.offers for solver in SOLVERS)
+    assert any(
+        solver.needs <= surrogate.offers and surrogate.requires <= solver.needs | solver.uses
+        for solver in SOLVERS
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,26 +79,44 @@ def test_every_surrogate_has_a_solver(surrogate):
         (
             TypeOneBound(AP()),
             LBFGS(),
-            r"LBFGS needs value_and_gradient; TypeOneBound\(AP, exponential\) offers query_values, "
-            r"query_weights\. Use QueryBoosting\.",
+            r"LBFGS needs ValueAndGradient; TypeOneBound\(AP, exponential\) offers QueryValues, "
+            r"QueryWeights, Value\. Use QueryBoosting\.",
         ),
         (
             SmoothedPositions(NDCG(5)),
             ClosedForm(),
-            r"ClosedForm needs targets; SmoothedPositions\(nDCG@5\) offers approximation_errors, "
-            r"gradient_form, value_and_gradient\. Use LBFGS or SGD",
+            r"ClosedForm needs Targets; SmoothedPositions\(nDCG@5\) offers ApproximationErrors, "
+            r"GradientKernel, ValueAndGradient\. Use LBFGS or SGD",
         ),
         (
             SquaredError(),
             QueryBoosting(),
-            r"QueryBoosting needs query_values, query_weights; SquaredError offers targets, "
-            r"value_and_gradient\. Use LBFGS or SGD or ClosedForm",
+            r"QueryBoosting needs QueryValues, QueryWeights, Value; SquaredError offers Targets, "
+            r"ValueAndGradient\. Use LBFGS or SGD or ClosedForm",
         ),
         (
             SmoothedPositions(AP()),
             Cuts(),
-            r"Cuts needs most_violated; SmoothedPositions\(AP\) offers approximation_errors, "
-            r"gradient_form, value_and_gradient\. Use LBFGS",
+            r"Cuts needs MostViolated; SmoothedPositions\(AP\) offers ApproximationErrors, "
+            r"GradientKernel, ValueAndGradient\. Use LBFGS",
+        ),
+        # Without re-weighing, LBFGS would train at the weights of all documents tied.
+        (
+            SwapWeighted(NDCG()),
+            LBFGS(),
+            r"SwapWeighted\(nDCG, ndcg2\) requires Reweighable; LBFGS uses ApproximationErrors, "
+            r"GradientKernel, Staged, ValueAndGradient\. Use Reweighted\.",
+        ),
+        (
+            SmoothedPositions(NDCG(), anneal=(1.0,)),
+            SGD(),
+            r"SmoothedPositions\(nDCG\) requires Staged; SGD uses ApproximationErrors, GradientKernel, "
+            r"ValueAndGradient\. Use LBFGS\.",
+        ),
+        (
+            SmoothedPositions(AP()),
+            CuttingPlane(),
+            r"CuttingPlane needs a convex surrogate; SmoothedPositions\(AP\) is not\. Use LBFGS or SGD\.",
         ),
     ],
     ids=lambda each: type(each).__name__,
@@ -78,16 +128,60 @@ def test_an_unfit_pair_fails_at_construction(surrogate, solver, message):
         Ranker(surrogate, solver)
 
 
+@pytest.mark.parametrize(
+    ("surrogate", "solver", "scorer", "message"),
+    [
+        (
+            ExpectedMeasure(NDCG()),
+            DocumentBoosting(),
+            Linear(),
+            r"DocumentBoosting trains a AdditiveScorer; Linear is none\. Use Additive\.",
+        ),
+        (
+            SmoothedPositions(NDCG()),
+            LBFGS(),
+            Additive(),
+            r"LBFGS trains a DifferentiableScorer; Additive is none\. Use Linear\.",
+        ),
+        (
+            TypeOneBound(AP()),
+            QueryBoosting(),
+            Additive(),
+            r"QueryBoosting trains a LinearScorer; Additive is none\. Use Linear\.",
+        ),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_an_unfit_scorer_fails_at_construction(surrogate, solver, scorer, message):
+    with pytest.raises(UnfitPairError, match=message):
+        Ranker(surrogate, solver, scorer)
+
+
+def test_a_ranker_without_a_scorer_gets_one_that_its_solver_trains():
+    X, y, qid = [[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1]
+    grown = Ranker(ExpectedMeasure(NDCG()), DocumentBoosting(rounds=2)).fit(X, y, qid=qid)
+    assert isinstance(grown.scorer_, Additive)
+    assert isinstance(Ranker(SquaredError(), ClosedForm()).fit(X, y, qid=qid).scorer_, Linear)
+
+
 def test_an_unfit_pair_put_together_later_fails_in_fit():
     ranker = Ranker(SmoothedPositions(AP()), LBFGS()).set_params(solver=QueryBoosting())
-    with pytest.raises(UnfitPairError, match="QueryBoosting needs query_values"):
+    with pytest.raises(UnfitPairError, match="QueryBoosting needs QueryValues"):
+        ranker.fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
+    ranker = Ranker(SmoothedPositions(AP()), LBFGS()).set_params(scorer=Additive())
+    with pytest.raises(UnfitPairError, match="LBFGS trains a DifferentiableScorer; Additive is none"):
         ranker.fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
 
 
 def test_no_advice_where_no_solver_fits():
     with pytest.raises(UnfitPairError) as refused:
         check_fit(SquaredError(), Cuts())
-    assert str(refused.value) == "Cuts needs most_violated; SquaredError offers targets, value_and_gradient."
+    assert str(refused.value) == "Cuts needs MostViolated; SquaredError offers Targets, ValueAndGradient."
+
+
+def test_a_fitting_pair_passes():
+    check_fit(SwapWeighted(NDCG()), Reweighted(), SOLVERS, Linear(), SCORERS)
+    check_fit(SmoothedPositions(NDCG(), anneal=(1.0,)), LBFGS(), SOLVERS)
 
 
 def test_a_measure_without_the_view_is_refused_at_construction():
@@ -99,7 +193,7 @@ def test_a_measure_without_the_view_is_refused_at_construction():
 def test_every_method_is_a_fitting_triple(method):
     for each in configured(method.name, select_by="nDCG@10"):
         surrogate, solver, scorer = each.build().components()
-        check_fit(surrogate, solver, SOLVERS)
+        check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         assert isinstance(surrogate, Surrogate)
         assert isinstance(solver, Solver)
         assert isinstance(scorer, Scorer)
@@ -115,5 +209,9 @@ def test_protocols_tell_the_nouns_apart():
     assert isinstance(SquaredError(), Surrogate)
     assert not isinstance(AP(), Surrogate)
     assert isinstance(Linear(), DifferentiableScorer)
+    assert isinstance(Linear(), LinearScorer)
+    assert isinstance(Additive(), AdditiveScorer)
+    assert not isinstance(Linear(), AdditiveScorer)
+    assert not isinstance(Additive(), DifferentiableScorer)
     assert not isinstance(LBFGS(), Scorer)
     assert all(callable(each.scores) for each in SCORERS)

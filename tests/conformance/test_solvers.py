@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from directrank.contracts import ORACLES, Solver
+from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
-from directrank.scorers import Linear
+from directrank.oracles import ORACLES, StepAlong
+from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (
     BCFW,
     LBFGS,
@@ -23,7 +24,7 @@ from directrank.solvers import (
     TruncatedNewton,
     WorkingSets,
 )
-from directrank.solvers.smooth.gradient import value_and_gradient
+from directrank.solvers.smooth.passes import value_and_gradient
 from directrank.surrogates import (
     ExpectedMeasure,
     Objective,
@@ -106,7 +107,9 @@ def collection(n_queries=12, n_docs=15, n_features=4, seed=0, noise=1.0):
 def solve(solver, surrogate, groups, n_threads=1, seed=0, scorer=None):
     objective = Objective(surrogate, groups.queries, groups.shards, n_threads=n_threads)
     rng = np.random.default_rng(seed)
-    solution = solver.solve(objective, scorer or Linear(), groups.features, MeanAP(groups), rng)
+    solution = solver.solve(
+        objective, scorer or default_scorer(solver.trains), groups.features, MeanAP(groups), rng
+    )
     return objective, solution
 
 
@@ -119,8 +122,66 @@ def example(request):
 
 def test_speaks_the_contract(example):
     assert isinstance(example.solver, Solver)
-    assert example.solver.needs <= ORACLES.keys()
-    assert example.solver.needs <= example.surrogate.offers
+    assert example.solver.needs <= set(ORACLES)
+    check_fit(example.surrogate, example.solver, SOLVERS)
+
+
+class Recorded:
+    """Stands for an object and writes down the attributes that are read of it."""
+
+    def __init__(self, object_, names):
+        self.object_, self.names = object_, names
+
+    def __getattr__(self, name):
+        self.names.add(name)
+        return getattr(self.object_, name)
+
+
+class RecordedSurrogate(Recorded):
+    """A surrogate whose bound form is recorded, not itself."""
+
+    def __getattr__(self, name):
+        return getattr(self.object_, name)
+
+    def estimated(self, queries, weights):
+        return self
+
+    def bind(self, queries, weights):
+        return Recorded(self.object_.bind(queries, weights), self.names)
+
+
+#: The public names of an oracle, and what an objective has instead of some.
+METHODS_OF = {oracle: {name for name in dir(oracle) if not name.startswith("_")} for oracle in ORACLES}
+METHODS_OF[StepAlong] |= {"step_along"}
+#: What every solver may read of an objective.
+PLUMBING = {
+    "offers",
+    "n_docs",
+    "n_queries",
+    "dtype",
+    "weights",
+    "scale",
+    "single_queries",
+    "whole",
+    "map_shards",
+}
+
+
+@pytest.mark.parametrize("optional", [True, False])
+def test_what_is_called_is_what_is_declared(example, optional):
+    """Of bound surrogates and objectives a solver reads the oracles that it names, and no others."""
+    groups, solver, called = collection(), example.solver, set()
+    surrogate = RecordedSurrogate(example.surrogate, called)
+    if not optional:
+        surrogate.offers = solver.needs
+    objective = Objective(surrogate, groups.queries, groups.shards)
+    _ = objective.scale  # the objective's own use of the value at zero scores
+    called.clear()
+    scorer, rng = default_scorer(solver.trains), np.random.default_rng(0)
+    solver.solve(Recorded(objective, called), scorer, groups.features, MeanAP(groups), rng)
+    assert called - PLUMBING <= {name for each in solver.needs | solver.uses for name in METHODS_OF[each]}
+    if not optional:
+        assert all(METHODS_OF[oracle] & called for oracle in solver.needs)
 
 
 def test_a_solution_says_how_it_ended(example):

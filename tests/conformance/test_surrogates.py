@@ -1,7 +1,7 @@
 """Every registered surrogate is a member of its family: traits, contract, gradients.
 
-A new surrogate earns all of this by one entry in `EXAMPLES`. The traits of a surrogate stand in its docstring
-and in its class attributes; both are compared with what its numbers do.
+A new surrogate earns all of this by one entry in `EXAMPLES` of surrogate_examples.py. The traits of a
+surrogate are in its docstring and in its class attributes; both are compared with its numbers.
 """
 
 import re
@@ -10,38 +10,54 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from surrogate_examples import (
-    EXAMPLES,
     bound,
     differentiable,
     every,
+    examples_of,
     loss_of,
     random_scores,
     some_queries,
     value,
 )
 
-from directrank.contracts import ORACLES, Surrogate
+from directrank.contracts import Surrogate
+from directrank.oracles import ORACLES, ValueAndGradient
 from directrank.surrogates import SURROGATES, CosineDistance
 from oracles import slope
 
 
 @pytest.mark.parametrize("cls", SURROGATES)
 def test_has_examples(cls):
-    assert EXAMPLES.get(cls.__name__, lambda cls: [])(cls), (
-        f"{cls.__name__} is registered but never tested: add to EXAMPLES in surrogate_examples.py how to "
-        f'construct it, such as "{cls.__name__}": lambda cls: accepted(cls)'
-    )
+    assert examples_of(cls)
+
+
+def test_a_surrogate_without_examples_fails_and_is_told_where_they_go():
+    class Nameless(SURROGATES[0]):
+        pass
+
+    with pytest.raises(LookupError, match=r"Nameless is registered but never tested.*surrogate_examples\.py"):
+        examples_of(Nameless)
 
 
 @every
 def test_speaks_the_contract(surrogate):
     assert isinstance(surrogate, Surrogate)
-    assert surrogate.offers <= ORACLES.keys()
+    assert surrogate.offers <= type(surrogate).offers
     oracles = bound(surrogate, some_queries(0))
-    assert {name for name in ORACLES if callable(getattr(oracles, name, None))} == surrogate.offers
+    assert all(isinstance(oracles, oracle) for oracle in surrogate.offers)
     assert surrogate.name.startswith(type(surrogate).__name__)
-    if hasattr(surrogate, "measure"):
+    if surrogate.measure is not None:
         assert surrogate.measure.name in surrogate.name
+
+
+@pytest.mark.parametrize("cls", SURROGATES)
+def test_offers_what_its_bound_form_has(cls):
+    """No oracle is left undeclared: the class names all that the bound surrogates have."""
+    queries = some_queries(0)
+    has = {
+        oracle for each in examples_of(cls) for oracle in ORACLES if isinstance(bound(each, queries), oracle)
+    }
+    assert has == cls.offers
 
 
 @pytest.mark.parametrize("cls", SURROGATES)
@@ -55,7 +71,7 @@ def test_the_docstring_states_the_traits_of_the_class(cls):
 @every
 def test_bound(surrogate):
     """A bound lies above 1 − E everywhere; what is no bound lies below it somewhere."""
-    if not hasattr(surrogate, "measure"):
+    if surrogate.measure is None:
         assert not surrogate.is_bound, "a bound needs `measure`, the measure that it bounds"
         return
     slacks = []
@@ -83,7 +99,7 @@ def test_convex(surrogate):
         middle, ends = value(surrogate, queries, (a + b) / 2, weights), value(surrogate, queries, a, weights)
         ends = (ends + value(surrogate, queries, b, weights)) / 2
         worst = min(worst, (ends - middle) / max(1.0, abs(ends)))
-        if surrogate.is_convex and "value_and_gradient" in surrogate.offers:
+        if surrogate.is_convex and ValueAndGradient in surrogate.offers:
             at_a, gradient = bound(surrogate, queries, weights).value_and_gradient(a)
             at_b = value(surrogate, queries, b, weights)
             assert at_b >= at_a + gradient @ (b - a) - 1e-9 * max(1.0, abs(at_a), abs(at_b))

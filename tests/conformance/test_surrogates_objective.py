@@ -1,4 +1,4 @@
-"""Every registered surrogate in an objective: weights, queries left out, shards, the other oracles."""
+"""Every registered surrogate in an objective: weights, skipped queries, shards, the other oracles."""
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from surrogate_examples import (
 
 from directrank.data.grouping import group_rows
 from directrank.measures.positions import positions_of
+from directrank.oracles import DocumentWeights, HessianVector, QueryWeights, StepAlong, Targets
 
 
 @differentiable
@@ -29,7 +30,7 @@ def test_queries_that_cannot_teach_have_no_gradient(surrogate):
     assert (gradient[idle] == 0).all()
     assert (objective.weights[objective.left_out] == 0).all()
     assert objective.weights.sum() == pytest.approx(1.0)
-    if hasattr(surrogate, "measure"):
+    if surrogate.measure is not None:
         assert objective.left_out[1:5].all()
         teaching = np.flatnonzero(~objective.left_out)
         alone = sum(
@@ -138,7 +139,7 @@ def test_query_values_are_the_measure(surrogate):
     )
 
 
-@pytest.mark.parametrize("surrogate", examples("query_weights"))
+@pytest.mark.parametrize("surrogate", examples(QueryWeights))
 def test_query_weights_fall_with_the_measure(surrogate):
     queries = idle_queries()
     objective = whole(surrogate, queries)
@@ -152,7 +153,7 @@ def test_query_weights_fall_with_the_measure(surrogate):
     assert values[a] == values[b] or weights[teaching][a] > weights[teaching][b]
 
 
-@pytest.mark.parametrize("surrogate", examples("targets"))
+@pytest.mark.parametrize("surrogate", examples(Targets))
 def test_targets_minimise(surrogate):
     queries = some_queries(25)
     oracles = bound(surrogate, queries)
@@ -165,7 +166,7 @@ def test_targets_minimise(surrogate):
 
 
 def test_hessian_vector_is_the_slope_of_the_gradient():
-    for example in examples("hessian_vector"):
+    for example in examples(HessianVector):
         surrogate = example.values[0]
         queries = some_queries(27, sizes=(5, 8))
         oracles = bound(surrogate, queries)
@@ -178,17 +179,35 @@ def test_hessian_vector_is_the_slope_of_the_gradient():
         assert direction @ product >= 0 or not surrogate.is_convex
 
 
-@pytest.mark.parametrize("oracle", ["diagonal_curvature", "document_weights"])
-def test_weights_of_documents_are_finite_and_absent_where_queries_are(oracle):
-    for example in examples(oracle):
-        surrogate = example.values[0]
-        queries = some_queries(31)
-        weights = np.full(queries.n_queries, 0.2)
-        weights[2] = 0.0
-        result = getattr(surrogate.bind(queries, weights), oracle)(random_scores(queries, 32))
-        if oracle == "document_weights":
-            result = result[1]  # beside the value
-        assert result.shape == (queries.n_docs,), surrogate.name
-        assert np.isfinite(result).all(), surrogate.name
-        assert (result[queries.indptr[2] : queries.indptr[3]] == 0).all(), surrogate.name
-        assert oracle == "document_weights" or (result >= 0).all(), surrogate.name
+@pytest.mark.parametrize("surrogate", examples(DocumentWeights))
+def test_weights_of_documents_are_finite_and_zero_where_queries_are_skipped(surrogate):
+    queries = some_queries(31)
+    weights = np.full(queries.n_queries, 0.2)
+    weights[2] = 0.0
+    oracles, scores = surrogate.bind(queries, weights), random_scores(queries, 32)
+    value, result = oracles.document_weights(scores)
+    assert result.shape == (queries.n_docs,)
+    assert np.isfinite(result).all()
+    assert (result[queries.indptr[2] : queries.indptr[3]] == 0).all()
+    by_gradient = oracles.value_and_gradient(scores)
+    assert value == by_gradient[0]
+    np.testing.assert_array_equal(result, -by_gradient[1])
+
+
+@pytest.mark.parametrize("surrogate", examples(StepAlong))
+def test_a_step_along_a_direction_keeps_its_word(surrogate):
+    """The closed form promises no more than the value falls; a search finds at least as much."""
+    queries = some_queries(33, sizes=(8,) * 40)
+    scores = random_scores(queries, 34, 0.3)
+    direction = (np.random.default_rng(35).random(queries.n_docs) < 0.5).astype(float)
+    for n_features in (4, 2**14):  # one shard, and many
+        objective = whole(surrogate, queries, n_features)
+        typed = scores.astype(objective.dtype)
+        step = objective.step_along(typed, direction)
+        start = objective.value(typed)
+        moved = objective.value((typed + step.size * direction).astype(objective.dtype))
+        assert start - moved >= step.decrease * (1 - 1e-3) - 1e-6
+        assert step.decrease >= 0
+        searched = objective.step_along(typed, 0.5 * direction)
+        assert searched.decrease >= step.decrease * (1 - 1e-3) - 1e-6
+        assert np.isnan(searched.gained)

@@ -134,7 +134,7 @@ def test_unusable_files(capsys, tmp_path, text, words):
         (("consistent-ndcg(AP)", "AP", "--random", "1"), "Theorem 3"),
         (("lambdarank", "nDCG", "--random", "1"), "no minimiser of its own"),
         (("svmmap", "AP", "--random", "1"), "has corners"),
-        (("adarank", "AP", "--random", "1"), "offers no value_and_gradient"),
+        (("adarank", "AP", "--random", "1"), "offers no ValueAndGradient"),
         (("all", "AP", "--random", "1"), "checks one method"),
     ],
 )
@@ -182,7 +182,7 @@ def test_what_has_no_minimiser_is_refused():
     ):
         with pytest.raises(TypeError, match=words):
             check(surrogate, parse_measure("DCG"), EXAMPLES["graded"][1])
-    norm = Pairwise(per_query=True, weight=gain_difference)
+    norm = Pairwise(normalise=True, weight=gain_difference)
     assert check(norm, parse_measure("DCG"), EXAMPLES["graded-norm"][1]).ranking == (1, 0, 2)
     assert check(
         OrderPreserving(parse_measure("DCG")), parse_measure("DCG"), EXAMPLES["graded-norm"][1]

@@ -18,7 +18,7 @@ from directrank.data.grouping import group_rows
 from directrank.diagnostics.consistency import check
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, WPD, P, ZeroOne, parse_measure
 from directrank.surrogates import OrderPreserving, Pairwise, gain_difference
-from directrank.surrogates.pairs.margins import Huber, SquaredHinge
+from directrank.surrogates.margins import Huber, SquaredHinge
 
 
 def huber(t, h=0.5):
@@ -139,7 +139,7 @@ class TestTheorem1:
             y[0] = 1
             surrogate = OrderPreserving(DCG(), margin=margin)
             assert value_of(surrogate, y, s) == pytest.approx(equation_6(s, 2.0**y - 1, phi), rel=1e-13)
-            scaled = OrderPreserving(DCG(), margin=margin, per_pair=True)
+            scaled = OrderPreserving(DCG(), margin=margin, normalise=True)
             assert value_of(scaled, y, s) == pytest.approx(equation_6(s, 2.0**y - 1, phi) / 30, rel=1e-13)
 
     @pytest.mark.parametrize("margin", ["huber", "squared_hinge"])
@@ -202,7 +202,7 @@ class TestTheorem2:
 
     def test_a_factor_that_depends_on_n_alone_keeps_consistency(self):
         distribution = [(0.45, (1, 0, 0, 0)), (0.55, (0, 1, 1, 0))]
-        assert check(OrderPreserving(DCG(), per_pair=True), DCG(), distribution).consistent
+        assert check(OrderPreserving(DCG(), normalise=True), DCG(), distribution).consistent
 
 
 class TestPairwiseDisagreement:
@@ -366,8 +366,8 @@ class TestPreorder:
 
     weightings: ClassVar = {
         "plain": ({}, lambda a, b, n: 1.0),
-        "norm": ({"per_query": True}, lambda a, b, n: 1 / n),
-        "norm-dcg": ({"per_query": True, "weight": gain_difference}, lambda a, b, n: (2.0**a - 2.0**b) / n),
+        "norm": ({"normalise": True}, lambda a, b, n: 1 / n),
+        "norm-dcg": ({"normalise": True, "weight": gain_difference}, lambda a, b, n: (2.0**a - 2.0**b) / n),
     }
 
     @pytest.mark.parametrize("name", weightings)

@@ -65,6 +65,11 @@ class Queries:
         return np.diff(self.indptr)
 
     @cached_property
+    def longest(self) -> int:
+        """The largest number of documents of a query; 0 without queries."""
+        return int(self.sizes.max(initial=0))
+
+    @cached_property
     def max_relevance(self) -> float:
         """The largest grade."""
         return float(self.relevance.max(initial=0.0))
@@ -82,6 +87,11 @@ class Queries:
         """Documents of positive relevance of each query, int64 of shape (n_queries,)."""
         reached = np.concatenate(([0], np.cumsum(self.relevance > 0)))
         return reached[self.indptr[1:]] - reached[self.indptr[:-1]]
+
+    @cached_property
+    def single_grade(self) -> np.ndarray:
+        """Whether all documents of a query have the same relevance, bool of shape (n_queries,)."""
+        return self.relevance[self.indptr[:-1]] == self.relevance[self.indptr[1:] - 1]
 
     def chosen(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
         """Return some queries, and the rows of their documents; `which` is bool (n_queries,)."""

@@ -19,7 +19,7 @@ from directrank.errors import DataError
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
-from directrank.scorers import Linear
+from directrank.scorers import SCORERS, Linear, default_scorer
 from directrank.solvers import SOLVERS
 from directrank.surrogates import Objective
 
@@ -38,7 +38,7 @@ class Ranker(BaseEstimator):
     solver : Solver
         Must need only oracles that the surrogate offers.
     scorer : Scorer, optional
-        Linear by default.
+        By default the first of `Linear` and `Additive` that the solver can train.
     select_by : str or Measure, optional
         The measure that chooses among iterates, rounds and starts, on `eval_set` if it is given and else on
         the training set; the surrogate's own measure by default, AP if it has none. `score` reports it too.
@@ -97,7 +97,7 @@ class Ranker(BaseEstimator):
         select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         if isinstance(surrogate, Surrogate) and isinstance(solver, Solver):
-            check_fit(surrogate, solver, SOLVERS)
+            check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
         self.select_by, self.random_state = select_by, random_state
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
@@ -135,7 +135,7 @@ class Ranker(BaseEstimator):
         """
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
         surrogate, solver, scorer = self.components()
-        measure = self._selection_measure(surrogate, solver)
+        measure = self._selection_measure(surrogate, solver, scorer)
         objective = Objective(
             surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
         )
@@ -152,8 +152,7 @@ class Ranker(BaseEstimator):
 
     def checked(self) -> "Ranker":
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
-        surrogate, solver, _ = self.components()
-        self._selection_measure(surrogate, solver)
+        self._selection_measure(*self.components())
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -197,7 +196,7 @@ class Ranker(BaseEstimator):
         """Return the surrogate, the solver and the scorer that `fit` uses."""
         if self.surrogate is None or self.solver is None:
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
-        return self.surrogate, self.solver, self.scorer or Linear()
+        return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
     def _initial_scorer(self, scorer, groups: QueryGroups, weights):
         """Return the scorer from which training starts."""
@@ -210,12 +209,12 @@ class Ranker(BaseEstimator):
     def _n_threads(self) -> int:
         return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
 
-    def _selection_measure(self, surrogate, solver):
+    def _selection_measure(self, surrogate, solver, scorer):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
-        check_fit(surrogate, solver, SOLVERS)
+        check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         if self.select_by is not None:
             return parse_measure(self.select_by)
-        return getattr(surrogate, "measure", None) or parse_measure("AP")
+        return surrogate.measure or parse_measure("AP")
 
     def _training_data(self, X, y, qid, group, sample_weight):
         if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:

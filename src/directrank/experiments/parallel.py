@@ -12,7 +12,8 @@ from directrank.experiments.jobs.interrupts import uninterrupted
 from directrank.experiments.jobs.store import Store
 from directrank.experiments.jobs.worker import ProcessDiedError, Worker, serialised
 from directrank.experiments.plan import Observer, Plan
-from directrank.experiments.sweep import PartsOf, Sweep
+from directrank.experiments.sources import FoldReader
+from directrank.experiments.sweep import Sweep
 
 #: Seconds between two looks at what the processes have finished.
 LOOK = 0.25
@@ -55,7 +56,7 @@ def run_share(plan: Plan, folder: Path, since: int) -> None:
     store = Store(folder)
     store.since = since
     try:
-        Sweep(plan, store, Observer(), PartsOf(), n_threads=1).run()
+        Sweep(plan, store, Observer(), FoldReader(), n_threads=1).run()
     finally:
         store.close()
 

@@ -1,8 +1,9 @@
-"""Forms: what a compiled loop over queries reads of a surrogate or a measure, and the kernels that read it.
+"""Plug-ins: how a compiled loop over queries calls the kernel of a surrogate or a measure.
 
-A loop that is compiled cannot call methods. Instead it is handed a form, a named tuple of arrays, and calls
-`query_gradient` or `position_slopes` on it; which kernel that is, the type of the form decides when the loop
-is compiled. A surrogate joins in by declaring a form and putting `answers` on its kernel.
+Compiled code cannot call methods. Instead it gets a plug-in, a named tuple of arrays, and calls one of the
+functions `query_gradient`, `position_slopes` and `cut_of_query` on it. The type of the plug-in decides, when
+the loop is compiled, which kernel that is. A surrogate or a measure takes part by defining a named tuple and
+putting `register_kernel` on the kernel that reads it.
 """
 
 from collections.abc import Callable
@@ -14,74 +15,90 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _KERNELS: dict[tuple[Callable[..., Any], type], Callable[..., Any]] = {}
 
+#: Documents that a vector holds: loops over a multiple of it have no remainder.
+WIDTH = 16
 
-def query_gradient(form, q, scores, room, gradient) -> float:
-    """Return the weighted value of query q at its scores and write its gradient; inside kernels only.
+
+def query_gradient(plugin, q, scores, scratch, gradient) -> float:
+    """Return the weighted value of query q at its scores and write its gradient.
 
     Parameters
     ----------
-    form : NamedTuple
+    plugin : NamedTuple
         With ``indptr`` and ``longest``, the number of documents of the longest query, among its fields.
     q : int
     scores : ndarray of shape (n,), float32 or float64
         Of the documents of query q.
-    room : tuple of two ndarray
-        Of shapes (4, m) of the type of the scores and (m,) of float64, to work in; m is at least `longest`
+    scratch : tuple of two ndarray
+        Scratch arrays of shapes (4, m) of the type of the scores and (m,) of float64; m is at least `longest`
         and a multiple of `WIDTH`.
     gradient : ndarray of shape (n,), type of `scores`, written
 
     Returns
     -------
     float
-        NaN if this kernel has no answer, and the caller must ask the surrogate's oracle.
+        NaN if this kernel cannot compute the query, and the caller must call the surrogate's oracle.
     """
     raise TypeError("query_gradient is for compiled code")
 
 
-def position_slopes(form, q, positions, room, slopes) -> float:
-    """Return the measure of query q at the positions of its leading documents; inside kernels only.
+def position_slopes(plugin, q, positions, scratch, slopes) -> float:
+    """Return the measure of query q at the positions of its first documents.
 
-    `slopes`, of the shape and type of `positions`, are filled with its derivatives, and `room` is float64, of
-    at least that many entries. NaN is as in `query_gradient`.
+    `slopes`, of the shape and type of `positions`, are filled with its derivatives. `scratch` is float64,
+    with at least as many entries. NaN means the same as in `query_gradient`.
     """
     raise TypeError("position_slopes is for compiled code")
 
 
-#: Documents that a vector holds: loops over a multiple of it have no remainder.
-WIDTH = 16
+def cut_of_query(plugin, q, scores, scratch, direction) -> float:
+    """Return the offset of the most violated cut of query q and write its direction.
+
+    Parameters
+    ----------
+    plugin : NamedTuple
+        With ``indptr`` and ``longest`` among its fields.
+    q : int
+    scores : ndarray of shape (n,), float32 or float64
+    scratch : tuple of two ndarray
+        Scratch arrays of shape (4, longest + 2), of int64 and of float64.
+    direction : ndarray of shape (n,), type of `scores`, written
+    """
+    raise TypeError("cut_of_query is for compiled code")
 
 
-def answers(question: Callable[..., Any], form: type) -> Callable[[Kernel], Kernel]:
-    """Let a kernel be `query_gradient` or `position_slopes` for forms of a type."""
+def register_kernel(function: Callable[..., Any], plugin: type) -> Callable[[Kernel], Kernel]:
+    """Make a kernel what one of the functions above calls for plug-ins of a type."""
 
     def register(kernel: Kernel) -> Kernel:
-        _KERNELS[question, form] = kernel
+        _KERNELS[function, plugin] = kernel
         return kernel
 
     return register
 
 
-def is_ours(form) -> bool:
-    """Say whether a form and those among its fields are the package's: code for others is not kept."""
-    inner = (each for each in form if hasattr(each, "_fields"))
-    return type(form).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
+def is_ours(plugin) -> bool:
+    """Say whether a plug-in and those among its fields are the package's own.
+
+    Code compiled for others must not be cached, because the name of the cache folder does not change with it.
+    """
+    inner = (each for each in plugin if isinstance(each, tuple))
+    return type(plugin).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
 
 
 @overload(query_gradient, inline="always")
-def _query_gradient(form, q, scores, room, gradient):
-    chosen = _KERNELS[query_gradient, form.instance_class]
-
-    def call(form, q, scores, room, gradient):
-        return chosen(form, q, scores, room, gradient)
-
-    return call
+def _query_gradient(plugin, q, scores, scratch, gradient):
+    chosen = _KERNELS[query_gradient, plugin.instance_class]
+    return lambda plugin, q, scores, scratch, gradient: chosen(plugin, q, scores, scratch, gradient)
 
 
 @overload(position_slopes, inline="always")
-def _position_slopes(form, q, positions, room, slopes):
-    chosen = _KERNELS[position_slopes, form.instance_class]
+def _position_slopes(plugin, q, positions, scratch, slopes):
+    chosen = _KERNELS[position_slopes, plugin.instance_class]
+    return lambda plugin, q, positions, scratch, slopes: chosen(plugin, q, positions, scratch, slopes)
 
-    def call(form, q, positions, room, slopes):
-        return chosen(form, q, positions, room, slopes)
 
-    return call
+@overload(cut_of_query, inline="always")
+def _cut_of_query(plugin, q, scores, scratch, direction):
+    chosen = _KERNELS[cut_of_query, plugin.instance_class]
+    return lambda plugin, q, scores, scratch, direction: chosen(plugin, q, scores, scratch, direction)

@@ -24,7 +24,7 @@ class Tree:
     ----------
     feature : ndarray of shape (n_nodes,), int32
     threshold : ndarray of shape (n_nodes,), float32
-        Float32 as the features are, so that a comparison means the same wherever the model is carried.
+        Float32 as the features are, so that comparisons give the same result wherever the model runs.
     left, right : ndarray of shape (n_nodes,), int32
         Children, each after its parent; −1 at a leaf.
     offset, slope : ndarray of shape (n_nodes,), float64
@@ -78,8 +78,8 @@ class Additive:
     feature, threshold, left, right, offset, slope : ndarray of shape (n_nodes,)
         The nodes of all trees, see `Tree`.
     others : dict of int to object, default={}
-        Weak rankers that are no trees, by their round: objects with ``predict(features) -> (n_docs,)``. A
-        scorer that has some trains and predicts, but cannot be saved.
+        Weak rankers that are not trees, by their round: objects with ``predict(features) -> (n_docs,)``. A
+        scorer with such weak rankers can train and predict, but cannot be saved.
     """
 
     kind = "additive"
@@ -99,7 +99,7 @@ class Additive:
 
     @classmethod
     def of(cls, coefficients: Sequence[float], weak_rankers: Sequence[Any]) -> "Additive":
-        """Return the sum of some weak rankers, trees or others."""
+        """Return the weighted sum of some weak rankers, trees or others."""
         none = single_feature(0, slope=0.0)
         others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Tree)}
         trees = [weak if isinstance(weak, Tree) else none for weak in weak_rankers]
@@ -127,7 +127,7 @@ class Additive:
         return out
 
     def staged_scores(self, features: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the scores after each round; the array is the caller's own."""
+        """Yield the scores after each round, each in an array of its own."""
         out = np.zeros(len(features))
         for t in range(self.n_rounds):
             if t in self.others:
@@ -138,7 +138,7 @@ class Additive:
             yield out.copy()
 
     def weak_ranker(self, number: int) -> Any:
-        """Return one weak ranker: a tree, or an object that is none."""
+        """Return one weak ranker: a tree, or another object."""
         if number in self.others:
             return self.others[number]
         ends = np.append(self.root, len(self.feature))
@@ -148,8 +148,8 @@ class Additive:
     def feature_importances(self, n_features: int) -> np.ndarray:
         """Return the share of Σ |coefficient| that falls to each feature, float64 (n_features,).
 
-        A tree's share is divided equally among the nodes that read a feature. Weak rankers that are no trees
-        are left out of account.
+        A tree's share is divided equally among the nodes that read a feature. Weak rankers that are not trees
+        are ignored.
         """
         total = np.zeros(n_features)
         for t in range(self.n_rounds):
@@ -172,7 +172,7 @@ def _add(features, root, coefficients, nodes: Any, out) -> None:
 
 
 def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
-    """Whether arrays are trees over so many features: every path ends, and reads what there is."""
+    """Return whether arrays are trees over so many features: every path ends, and reads existing features."""
     types = {"coefficients": "<f8", "root": "<i8", "feature": "<i4", "threshold": "<f4", "left": "<i4",
              "right": "<i4", "offset": "<f8", "slope": "<f8"}  # fmt: skip
     if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in types.items()):

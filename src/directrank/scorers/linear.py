@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.products import row_products, transposed_product
 
 
 class Linear:
@@ -24,7 +24,7 @@ class Linear:
         return f"Linear({size})"
 
     def initial(self, n_features: int) -> np.ndarray:
-        """Return the parameters from which training starts: those it has, or zeros."""
+        """Return the parameters from which training starts: its coefficients, or zeros."""
         return np.zeros(n_features) if self.coefficients is None else np.array(self.coefficients, float)
 
     def at(self, parameters: np.ndarray) -> "Linear":
@@ -34,8 +34,8 @@ class Linear:
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,).
 
-        Each row is summed by itself in one order: equal rows have equal scores, whatever stands around them
-        (a matrix product does not promise that, and a tie would be lost).
+        Each row is summed by itself in one order, so that equal rows have equal scores, whatever rows
+        surround them. A matrix product does not guarantee that, and ties would be lost.
         """
         out = np.empty(len(features))
         row_products(features, np.asarray(self.coefficients, np.float64), out)
@@ -52,45 +52,3 @@ class Linear:
         out = np.zeros(features.shape[1])
         transposed_product(features, gradient, np.zeros(features.shape[1], gradient.dtype), out)
         return out
-
-
-def backward_naive(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Xᵀ g by definition, for tests."""
-    return features.astype(np.float64).T @ gradient.astype(np.float64)
-
-
-# Rows are read by two indices, not as slices: a slice of a row costs as much as its product.
-@kernel
-def row_products(features, w, out):
-    """Write X w, in the type of w."""
-    for i in range(len(out)):
-        total = w.dtype.type(0)
-        for k in range(features.shape[1]):
-            total += features[i, k] * w[k]
-        out[i] = total
-
-
-@kernel
-def transposed_product(features, gradient, partial, out):
-    """Add Xᵀ g to `out`, float64 (n_features,); `partial` is zeros of the gradient's type, and is again."""
-    n_docs, n_features = features.shape
-    for four in range(n_docs // 4):
-        i = 4 * four
-        g0, g1, g2, g3 = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
-        for k in range(n_features):
-            partial[k] += (g0 * features[i, k] + g1 * features[i + 1, k]) + (
-                g2 * features[i + 2, k] + g3 * features[i + 3, k]
-            )
-        if four % 32 == 31:
-            _flush(partial, out)
-    for i in range(n_docs - n_docs % 4, n_docs):
-        for k in range(n_features):
-            partial[k] += gradient[i] * features[i, k]
-    _flush(partial, out)
-
-
-@kernel
-def _flush(partial, out):
-    for k in range(len(out)):
-        out[k] += partial[k]
-        partial[k] = 0

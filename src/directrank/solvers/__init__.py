@@ -1,4 +1,4 @@
-"""Solvers: what moves the parameters of a scorer."""
+"""Solvers: they train the parameters of a scorer."""
 
 from directrank.solvers.boosting.over_documents import DocumentBoosting
 from directrank.solvers.boosting.over_queries import QueryBoosting
@@ -6,9 +6,10 @@ from directrank.solvers.closed_form import ClosedForm
 from directrank.solvers.cuts.cutting_plane import CuttingPlane
 from directrank.solvers.cuts.frank_wolfe import BCFW
 from directrank.solvers.cuts.working_set import WorkingSets
-from directrank.solvers.smooth.gradient import LBFGS, SGD
+from directrank.solvers.smooth.lbfgs import LBFGS
 from directrank.solvers.smooth.newton import TruncatedNewton
 from directrank.solvers.smooth.reweighting import Reweighted
+from directrank.solvers.smooth.sgd import SGD
 
 #: Every solver, in the order in which messages propose them.
 SOLVERS = (

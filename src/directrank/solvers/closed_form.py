@@ -4,18 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from directrank.contracts import Part, Solution
+from directrank.contracts import LinearScorer, Solution, Solver
+from directrank.oracles import Part, Targets
 
-# Directions that vary less than this, relative to the largest, are taken as constant: float32 features
-# carry no more than seven digits, and their squares twice as many.
+# Directions that vary less than this, relative to the largest, count as constant: float32 features have no
+# more than seven digits, and their squares twice as many.
 SINGULAR = 1e-12
 
 
-class ClosedForm:
+class ClosedForm(Solver):
     r"""Minimise the weighted squared error of a linear scorer with an intercept.
 
-    Where the features are dependent, the solution of minimum norm in standardised features is taken; a
-    constant feature has weight exactly 0.
+    If the features are dependent, the solution has minimum norm in standardised features; a constant feature
+    has weight exactly 0.
 
     Parameters
     ----------
@@ -24,11 +25,13 @@ class ClosedForm:
 
     Notes
     -----
-    Two passes over the data: means, then centred products, so that large offsets cost no digits. The
-    certificate is the largest component of the gradient of the mean squared error, per standard deviation.
+    Makes two passes over the data, for means and for centred products, so that large offsets cost no digits.
+    The certificate is the largest component of the gradient of the mean squared error, per standard
+    deviation.
     """
 
-    needs = frozenset({"targets"})
+    needs = frozenset({Targets})
+    trains = LinearScorer
 
     def __init__(self, *, ridge: float = 0.0):
         self.ridge = ridge
@@ -37,6 +40,19 @@ class ClosedForm:
         """Fit; see `directrank.contracts.Solver`."""
         mean, target = _means(objective, features)
         products, moments = _centred_products(objective, features, mean, target)
+        coefficients, gradient, rank = self._minimum(mean, products, moments)
+        solution = scorer.at(coefficients)
+        value = monitor(solution.scores(monitor.features))
+        return Solution(
+            solution,
+            "converged",
+            {"gradient_norm": float(np.abs(gradient).max(initial=0.0)), "rank": float(rank)},
+            [{"rank": rank, "monitor": value}],
+            f"rank {rank} of {len(mean)} features",
+        )
+
+    def _minimum(self, mean, products, moments) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the coefficients, the gradient per standard deviation, and the rank of the features."""
         spread = np.sqrt(np.diag(products))
         varies = spread > 1e-6 * np.maximum(np.abs(mean), np.finfo(np.float32).tiny)
         scale = np.where(varies, spread, 1.0)
@@ -46,17 +62,8 @@ class ClosedForm:
         usable = values > SINGULAR * max(values[-1], 1.0)
         inverse = np.where(usable, 1.0 / np.where(usable, values + self.ridge, 1.0), 0.0)
         standardised = vectors @ (inverse * (vectors.T @ right))
-        residual = matrix @ standardised + self.ridge * standardised - right
-        solution = scorer.at(np.where(varies, standardised / scale, 0.0))
-        value = monitor(solution.scores(monitor.features))
-        rank = int(usable.sum())
-        return Solution(
-            solution,
-            "converged",
-            {"gradient_norm": float(np.abs(residual).max(initial=0.0)), "rank": float(rank)},
-            [{"rank": rank, "monitor": value}],
-            f"rank {rank} of {len(mean)} features",
-        )
+        gradient = matrix @ standardised + self.ridge * standardised - right
+        return np.where(varies, standardised / scale, 0.0), gradient, int(usable.sum())
 
 
 def _means(objective, features: np.ndarray) -> tuple[np.ndarray, float]:

@@ -1,11 +1,11 @@
 """Surrogates: measures made into functions of scores."""
 
-from directrank.surrogates.exchange.grade_weights import SwapDrop
 from directrank.surrogates.exchange.lambda_weighted import SwapWeighted
 from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.objective import Objective
 from directrank.surrogates.pairs.exponential import ExponentialPairs
 from directrank.surrogates.pairs.fidelity import Fidelity
+from directrank.surrogates.pairs.grade_weights import SwapDrop
 from directrank.surrogates.pairs.hinge import PairwiseHinge
 from directrank.surrogates.pairs.order_preserving import OrderPreserving
 from directrank.surrogates.pairs.pairwise import Pairwise, gain_difference

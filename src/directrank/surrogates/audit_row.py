@@ -1,16 +1,17 @@
-"""What a surrogate tells an audit of a trained model."""
+"""Rows of an audit: what a surrogate says of each query of a trained model."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from directrank.contracts import Surrogate
+from directrank.data.queries import Queries
+from directrank.oracles import ValueAndGradient
+
 
 @dataclass(frozen=True)
 class AuditRow:
     """A bound on a measure, or an approximation of it, on each query of a trained model.
-
-    A surrogate gives its rows by a class method ``audit_rows(measure, queries, scores)``; one without it is
-    asked for its value, if it can be made of the measure alone.
 
     Attributes
     ----------
@@ -30,3 +31,17 @@ class AuditRow:
     values: np.ndarray
     error: np.ndarray
     is_bound: bool
+
+
+def row_of_values(name: str, surrogate: Surrogate, queries: Queries, scores: np.ndarray) -> AuditRow:
+    """Return the row of a surrogate's own value, computed query by query."""
+    values = np.empty(queries.n_queries)
+    for q in range(queries.n_queries):
+        oracles = surrogate.bind(queries.part(q, q + 1), np.ones(1))
+        block = scores[queries.indptr[q] : queries.indptr[q + 1]]
+        by_gradient = ValueAndGradient in surrogate.offers
+        values[q] = oracles.value_and_gradient(block)[0] if by_gradient else oracles.value(block)
+    kind = "bound" if surrogate.is_bound else "approximation"
+    # No theorem says how far these approximations can be off.
+    error = np.full(queries.n_queries, 0.0 if surrogate.is_bound else np.nan)
+    return AuditRow(name, kind, values, error, surrogate.is_bound)

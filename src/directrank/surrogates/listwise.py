@@ -1,34 +1,34 @@
 """Listwise surrogates that know relevance and scores but no measure: ListNet, ListMLE, RankCosine."""
 
-from typing import ClassVar
-
 import numpy as np
 
+from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
-from directrank.measures.dcg import gains
+from directrank.errors import check_choice
+from directrank.measures.families.graded_gains import gains_of
+from directrank.oracles import ValueAndGradient
 from directrank.surrogates.listwise_kernels import cosines, cross_entropies, likelihoods, softmax_of_segments
 
 SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
 
 
-class _Listwise:
-    """What the listwise surrogates share: supervision, and queries that cannot teach."""
+class _Supervised(Surrogate):
+    """A listwise surrogate that compares scores with relevance, or with its gain."""
 
-    offers: ClassVar = frozenset({"value_and_gradient"})
+    offers = frozenset({ValueAndGradient})
 
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents all have the same relevance."""
-        return queries.relevance[queries.indptr[:-1]] == queries.relevance[queries.indptr[1:] - 1]
+    def __init__(self, supervision: str = "relevance"):
+        check_choice("supervision", supervision, SUPERVISIONS)
+        self.supervision = supervision
+
+    @property
+    def name(self) -> str:
+        """The surrogate with its supervision."""
+        return f"{type(self).__name__}({self.supervision})"
 
 
-def _supervision(word: str) -> str:
-    if word not in SUPERVISIONS:
-        raise ValueError(f"supervision must be 'relevance' or 'gain', not {word!r}")
-    return word
-
-
-class SoftmaxCrossEntropy(_Listwise):
-    r"""ListNet's: the cross entropy of the probabilities of standing first.
+class SoftmaxCrossEntropy(_Supervised):
+    r"""ListNet's loss: the cross entropy of top-one probabilities.
 
     .. math:: -\sum_i P_y(i) \log P_s(i), \qquad P_s(i) = \frac{e^{s_i}}{\sum_j e^{s_j}}
 
@@ -55,33 +55,25 @@ class SoftmaxCrossEntropy(_Listwise):
 
     is_bound, is_convex, is_smooth = False, True, True
 
-    def __init__(self, supervision: str = "relevance"):
-        self.supervision = _supervision(supervision)
-
-    @property
-    def name(self) -> str:
-        """The surrogate with what it is made of."""
-        return f"SoftmaxCrossEntropy({self.supervision})"
-
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
-        truth = gains(queries, SUPERVISIONS[self.supervision])
+        truth = gains_of(queries, SUPERVISIONS[self.supervision])
         target = queries.once(
             ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
         )
         return BoundListwise(cross_entropies, target, queries.indptr, weights)
 
 
-class PlackettLuce(_Listwise):
-    r"""ListMLE's: minus the log likelihood of the ranking by relevance under the Plackett-Luce model.
+class PlackettLuce(Surrogate):
+    r"""ListMLE's loss: minus the log likelihood of the ranking by relevance under the Plackett-Luce model.
 
     .. math:: \sum_k \Bigl[ \log \sum_{l \ge k} e^{s_{(l)}} - s_{(k)} \Bigr]
 
-    (k) being the document at place k of that ranking. Documents of one relevance come in no particular order:
-    of m of them, the one placed after j others competes with the expected sum of those not yet placed, that
-    is, with the share 1 − j/m of each of the m. So neither chance nor the order of rows decides anything. The
-    value is at least the mean of the paper's over all orders of equal documents, and equal to it without
-    equal documents, or if they have equal scores.
+    (k) being the document at rank k. Documents of one relevance come in no particular order: of m of them,
+    the one ranked after j others competes with the expected sum of those not yet ranked, that is, with the
+    share 1 − j/m of each of the m. So neither chance nor the order of rows matters. The value is at least the
+    mean of the paper's over all orders of equal documents, and equal to it if there are none, or if they have
+    equal scores.
 
     Traits
     ------
@@ -98,21 +90,21 @@ class PlackettLuce(_Listwise):
     .. [2] B. Efron, "The efficiency of Cox's likelihood function for censored data", JASA 72, 1977 (ties).
     """
 
+    offers = frozenset({ValueAndGradient})
     is_bound, is_convex, is_smooth = False, True, True
-    name = "PlackettLuce"
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
         return BoundListwise(likelihoods, queries.relevance, queries.indptr, weights)
 
 
-class CosineDistance(_Listwise):
-    r"""RankCosine's: half of one minus the cosine of the angle between scores and supervision.
+class CosineDistance(_Supervised):
+    r"""RankCosine's loss: half the cosine distance between scores and supervision.
 
     .. math:: \frac{1}{2} \left( 1 - \frac{g \cdot s}{|g| \, |s|} \right) \in [0, 1]
 
-    Scores that are all zero have no angle: their value is 1/2, and −g / 2|g|² stands for the gradient, so
-    that a search can begin there.
+    Scores that are all zero have no angle: their value is 1/2, and their gradient is defined as −g / 2|g|²,
+    so that a search can begin there.
 
     Parameters
     ----------
@@ -125,8 +117,8 @@ class CosineDistance(_Listwise):
 
     Notes
     -----
-    The scale of the scores changes nothing, so a penalty on the coefficients only drives them to zero: train
-    without one. One evaluation costs O(n) per query.
+    The value does not depend on the scale of the scores, so a penalty on the coefficients only drives them to
+    zero: train without one. One evaluation costs O(n) per query.
 
     References
     ----------
@@ -136,22 +128,14 @@ class CosineDistance(_Listwise):
 
     is_bound, is_convex, is_smooth = False, False, True
 
-    def __init__(self, supervision: str = "relevance"):
-        self.supervision = _supervision(supervision)
-
-    @property
-    def name(self) -> str:
-        """The surrogate with what it is made of."""
-        return f"CosineDistance({self.supervision})"
-
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
-        truth = gains(queries, SUPERVISIONS[self.supervision])
+        truth = gains_of(queries, SUPERVISIONS[self.supervision])
         return BoundListwise(cosines, truth, queries.indptr, weights)
 
 
 class BoundListwise:
-    """The oracles of a listwise surrogate on some queries: its kernel over what it compares scores with."""
+    """The oracles of a listwise surrogate on some queries: a kernel of scores and supervision."""
 
     def __init__(self, kernel, truth: np.ndarray, indptr: np.ndarray, weights: np.ndarray):
         self.kernel, self.truth, self.indptr, self.weights = kernel, truth, indptr, weights

@@ -1,6 +1,6 @@
 """Kernels of the listwise surrogates: each returns a weighted sum over queries and fills its gradient.
 
-Exponentials are taken of differences to a maximum, so none overflows; one that is below e^−700 of it counts
+Exponentials are taken of differences to a maximum, so none overflows. One below e^−700 of the maximum counts
 as e^−700.
 """
 
@@ -12,7 +12,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import exponential
 
 LOWEST = -700.0
-# Factors between 1/n and n that are multiplied before a logarithm is taken of the product.
+# Factors, each between 1/n and n, of the products whose logarithms are taken.
 FACTORS = 16
 
 
@@ -98,7 +98,7 @@ def _subtract_target(g, t, weight, scale):
 
 @kernel
 def likelihoods(scores, relevance, indptr, weights, gradient):
-    """ListMLE: the weighted sum over queries; documents of one relevance are placed in expectation."""
+    """ListMLE: the weighted sum over queries; documents of one relevance are ranked in expectation."""
     total = 0.0
     for q in range(len(weights)):
         if weights[q] > 0.0:
@@ -109,9 +109,9 @@ def likelihoods(scores, relevance, indptr, weights, gradient):
 
 @kernel
 def _likelihood(s, y, weight, g):
-    # From the last place up, so that each block knows the mass below it. Masses are in units of e^top, top
-    # being the largest score so far; `inverse` and `own` keep, for each block, the sums of 1/D and of
-    # (1 − j/m)/D over its places, D = below + (1 − j/m) block.
+    # The loop runs from the last rank up, so that it knows the mass below each block of equal relevance.
+    # Masses are in units of e^top, top being the largest score so far. `inverse` and `own` hold, for each
+    # block, the sums of 1/D and of (1 − j/m)/D over its ranks, D = below + (1 − j/m) block.
     n = len(s)
     top, below, value, stop = np.float64(s[n - 1]), 0.0, 0.0, n
     start_of, tops = np.empty(n, np.int64), np.empty(n)
@@ -125,7 +125,7 @@ def _likelihood(s, y, weight, g):
         below *= exponential(max(top - higher, LOWEST))
         top = higher
         mass = _fill_exponentials(block, top, g[start:stop])
-        logs, inverse[blocks], own[blocks] = _places(below, mass, len(block))
+        logs, inverse[blocks], own[blocks] = _ranks(below, mass, len(block))
         value += logs + _shortfall(block, top)
         start_of[blocks], tops[blocks] = start, top
         below += mass
@@ -136,7 +136,7 @@ def _likelihood(s, y, weight, g):
 
 
 @kernel
-def _places(below, mass, m):
+def _ranks(below, mass, m):
     logs, inverse, own, product, factors = 0.0, 0.0, 0.0, 1.0, 0
     for j in range(m):
         share = 1.0 - j / m
@@ -161,7 +161,7 @@ def _shortfall(s, top):
 
 @kernel
 def _spread(g, start_of, tops, inverse, own, weight):
-    # From the first place down: a document competes in its own block's places and in all before it.
+    # The loop runs from the first rank down: a document competes at the ranks of its block and all before it.
     stop, above, top = len(g), 0.0, tops[len(start_of) - 1]
     for block in range(len(start_of) - 1, -1, -1):
         start = start_of[block]

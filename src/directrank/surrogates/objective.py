@@ -1,40 +1,31 @@
 """An objective: a surrogate bound to data, with oracles on one flat vector of scores.
 
-Everything that trains meets the library here: our solvers, and later a boosting library's custom
-objective, a PyTorch loss, a worker of a cluster. Relevance and the boundaries of queries go in; no one who
-holds an objective sees them.
+Everything that trains meets the library here: the solvers, and later a boosting library's custom objective, a
+PyTorch loss, a worker of a cluster. Relevance and the boundaries of queries go in, and nothing that holds an
+objective sees them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import Step, Surrogate
+from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
-from directrank.data.shards import Block, Shard, map_in_order
+from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
-from directrank.surrogates.capabilities import Annealed, Estimated
-from directrank.surrogates.steps import best_step
+from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
+from directrank.surrogates.steps import searched_step
 
 Result = TypeVar("Result")
-# Queries that a note names; all of them are counted.
+# Queries that a message names; all of them are counted.
 NAMED = 20
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some whole queries: their rows, their numbers, and the oracles on the scores of those rows."""
-
-    rows: slice
-    queries: slice
-    oracles: Any
-
-
 class Objective:
-    """The weighted mean of a surrogate over the queries that can teach, divided by its value at zero scores.
+    """The weighted mean of a surrogate over the queries that can train, divided by its value at zero scores.
 
     Parameters
     ----------
@@ -52,20 +43,20 @@ class Objective:
 
     Attributes
     ----------
-    offers : frozenset of str
+    offers : frozenset of type
         The surrogate's oracles.
     left_out : ndarray of shape (n_queries,), bool
-        Queries that cannot teach, or weigh nothing.
+        Queries that are skipped: nothing can be learned from them, or their weight is 0.
     dtype : type
-        Of the scores in training: float64 for one shard, where speed is no question and the last digits help
-        a line search; float32 for more.
+        Of the scores in training: float64 for one shard, where time is short and the last digits help a line
+        search; float32 for more.
     stages : tuple of Objective
         Easier objectives on the same data, to be minimised first, if the surrogate is reached through some.
 
     Raises
     ------
     DataError
-        If no query can teach.
+        If nothing can be learned from any query.
     """
 
     def __init__(
@@ -78,7 +69,6 @@ class Objective:
         normalise: bool = True,
         n_threads: int = 1,
     ):
-        self.surrogate = surrogate
         self.offers = surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
         self.n_threads = n_threads
@@ -90,167 +80,156 @@ class Objective:
                 f"query, of {queries.n_queries} (each has one document, or one class of relevance)"
             )
         weights = np.where(self.left_out, 0.0, weights)
-        if isinstance(surrogate, Estimated):
-            self.surrogate = surrogate.estimated(queries, weights)
+        self.surrogate = surrogate.estimated(queries, weights)
         self.weights = weights / weights.sum()
-        self._queries, self._form = queries, None
-        self.shards = tuple(tuple(self._part(block) for block in shard.blocks) for shard in shards)
-        self._normalise = normalise and "value_and_gradient" in self.offers
+        self._queries, self._plugin = queries, None
+        self.shards = tuple(
+            tuple(self._part(block.first_query, block.last_query) for block in shard.blocks)
+            for shard in shards
+        )
+        self._normalise = normalise and ValueAndGradient in self.offers
         self.dtype = np.float64 if len(self.shards) == 1 else np.float32
-        easier = surrogate.easier() if isinstance(surrogate, Annealed) else ()
         self.stages = tuple(
             Objective(each, queries, shards, weights=weights, normalise=normalise, n_threads=n_threads)
-            for each in easier
+            for each in surrogate.easier()
         )
 
     @cached_property
     def scale(self) -> float:
-        """What the mean is multiplied by: 1 over its value at zero scores, or 1 if that is 0 or not wanted.
+        """The factor of the mean: 1 over its value at zero scores, or 1 if that is 0 or not wanted.
 
-        Found when it is first asked for: some solvers take each query as it is.
+        It is computed on first use, because some solvers do not need it.
         """
         if not self._normalise:
             return 1.0
-        # With a form, training seldom calls the oracles in float32: do not compile them for this alone.
-        exact = np.float64 if "gradient_form" in self.offers else self.dtype
-        at_zero = self._unscaled("value_and_gradient", np.zeros(self.n_docs, exact))[0]
+        # With a plug-in, training seldom calls the oracles in float32: do not compile them for this alone.
+        exact = np.float64 if GradientKernel in self.offers else self.dtype
+        zeros = np.zeros(self.n_docs, exact)
+        at_zero = self._unscaled(lambda oracles, s: oracles.value_and_gradient(s), zeros)[0]
         return 1.0 / at_zero if at_zero > 0 else 1.0
 
     def notes(self) -> list[str]:
-        """Say what became of the data: which queries were left out, and what the surrogate made of grades."""
-        lines = []
-        if self.left_out.any():
-            names = [str(each) for each in self._queries.qid[self.left_out]]
-            shown = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
-            lines.append(
-                f"Skipped {len(names)} of {self.n_queries} queries with nothing to learn from: {shown}"
-            )
-        own = getattr(self.surrogate, "notes", None)
-        return lines + (own(self._queries) if own else [])
+        """Return messages about the data: queries that are skipped, and what became of grades."""
+        own = self.surrogate.notes(self._queries)
+        if not self.left_out.any():
+            return own
+        names = [str(each) for each in self._queries.qid[self.left_out]]
+        counted = f"Skipped {len(names)} of {self.n_queries} queries with nothing to learn from"
+        return [f"{counted}: {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}", *own]
 
-    def _part(self, block: Block) -> Part:
-        numbers = slice(block.first_query, block.last_query)
-        some = self._queries.part(block.first_query, block.last_query)
-        return Part(block.rows, numbers, self.surrogate.bind(some, self.weights[numbers]))
+    def _part(self, first: int, last: int) -> Part:
+        """Bind the surrogate to queries `first` to `last`."""
+        rows = slice(int(self._queries.indptr[first]), int(self._queries.indptr[last]))
+        bound = self.surrogate.bind(self._queries.part(first, last), self.weights[first:last])
+        return Part(rows, slice(first, last), bound)
+
+    def single_queries(self) -> list[Part]:
+        """Return one part for each query that is not skipped, for solvers that step query by query."""
+        return [self._part(int(q), int(q) + 1) for q in np.flatnonzero(self.weights > 0)]
+
+    def whole(self) -> Part:
+        """Return one part of all queries."""
+        return self._part(0, self.n_queries)
+
+    def gradient_plugin(self) -> Any:
+        """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
+        if self._plugin is None:
+            self._plugin = self.whole().oracles.gradient_plugin()
+        return self._plugin
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, on threads; the results are in shard order."""
         return map_in_order(statistic, self.shards, self.n_threads)
 
-    def single_queries(self) -> list[Part]:
-        """Return one part for each query that can teach, for solvers that step query by query."""
-        indptr = self._queries.indptr
-        return [
-            self._part(Block(int(q), int(q) + 1, int(indptr[q]), int(indptr[q + 1])))
-            for q in np.flatnonzero(self.weights > 0)
-        ]
+    def _sum(self, statistic: Callable[[Part], Any]) -> Any:
+        """Sum a statistic over the parts of each shard, then over shards."""
+        return sum(self.map_shards(lambda parts: sum(statistic(part) for part in parts)))
 
-    def whole(self) -> Part:
-        """Return one part of all queries."""
-        return self._part(Block(0, self.n_queries, 0, self.n_docs))
+    def _for_each(self, action: Callable[[Part], None]) -> None:
+        self.map_shards(lambda parts: [action(part) for part in parts])
 
-    def gradient_form(self) -> Any:
-        """Return what `directrank.kernels.plugins.query_gradient` reads of all queries."""
-        if self._form is None:
-            self._form = self.whole().oracles.gradient_form()
-        return self._form
+    def _unscaled(self, oracle: Callable, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the sum of an oracle's values over parts, and its vectors put together, (n_docs,)."""
+        vector = np.empty_like(scores)
 
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
-        return self._value_and_vector("value_and_gradient", scores)
+        def statistic(part: Part) -> float:
+            value, vector[part.rows] = oracle(part.oracles, scores[part.rows])
+            return value
 
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and the weight of each document, shape (n_docs,), type of the scores."""
-        return self._value_and_vector("document_weights", scores)
+        return self._sum(statistic), vector
 
-    def _value_and_vector(self, oracle: str, scores: np.ndarray) -> tuple[float, np.ndarray]:
+    def _scaled(self, oracle: Callable, scores: np.ndarray) -> tuple[float, np.ndarray]:
         total, vector = self._unscaled(oracle, scores)
         vector *= self.scale
         return total * self.scale, vector
 
-    def _unscaled(self, oracle: str, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        vector = np.empty_like(scores)
+    def _per_query(self, oracle: Callable, scores: np.ndarray, columns: int = 1) -> np.ndarray:
+        """Return what an oracle returns for each query, float64 (columns, n_queries)."""
+        values = np.empty((columns, self.n_queries))
 
-        def statistic(parts: Sequence[Part]) -> float:
-            total = 0.0
-            for part in parts:
-                value, vector[part.rows] = getattr(part.oracles, oracle)(scores[part.rows])
-                total += value
-            return total
+        def fill(part: Part) -> None:
+            values[:, part.queries] = oracle(part.oracles, scores[part.rows])
 
-        return sum(self.map_shards(statistic)), vector
+        self._for_each(fill)
+        return values
 
-    def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
-        """Return the best step along a direction of scores, float64 (n_docs,); see `best_step`."""
+    def value(self, scores: np.ndarray) -> float:
+        """Return the objective."""
+        return self.scale * self._sum(lambda part: part.oracles.value(scores[part.rows]))
 
-        def sums() -> np.ndarray:
-            return np.sum(
-                self.map_shards(
-                    lambda parts: sum(
-                        each.oracles.along(scores[each.rows], direction[each.rows]) for each in parts
-                    )
-                ),
-                axis=0,
-            )
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
+        return self._scaled(lambda oracles, s: oracles.value_and_gradient(s), scores)
 
-        def value(moved: np.ndarray) -> float:
-            return sum(
-                self.map_shards(lambda parts: sum(each.oracles.value(moved[each.rows]) for each in parts))
-            )
-
-        step = best_step(self.surrogate, scores, direction, sums, value)
-        amounts = {name: self.scale * getattr(step, name) for name in ("decrease", "gained", "lost")}
-        return replace(step, **amounts)
+    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and the weight of each document, shape (n_docs,), type of the scores."""
+        return self._scaled(lambda oracles, s: oracles.document_weights(s), scores)
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
         out = np.empty_like(scores)
 
-        def statistic(parts: Sequence[Part]) -> None:
-            for part in parts:
-                out[part.rows] = part.oracles.hessian_vector(scores[part.rows], direction[part.rows])
+        def fill(part: Part) -> None:
+            out[part.rows] = part.oracles.hessian_vector(scores[part.rows], direction[part.rows])
 
-        self.map_shards(statistic)
+        self._for_each(fill)
         out *= self.scale
         return out
 
+    def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """Return the best step along a direction of scores, float64 (n_docs,)."""
+        first = self.shards[0][0].oracles
+        if first.has_closed_form(direction):
+            step = first.closed_form_step(
+                self._sum(lambda part: part.oracles.along(scores[part.rows], direction[part.rows]))
+            )
+        else:
+
+            def value_at(size: float) -> float:
+                moved = (scores + size * direction).astype(scores.dtype)
+                return self._sum(lambda part: part.oracles.value(moved[part.rows]))
+
+            step = searched_step(value_at, direction)
+        scale = self.scale
+        return replace(
+            step, decrease=scale * step.decrease, gained=scale * step.gained, lost=scale * step.lost
+        )
+
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix weights that depend on the ranking at that of these scores."""
-
-        def statistic(parts: Sequence[Part]) -> None:
-            for part in parts:
-                part.oracles.reweigh(scores[part.rows])
-
-        # It belongs to the weights at zero scores, whoever asks for it, and when.
+        # Cache the scale before the weights change: it is defined at zero scores.
         _ = self.scale
-        self.map_shards(statistic)
+        self._for_each(lambda part: part.oracles.reweigh(scores[part.rows]))
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
-        return self._per_query("query_values", scores)
+        return self._per_query(lambda oracles, s: oracles.query_values(s), scores)[0]
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
-        """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if left out."""
-        return self._per_query("query_weights", scores)
+        """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if skipped."""
+        return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)[0]
 
     def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far each query's approximation is off, and a proved bound, float64 (n_queries,)."""
-        errors, bounds = np.empty(self.n_queries), np.empty(self.n_queries)
-
-        def statistic(parts: Sequence[Part]) -> None:
-            for part in parts:
-                found = part.oracles.approximation_errors(scores[part.rows])
-                errors[part.queries], bounds[part.queries] = found
-
-        self.map_shards(statistic)
+        errors, bounds = self._per_query(lambda oracles, s: oracles.approximation_errors(s), scores, 2)
         return errors, bounds
-
-    def _per_query(self, oracle: str, scores: np.ndarray) -> np.ndarray:
-        values = np.empty(self.n_queries)
-
-        def statistic(parts: Sequence[Part]) -> None:
-            for part in parts:
-                values[part.queries] = getattr(part.oracles, oracle)(scores[part.rows])
-
-        self.map_shards(statistic)
-        return values

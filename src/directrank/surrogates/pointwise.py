@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
+from directrank.oracles import Targets, ValueAndGradient
 
 
-class SquaredError:
+class SquaredError(Surrogate):
     r"""The mean squared difference between score and relevance.
 
     .. math:: \sum_i (s_i - y_i)^2
@@ -18,12 +20,11 @@ class SquaredError:
     bound: no. convex: yes. smooth: yes. shift-invariant in scores: no (the scorer's intercept is free).
     """
 
-    offers = frozenset({"value_and_gradient", "targets"})
+    offers = frozenset({ValueAndGradient, Targets})
     is_bound, is_convex, is_smooth = False, True, True
-    name = "SquaredError"
 
     def constant(self, queries: Queries) -> np.ndarray:
-        """No query is left out: every document has its own target, as in the published baseline."""
+        """Skip no query: every document has its own target, as in the published baseline."""
         return np.zeros(queries.n_queries, dtype=bool)
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSquaredError":

@@ -1,13 +1,14 @@
-"""Steps along a direction of scores: in closed form from two sums, or by a search on a line."""
+"""Steps along a direction of scores: in closed form from sums, or by a search on the line."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from directrank.contracts import Step
+from directrank.oracles import Step
 
 #: No step moves a score by more: a weak ranker that inverts no pair would ask for an infinite one.
 MAX_STEP = 3.0
@@ -37,35 +38,30 @@ def ratio_step(gained: float, lost: float, share: float) -> Step:
     return Step(size, decrease, gained, lost)
 
 
-class StepsAlong:
-    """What a bound surrogate with `along` and `value` needs to offer ``step_along`` on its own queries."""
+class BoundStepwise(ABC):
+    """A bound surrogate for boosting over documents: its gradient comes from the weights of documents.
 
-    surrogate: Any
-
-    def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
-        """Return the best step along a direction of scores."""
-        oracles: Any = self
-        return best_step(
-            self.surrogate, scores, direction,
-            lambda: oracles.along(scores, direction), lambda moved: oracles.value(moved),
-        )  # fmt: skip
-
-
-def best_step(
-    surrogate: Any,
-    scores: np.ndarray,
-    direction: np.ndarray,
-    sums: Callable[[], np.ndarray],
-    value: Callable[[np.ndarray], float],
-) -> Step:
-    """Return the best step along a direction of scores.
-
-    In closed form along a direction in {0, 1}; by a search on the line along any other, or if the surrogate
-    asks for one.
+    It has a closed form of the step along directions in {0, 1}, unless `line_search` asks for a search.
     """
-    if surrogate.line_search or not ((direction == 0) | (direction == 1)).all():
-        return searched_step(lambda size: value((scores + size * direction).astype(scores.dtype)), direction)
-    return surrogate.closed_form_step(sums())
+
+    line_search = False
+
+    @abstractmethod
+    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over queries and minus its derivative with respect to each score."""
+
+    @abstractmethod
+    def closed_form_step(self, sums: np.ndarray) -> Step:
+        """Return the step that the sums over all queries give."""
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over queries and its derivative with respect to each score."""
+        value, weights = self.document_weights(scores)
+        return value, -weights
+
+    def has_closed_form(self, direction: np.ndarray) -> bool:
+        """Say whether the step along a direction has a closed form."""
+        return not self.line_search and bool(((direction == 0) | (direction == 1)).all())
 
 
 def searched_step(value_at: Callable[[float], float], direction: np.ndarray) -> Step:

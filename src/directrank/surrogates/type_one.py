@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
+from directrank.oracles import QueryValues, QueryWeights, Value
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.margins import Exponential, Logistic, Margin
 
 
-class TypeOneBound:
+class TypeOneBound(Surrogate):
     r"""φ(E(π_s, y)), which bounds 1 − E from above for E in [0, 1].
 
     .. math:: 1 - E \le e^{-E} \le \log_2(1 + e^{-E})
@@ -34,7 +35,7 @@ class TypeOneBound:
        rank", SIGIR 2008, section 4.1.
     """
 
-    offers = frozenset({"query_values", "query_weights"})
+    offers = frozenset({Value, QueryValues, QueryWeights})
     is_bound, is_convex, is_smooth = True, False, False
 
     def __init__(self, measure: Measure, margin: Margin | None = None):
@@ -43,12 +44,8 @@ class TypeOneBound:
 
     @property
     def name(self) -> str:
-        """The surrogate with its measure."""
+        """The surrogate with its measure and margin."""
         return f"TypeOneBound({self.measure.name}, {self.margin.name})"
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure cannot change."""
-        return self.measure.constant(queries)
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
@@ -57,7 +54,7 @@ class TypeOneBound:
         exact = np.zeros(queries.n_queries)
         return [
             AuditRow(margin.name, "type one", margin.value(values), exact, True)
-            for margin in (Exponential(), Logistic())
+            for margin in (Exponential(), Logistic(2.0))
         ]
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeOne":

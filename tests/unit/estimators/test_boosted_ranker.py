@@ -167,7 +167,7 @@ def test_what_is_no_classifier_is_refused():
 def test_composed_triples():
     """The surrogates also go with a gradient solver, and boosting with any of them."""
     train = collection()
-    for surrogate in (ExpectedMeasure(NDCG(10)), ExponentialPairs(pairs="per_query"), Fidelity()):
+    for surrogate in (ExpectedMeasure(NDCG(10)), ExponentialPairs(normalise=True), Fidelity()):
         linear = Ranker(surrogate, LBFGS(penalty=0.01)).fit(train)
         boosted = Ranker(surrogate, DocumentBoosting(rounds=10), Additive()).fit(train)
         for ranker in (linear, boosted):

@@ -11,19 +11,20 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
+from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
-from directrank.measures import average_precision, dcg, positions
+from directrank.measures import NDCG, average_precision, positions
 from directrank.measures.exchange import graded
 from directrank.measures.exchange import tables as swapping
+from directrank.measures.families import gain_sum
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
-from directrank.scorers import linear
 from directrank.solvers.cuts import simplex_qp
 from directrank.solvers.smooth import streaming
+from directrank.surrogates import margins as pair_margins
 from directrank.surrogates.exchange import kernels as swap_kernels
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.pairs import kernels as pair_kernels
-from directrank.surrogates.pairs import margins as pair_margins
 from directrank.surrogates.positions import smoothed_kernels
 from directrank.surrogates.positions import smoothed_plugin as smoothed_form
 from directrank.surrogates.rankings import two_class_search as passing
@@ -69,7 +70,7 @@ def stream_call(k, features, logs):
     """The compiled pass over all queries but the last, and over this as another block."""
     dtype, n_queries = k["scores"].dtype, len(k["lead"])
     longest, leading = len(logs) - 3, k["lead"]
-    form = smoothed_form.SmoothedForm(
+    form = smoothed_form.SmoothedPlugin(
         k["queries"].indptr, longest, leading, 3.0, k["weights"], gain_form(k, logs, np.inf)
     )
     places = -(-longest // WIDTH) * WIDTH
@@ -101,9 +102,9 @@ def calls(sizes, dtype):
             *(average_precision.harmonic_numbers(max(sizes)), max(sizes)),
             *(np.empty(max(sizes), np.uint8), np.empty(2 * max(sizes), np.int32), k["per_query"]),
         ),
-        "_dcg": (
-            *(dcg._dcg, dcg.leading_gains(k["queries"], "exponential"), *k["places"], *tables),
-            *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, np.empty(max(sizes) + 1), k["per_query"]),
+        "_add_gains": (
+            *(gain_sum._add_gains, NDCG().read_gains(k["queries"]), *k["places"], *tables),
+            *(*gain_sum.cut_discounts(NDCG(5), max(sizes)), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
         "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
         "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),
@@ -116,9 +117,9 @@ def calls(sizes, dtype):
             *(smoothed_kernels._backward_far, scores, *tables, 1e4),
             *(k["slopes"], k["weights"], docs),
         ),
-        "row_products": (linear.row_products, features, scores[:5].copy(), docs),
+        "row_products": (products.row_products, features, scores[:5].copy(), docs),
         "transposed_product": (
-            *(linear.transposed_product, features, k["slopes"]),
+            *(products.transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
         "soft_dcg": (
@@ -151,8 +152,8 @@ def calls(sizes, dtype):
             *(np.arange(len(scores)), np.zeros(0), docs),
         ),
         **swap_calls(k, pairs[1]),
-        "most_violated_passings": (
-            *(passing.most_violated_passings, scores, indptr, lead, np.ones((3, len(lead)))),
+        "most_violated_rankings": (
+            *(passing.most_violated_rankings, scores, indptr, lead, np.ones((3, len(lead)))),
             *(1.0 / np.arange(1.0, len(scores) + 2), k["weights"], True, k["per_query"], docs),
         ),
         "improve_block": (
@@ -177,11 +178,11 @@ def swap_calls(k, weights):
     table, twin = numbers[0, : pairs.n_pairs].copy(), np.arange(queries.n_docs)
     cells = (pairs.below, pairs.start)
     return {
-        "ap_swaps": (swapping.ap_swaps, place, indptr, k["lead"], *cells, worth, divisor, table),
-        "rr_swaps": (swapping.rr_swaps, place, indptr, k["lead"], *cells, worth, table),
-        "err_swaps": (graded.err_swaps, stopping, place, indptr, *cells, worth, divisor, table),
-        "wpd_swaps": (graded.wpd_swaps, queries.relevance, place, indptr, *cells, table),
-        "gain_swaps": (graded.gain_swaps, gain, place, curve, indptr, *cells, table),
+        "ap_swaps": (swapping.ap_swaps, place, indptr, *cells, k["lead"], worth, divisor, table),
+        "rr_swaps": (swapping.rr_swaps, place, indptr, *cells, k["lead"], worth, table),
+        "err_swaps": (graded.err_swaps, place, indptr, *cells, stopping, worth, divisor, table),
+        "wpd_swaps": (graded.wpd_swaps, place, indptr, *cells, queries.relevance, table),
+        "gain_swaps": (graded.gain_swaps, place, indptr, *cells, gain, curve, table),
         "average_over_twins": (
             *(swap_tables.average_over_twins, table, pairs.below, pairs.stop, pairs.start),
             *(twin, np.ones(queries.n_docs, np.int64)),

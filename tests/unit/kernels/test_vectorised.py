@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numba.core.codegen import get_host_cpu_features
 
+from directrank.kernels import products
 from directrank.measures import positions
 from directrank.measures.smooth import precision as smooth_precision
-from directrank.scorers import linear
 from directrank.surrogates.pairs import kernels as pair_kernels
 from directrank.surrogates.positions import smoothed_kernels
 
@@ -41,8 +41,8 @@ HOT = {
         *(pair_kernels._squared_hinge_curvature, np.float32(1), np.float32(1), DOCS, DOCS),
         *(DOCS.copy(), 0.5),
     ),
-    "row_products": (linear.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
-    "transposed_product": (linear.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
+    "row_products": (products.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
+    "transposed_product": (products.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1), 0, 0),
     "_compare_cells": (positions._compare_cells, 0, CELLS, 8, CELLS.copy(), CELLS.copy()),
 }

@@ -1,4 +1,4 @@
-"""What exchanging two documents does to a measure: closed forms against evaluation after each exchange."""
+"""The change of a measure when two documents are swapped: closed forms against evaluation after each swap."""
 
 import itertools
 import math
@@ -13,6 +13,7 @@ from directrank.errors import DataError
 from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import AT_ONCE, pair_table, swaps_by_evaluation
+from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
 from directrank.surrogates import Objective, SwapWeighted
 from directrank.surrogates.exchange.tables import expected_differences, strict_ranking
@@ -210,19 +211,8 @@ class TestTies:
         ]
 
 
-class Halves:
-    """A measure that this library has never heard of: the share of relevant documents in the upper half."""
-
-    name = "Halves"
-
-    def leading(self, queries):
-        return queries.n_positive
-
-    def undefined(self, queries):
-        return queries.n_positive == 0
-
-    def constant(self, queries):
-        return (queries.n_positive == 0) | (queries.n_positive == queries.sizes)
+class Halves(Definition):
+    """A measure that is not in the table: the share of relevant documents in the upper half."""
 
     def query_values(self, queries, positions):
         query = np.repeat(np.arange(queries.n_queries), queries.sizes)

@@ -7,7 +7,9 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD
-from directrank.solvers.smooth.gradient import Incumbent, starting_points, value_and_gradient
+from directrank.solvers.incumbent import Incumbent
+from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.smooth.starts import starting_points
 from directrank.surrogates import Objective, SmoothedPositions
 from oracles import slope
 

@@ -52,7 +52,7 @@ def test_the_minimum_is_that_of_the_definition(groups):
 
 @pytest.mark.parametrize("margin", ["squared_hinge", "huber", "logistic"])
 def test_agrees_with_lbfgs(groups, margin):
-    surrogate = Pairwise(margin=margin, per_query=True)
+    surrogate = Pairwise(margin=margin, normalise=True)
     newton = Ranker(surrogate, TruncatedNewton(penalty=0.02)).fit(groups)
     lbfgs = Ranker(surrogate, LBFGS(penalty=0.02, tolerance=1e-8, max_iterations=500)).fit(groups)
     assert newton.certificate_["objective"] == pytest.approx(lbfgs.certificate_["objective"], rel=1e-8)
@@ -127,9 +127,9 @@ def test_rounds_see_the_ranking_of_the_last(groups):
 def test_needs_a_penalty_and_curvature():
     with pytest.raises(ValueError, match="above 0"):
         TruncatedNewton(penalty=0.0)
-    with pytest.raises(UnfitPairError, match="needs hessian_vector"):
+    with pytest.raises(UnfitPairError, match="needs HessianVector"):
         Ranker(SquaredError(), TruncatedNewton())
-    with pytest.raises(UnfitPairError, match="needs reweigh"):
+    with pytest.raises(UnfitPairError, match="needs Reweighable"):
         Ranker(Pairwise(), Reweighted())
 
 

@@ -50,7 +50,7 @@ def test_the_prefix_that_the_monitor_likes_best_is_kept():
     solution = boost(groups, Scripted(groups, [0.3, 0.9, 0.5, 0.9, 0.1]), rounds=5, tolerance=np.inf)
     assert [row["monitor"] for row in solution.trace] == [0.3, 0.9, 0.5, 0.9, 0.1]
     np.testing.assert_array_equal(solution.scorer.coefficients, rebuilt(solution.trace[:2], 4))
-    assert solution.message == "5 rounds, the prefix of 2 kept"
+    assert solution.message == "Trained 5 rounds, kept the first 2"
     assert solution.status == "budget"
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from directrank.solvers.cuts.cutting_plane import minimise_model, minimise_on_line
+from directrank.solvers.cuts.line_search import minimise_on_line
+from directrank.solvers.cuts.planes import minimise_model
 from directrank.solvers.cuts.simplex_qp import dual_value_naive, solve_blocks
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from directrank.data import make_ranking
-from directrank.kernels.plugins import position_slopes, query_gradient
+from directrank.kernels.plugins import cut_of_query, position_slopes, query_gradient
 from directrank.measures import AP, DCG, ERR, NDCG, P
+from directrank.oracles import GradientKernel
 from directrank.scorers import Linear
-from directrank.solvers.smooth import gradient, streaming
+from directrank.solvers.smooth import passes, streaming
 from directrank.surrogates import Objective, SmoothedPositions
 
 MEASURES = [NDCG(), NDCG(3), DCG(gain="linear", discount="letor"), AP(), AP(3)]
@@ -34,8 +35,8 @@ def objective_of(measure, groups, steepness=10.0, weights=None, n_threads=1):
 
 def by_oracles(monkeypatch, objective, theta, features):
     with monkeypatch.context() as patch:
-        patch.setattr(gradient, "can_stream", lambda *_: False)
-        return gradient.value_and_gradient(objective, Linear(), theta, features)
+        patch.setattr(passes, "can_stream", lambda *_: False)
+        return passes.value_and_gradient(objective, Linear(), theta, features)
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda each: each.name)
@@ -46,7 +47,7 @@ def test_the_pass_equals_the_oracles(monkeypatch, groups, measure, weighted):
     objective = objective_of(measure, groups, weights=weights)
     theta = rng.normal(size=groups.n_features) / 10
     assert streaming.can_stream(objective, Linear())
-    value, slope = gradient.value_and_gradient(objective, Linear(), theta, groups.features)
+    value, slope = passes.value_and_gradient(objective, Linear(), theta, groups.features)
     expected = by_oracles(monkeypatch, objective, theta, groups.features)
     assert value == pytest.approx(expected[0], rel=1e-6)
     np.testing.assert_allclose(slope, expected[1], atol=1e-5 * np.abs(expected[1]).max())
@@ -64,7 +65,7 @@ def test_blocks_with_wide_queries_go_through_the_oracles(monkeypatch, groups, me
         "value_and_gradient",
         lambda self, scores: called.append(self) or of_oracles(self, scores),
     )
-    value, slope = gradient.value_and_gradient(objective, Linear(), theta, groups.features)
+    value, slope = passes.value_and_gradient(objective, Linear(), theta, groups.features)
     assert called
     expected = by_oracles(monkeypatch, objective, theta, groups.features)
     assert value == pytest.approx(expected[0], rel=1e-6)
@@ -78,7 +79,7 @@ def test_a_wide_query_leaves_nothing_of_its_block_behind(monkeypatch, groups):
     features[groups.queries.indptr[last]] *= 1e4
     objective = objective_of(NDCG(), groups)
     theta = np.random.default_rng(2).normal(size=groups.n_features) / 10
-    value, slope = gradient.value_and_gradient(objective, Linear(), theta, features)
+    value, slope = passes.value_and_gradient(objective, Linear(), theta, features)
     expected = by_oracles(monkeypatch, objective, theta, features)
     assert value == pytest.approx(expected[0], rel=1e-6)
     np.testing.assert_allclose(slope, expected[1], atol=1e-5 * np.abs(expected[1]).max())
@@ -88,7 +89,7 @@ def test_a_wide_query_leaves_nothing_of_its_block_behind(monkeypatch, groups):
 def test_bits_do_not_depend_on_threads(groups, measure):
     theta = np.random.default_rng(1).normal(size=groups.n_features) / 10
     found = [
-        gradient.value_and_gradient(
+        passes.value_and_gradient(
             objective_of(measure, groups, n_threads=n_threads), Linear(), theta, groups.features
         )
         for n_threads in (1, 2, 4)
@@ -100,10 +101,9 @@ def test_bits_do_not_depend_on_threads(groups, measure):
 
 def test_measures_without_a_form_are_not_streamed(groups):
     objective = objective_of(P(3), groups)
-    assert "gradient_form" not in objective.offers
-    assert not hasattr(objective.whole().oracles, "gradient_form")
+    assert GradientKernel not in objective.offers
     assert not streaming.can_stream(objective, Linear())
-    assert "gradient_form" not in SmoothedPositions(ERR(max_grade=4)).offers
+    assert GradientKernel not in SmoothedPositions(ERR(max_grade=4)).offers
 
 
 def test_one_shard_is_not_worth_the_compilation():
@@ -118,25 +118,25 @@ import numpy as np
 from ownform import bound_form
 from directrank.data import make_ranking
 from directrank.scorers import Linear
-from directrank.solvers import streaming
+from directrank.solvers.smooth import streaming
 from directrank.surrogates import Objective, SmoothedPositions
 from directrank.measures import NDCG
 groups = make_ranking(30, 10, 2000, random_state=0)
 objective = Objective(SmoothedPositions(NDCG()), groups.queries, groups.shards)
-objective._form = bound_form(groups.queries)
-print(sum(value for value, _ in streaming.stream(objective, np.zeros(2000), groups.features)))
+objective._plugin = bound_form(groups.queries)
+print(sum(value for value, _ in streaming.stream(objective, Linear(), np.zeros(2000), groups.features)))
 """
 FORM = """
 from typing import NamedTuple
 import numpy as np
-from directrank.kernels.plugins import answers, query_gradient
+from directrank.kernels.plugins import query_gradient, register_kernel
 from directrank.kernels.compile import kernel
 
 class Form(NamedTuple):
     indptr: np.ndarray
     longest: int
 
-@answers(query_gradient, Form)
+@register_kernel(query_gradient, Form)
 @kernel
 def own(form, q, scores, room, gradient):
     for i in range(len(scores)):
@@ -185,3 +185,5 @@ def test_forms_are_read_by_compiled_code_only():
         query_gradient(None, 0, None, None, None)
     with pytest.raises(TypeError, match="compiled"):
         position_slopes(None, 0, None, None, None)
+    with pytest.raises(TypeError, match="compiled"):
+        cut_of_query(None, 0, None, None, None)

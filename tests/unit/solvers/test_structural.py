@@ -7,9 +7,11 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators import PermuRank, Ranker, StructuralSVM
 from directrank.measures import AP, NDCG, mean_value, parse_measure
+from directrank.oracles import CutKernel
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
-from directrank.solvers.cuts.kept_cuts import dual_value, no_cuts, settle, take_cut
+from directrank.solvers.cuts.kept_cuts import dual_value, no_cuts, optimise_kept_cuts, take_cut
+from directrank.solvers.cuts.working_set import WorkingSet, minimise
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 
 
@@ -86,7 +88,7 @@ def test_the_compiled_loop_is_the_oracle_query_by_query(name, n_queries):
     surrogate = TypeTwoBound(parse_measure(name))
     solver = BCFW(C=10.0, tolerance=1e-3)
     _, compiled = solve(solver, surrogate, groups)
-    surrogate.offers = surrogate.offers - {"cut_form"}
+    surrogate.offers = surrogate.offers - {CutKernel}
     _, one_by_one = solve(solver, surrogate, groups)
     same = 1e-9 if n_queries == 12 else 1e-3
     assert compiled.certificate["objective"] == pytest.approx(one_by_one.certificate["objective"], rel=same)
@@ -135,7 +137,7 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
             assert (by_query >= 0).all()
             assert (by_query.sum(axis=1) <= cuts.caps + 1e-12).all()
             last = dual
-        assert settle(cuts, np.arange(2), 1e-9, 500) < 500
+        assert optimise_kept_cuts(cuts, np.arange(2), 1e-9, 500) < 500
         assert dual_value(cuts) >= last - 1e-12
 
 
@@ -166,10 +168,12 @@ def test_weights_of_queries_scale_their_share():
     copied = QueryGroups(
         np.concatenate((X, X[16:])), np.concatenate((y, y[16:])), np.concatenate((qid, np.full(8, 3)))
     )
-    solver = CuttingPlane(C=10.0, tolerance=1e-9)
+    solver = CuttingPlane(C=0.5, tolerance=1e-9)
     _, once = solve(solver, TypeTwoBound(AP()), groups, weights=np.array([1.0, 1.0, 2.0]))
     _, twice = solve(solver, TypeTwoBound(AP()), copied)
+    _, equal = solve(solver, TypeTwoBound(AP()), groups)
     np.testing.assert_allclose(once.scorer.coefficients, twice.scorer.coefficients, atol=1e-4)
+    assert np.abs(once.scorer.coefficients - equal.scorer.coefficients).max() > 1e-2
 
 
 @pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "exponential", "logistic"])
@@ -232,6 +236,50 @@ def test_bound_of_a_round_is_11_by_definition():
     assert solution.certificate["bound"] == pytest.approx(exact.fun, rel=1e-5)
 
 
+@pytest.mark.parametrize("aggregate", ["sum", "mean"])
+@pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "logistic"])
+def test_bound_over_working_sets_of_several_rankings_is_11_by_definition(aggregate, margin):
+    """With |B| = 2 and 3 and |C| = 3 and 2: the sum over both, divided by |B|, and by |C| for "mean" only."""
+    from scipy.optimize import minimize as scipy_minimize
+
+    rng = np.random.default_rng(4)
+    loss = WorkingSetBound(AP(), margin=margin, aggregate=aggregate).pair_loss
+    sets, caps = [], np.array([1.5, 0.7])
+    for perfect, imperfect in ((2, 3), (3, 2)):
+        each = WorkingSet(2)
+        for k in range(3):
+            right, wrong = rng.normal(size=(2, 2))
+            each.add(
+                right if k < perfect else each.perfect[0],
+                wrong if k < imperfect else each.imperfect[0],
+                float(rng.random()),
+            )
+        assert (len(each.perfect), len(each.imperfect), len(each.losses)) == (perfect, imperfect, imperfect)
+        sets.append(each)
+
+    def eleven(w):
+        total = 0.5 * w @ w
+        for cap, each in zip(caps, sets, strict=True):
+            added = 0.0
+            for right in each.perfect:
+                for wrong, delta in zip(each.imperfect, each.losses, strict=True):
+                    x = (right - wrong) @ w
+                    added += {
+                        "hinge": delta * max(0.0, 1.0 - x),
+                        "margin-rescaled": max(0.0, delta - x),
+                        "logistic": delta * np.log2(1.0 + np.exp(-x)),
+                    }[margin]
+            n_imperfect = len(each.losses) if aggregate == "mean" else 1
+            total += cap * added / (len(each.perfect) * n_imperfect)
+        return total
+
+    w, value, dual = minimise(loss, sets, caps, np.zeros(2), 1e-8)
+    assert value == pytest.approx(eleven(w), rel=1e-9)
+    assert dual - 1e-9 <= value <= dual * (1 + 1e-6) + 1e-9
+    exact = scipy_minimize(eleven, w, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-13})
+    assert value == pytest.approx(exact.fun, rel=1e-6)
+
+
 def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():
     groups = collection(n_queries=12, n_docs=15, noise=1.5)
     paper = {"aggregate": "sum", "feature_map": "pairs", "averaged": False, "keep": "last"}
@@ -258,7 +306,7 @@ def test_what_does_not_fit_is_refused_by_name():
         TypeError, match=r"TypeTwoBound needs a measure with relevant_terms; ERR\(max=4\) has none"
     ):
         StructuralSVM("ERR(max=4)").fit(collection())
-    with pytest.raises(UnfitPairError, match="BCFW needs most_violated; WorkingSetBound"):
+    with pytest.raises(UnfitPairError, match="BCFW needs MostViolated; WorkingSetBound"):
         Ranker(WorkingSetBound(AP()), BCFW())
     with pytest.raises(UnfitPairError, match="Use LBFGS or SGD or BCFW or CuttingPlane"):
         Ranker(TypeTwoBound(AP()), QueryBoosting())

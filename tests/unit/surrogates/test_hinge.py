@@ -13,9 +13,9 @@ from directrank.estimators import Ranker
 from directrank.measures import NDCG, parse_measure
 from directrank.solvers import BCFW, LBFGS, CuttingPlane, TruncatedNewton
 from directrank.surrogates import Objective, OrderPreserving, Pairwise, PairwiseHinge, SwapDrop
+from directrank.surrogates.margins import Hinge
 from directrank.surrogates.pairs import by_sorting as pair_sorting
 from directrank.surrogates.pairs.kernels import pairs_naive
-from directrank.surrogates.pairs.margins import Hinge
 
 
 def some_queries(seed, sizes=(9, 2, 30, 14), grades=4):
@@ -79,7 +79,7 @@ class TestOracles:
             queries = some_queries(seed)
             scores = (np.random.default_rng(seed).normal(size=queries.n_docs) * spread).astype(dtype)
             weights = np.array([0.4, 0.1, 0.0, 0.5])
-            surrogate = PairwiseHinge(per_query=True, weight=lambda a, b: a - b)
+            surrogate = PairwiseHinge(normalise=True, weight=lambda a, b: a - b)
             total, gradient = surrogate.bind(queries, weights).value_and_gradient(scores)
             expected, slopes = 0.0, []
             for q, (first, last) in enumerate(itertools.pairwise(queries.indptr)):
@@ -110,7 +110,7 @@ class TestOracles:
             Pairwise(margin=Hinge())
         with pytest.raises(ValueError, match="hinge margin has a corner"):
             OrderPreserving(NDCG(), margin=Hinge())
-        with pytest.raises(UnfitPairError, match="needs hessian_vector"):
+        with pytest.raises(UnfitPairError, match="needs HessianVector"):
             Ranker(PairwiseHinge(), TruncatedNewton())
 
 
@@ -176,7 +176,7 @@ class TestSolving:
     def test_penalties_are_positive(self):
         with pytest.raises(ValueError, match="penalty must be positive"):
             CuttingPlane(penalty=0.0)
-        with pytest.raises(UnfitPairError, match="LBFGS needs value_and_gradient"):
+        with pytest.raises(UnfitPairError, match="LBFGS needs ValueAndGradient"):
             Ranker(type("Nothing", (PairwiseHinge,), {"offers": frozenset()})(), LBFGS())
 
 

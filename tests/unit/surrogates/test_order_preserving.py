@@ -9,9 +9,9 @@ from directrank.data.groups import QueryGroups
 from directrank.data.shards import make_shards
 from directrank.measures import NDCG
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity, Objective
-from directrank.surrogates.pairs.counts import pair_counts
 from directrank.surrogates.pairs.exponential import potentials_naive
 from directrank.surrogates.pairs.fidelity import fidelity_naive
+from directrank.surrogates.pairs.runs import pair_counts
 from directrank.surrogates.positions.expected_kernels import gained_and_lost, gained_and_lost_naive
 from directrank.surrogates.steps import MAX_STEP, ratio_step, searched_step
 
@@ -36,17 +36,17 @@ def counted(y):
 
 
 @pytest.mark.parametrize("surrogate", [ExponentialPairs, Fidelity])
-@pytest.mark.parametrize("pairs", ["uniform", "per_query"])
+@pytest.mark.parametrize("normalise", [False, True])
 @pytest.mark.parametrize("spread", [0.1, 3.0])
-def test_kernels_equal_definitions(surrogate, pairs, spread):
+def test_kernels_equal_definitions(surrogate, normalise, spread):
     naive = potentials_naive if surrogate is ExponentialPairs else fidelity_naive
     groups, rng = collection(0)
     scores = rng.normal(size=groups.n_docs) * spread
-    value, weights = objective_of(surrogate(pairs=pairs), groups).document_weights(scores)
+    value, weights = objective_of(surrogate(normalise=normalise), groups).document_weights(scores)
     total, by_definition = 0.0, []
     for block in blocks(groups.queries):
         y = groups.queries.relevance[block]
-        share = 0.25 / (counted(y) if pairs == "per_query" else 1.0)
+        share = 0.25 / (counted(y) if normalise else 1.0)
         loss, w = naive(scores[block], y)
         total += share * loss
         by_definition.append(share * w)
@@ -193,8 +193,5 @@ def test_search_finds_a_minimum_on_either_side():
 
 
 def test_unknown_options_are_refused():
-    for build in (lambda: ExponentialPairs(pairs="all"), lambda: Fidelity(pairs="all")):
-        with pytest.raises(ValueError, match="'uniform' or 'per_query'"):
-            build()
-    with pytest.raises(ValueError, match="'third', 'second' or 'search'"):
+    with pytest.raises(ValueError, match="'third', 'second', 'search', not 'fourth'"):
         ExponentialPairs(alpha="fourth")

@@ -11,9 +11,9 @@ from directrank.measures import DCG, NDCG, P, parse_measure
 from directrank.measures.positions import positions_of
 from directrank.surrogates import OrderPreserving, Pairwise, SwapWeighted, gain_difference
 from directrank.surrogates.exchange.kernels import _log1p, distance_losses, swaps_naive
+from directrank.surrogates.margins import Exponential, Huber, Logistic, SquaredHinge, pair_margin
 from directrank.surrogates.pairs import by_sorting as pair_sorting
 from directrank.surrogates.pairs.kernels import curvature_naive, pairs_naive
-from directrank.surrogates.pairs.margins import Huber, Logistic, SquaredHinge, pair_margin
 
 MARGINS = [Huber(0.5), Huber(0.05), SquaredHinge(), Logistic()]
 HINGES = MARGINS[:3]
@@ -73,6 +73,9 @@ class TestMargins:
     def test_unknown(self):
         with pytest.raises(ValueError, match="'huber', 'squared_hinge', 'logistic'"):
             pair_margin("hinge")
+        for margin in (Exponential(), Logistic(2.0)):
+            with pytest.raises(ValueError, match="use huber, squared_hinge, logistic"):
+                Pairwise(margin=margin)
         for width in (0.0, 1.0):
             with pytest.raises(ValueError, match="between 0 and 1"):
                 Huber(width)
@@ -84,8 +87,8 @@ class TestAgainstDefinitions:
         ("options", "weight"),
         [
             ({}, lambda a, b, n: 1.0),
-            ({"per_query": True}, lambda a, b, n: 1.0 / n),
-            ({"per_query": True, "weight": gain_difference}, lambda a, b, n: (2.0**a - 2.0**b) / n),
+            ({"normalise": True}, lambda a, b, n: 1.0 / n),
+            ({"normalise": True, "weight": gain_difference}, lambda a, b, n: (2.0**a - 2.0**b) / n),
             ({"weight": lambda a, b: (a - b) * (b > 0)}, lambda a, b, n: (a - b) * (b > 0)),
         ],
     )
@@ -115,7 +118,7 @@ class TestAgainstDefinitions:
             tables.append(np.where(np.eye(n) == 1, 0.0, a[:, None] / (n * (n - 1) if per_pair else 1)))
         scores, direction = np.random.default_rng(3).normal(size=(2, queries.n_docs))
         reference = by_definition(queries, weights, tables, margin, scores, direction)
-        bound = OrderPreserving(measure, margin=margin, per_pair=per_pair).bind(queries, weights)
+        bound = OrderPreserving(measure, margin=margin, normalise=per_pair).bind(queries, weights)
         assert_agrees(bound, reference, scores, direction, 1e-11)
 
 
@@ -141,7 +144,7 @@ class TestBySorting:
         surrogate = {
             "consistent": lambda: OrderPreserving(NDCG(), margin=margin),
             "plain": lambda: Pairwise(margin=margin),
-            "weighted": lambda: Pairwise(margin=margin, per_query=True, weight=gain_difference),
+            "weighted": lambda: Pairwise(margin=margin, normalise=True, weight=gain_difference),
         }[make]()
         queries = some_queries(4, (300, 3, 90))
         weights = np.array([0.2, 0.5, 0.3])

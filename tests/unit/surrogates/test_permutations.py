@@ -145,16 +145,17 @@ def test_the_map_is_chosen_by_the_measure_and_said():
     cut = WorkingSetBound(parse_measure("nDCG@5"))
     assert cut.feature_map == "pairs"
     assert cut.notes(queries) == [
-        "feature map of Eq. (2), over pairs of one class too: nDCG@5 looks at the first 5 positions"
+        "feature map of Eq. (2), over pairs of one class too: nDCG@5 reads the first 5 positions"
     ]
     assert "3 grades taken as two classes" in WorkingSetBound(parse_measure("AP")).notes(queries)[0]
-    with pytest.raises(
-        ValueError, match=r"nDCG@5 looks at the first 5 positions only: use feature_map='pairs'"
-    ):
+    with pytest.raises(ValueError, match=r"nDCG@5 reads the first 5 positions only: use feature_map='pairs'"):
         WorkingSetBound(parse_measure("nDCG@5"), feature_map="cross")
-    with pytest.raises(ValueError, match="aggregate must be one of sum, mean, max"):
+    with pytest.raises(ValueError, match="aggregate must be one of 'sum', 'mean', 'max'"):
         WorkingSetBound(parse_measure("AP"), aggregate="min")
-    with pytest.raises(ValueError, match="no margin is called 'square'"):
+    with pytest.raises(
+        ValueError,
+        match="'hinge', 'margin-rescaled', not 'square'",
+    ):
         WorkingSetBound(parse_measure("AP"), margin="square")
 
 

@@ -10,7 +10,7 @@ from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, TypeTwoBound
 from directrank.surrogates.rankings import two_class_search as passing
-from directrank.surrogates.rankings.two_class_search import most_violated_passings, passing_naive
+from directrank.surrogates.rankings.two_class_search import best_sequence_naive, most_violated_rankings
 from oracles import average_precision, letor_discount, ndcg, precision, reciprocal_rank, right_pairs
 
 #: A measure's name, and the same for labels in ranked order.
@@ -146,7 +146,7 @@ def test_the_three_forms_of_the_search_agree(monkeypatch):
             found = []
             for convex in (True, False):
                 losses, direction = np.empty(1), np.empty(R + N)
-                most_violated_passings(
+                most_violated_rankings(
                     scores, np.array([0, R + N]), np.array([R]), stacked, terms.curve, np.array([c]),
                     convex, losses, direction,
                 )  # fmt: skip
@@ -155,7 +155,7 @@ def test_the_three_forms_of_the_search_agree(monkeypatch):
             if R * N < 1000:
                 p, q = -np.sort(-scores[:R]), -np.sort(-scores[R:])
                 u = stacked[0, 0] + stacked[1, 0] * np.arange(1, R + 1) + stacked[2, 0] * (np.arange(R) == 0)
-                assert found[0] == pytest.approx(passing_naive(p, q, u, terms.curve, c)[0], abs=1e-12)
+                assert found[0] == pytest.approx(best_sequence_naive(p, q, u, terms.curve, c)[0], abs=1e-12)
     assert 12 * 50 > passing.SCAN_LIMIT > 8 * 20
 
 

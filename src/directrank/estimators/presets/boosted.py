@@ -10,10 +10,6 @@ from directrank.scorers import Additive
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
 
 
-def _pairs(normalise: bool) -> str:
-    return "per_query" if normalise else "uniform"
-
-
 @estimator
 class RankBoost(BoostedRanker):
     """Boosting of stumps, exponential loss on pairs.
@@ -33,7 +29,7 @@ class RankBoost(BoostedRanker):
 
     def components(self):
         """Return the exponential loss, and boosting over documents."""
-        surrogate = ExponentialPairs(pairs=_pairs(self.normalise), alpha=self.alpha)
+        surrogate = ExponentialPairs(normalise=self.normalise, alpha=self.alpha)
         return surrogate, self._document_boosting(), Additive()
 
 
@@ -53,7 +49,7 @@ class FRank(BoostedRanker):
 
     def components(self):
         """Return the fidelity loss, and boosting over documents."""
-        surrogate = Fidelity(pairs=_pairs(self.normalise), line_search=self.line_search)
+        surrogate = Fidelity(normalise=self.normalise, line_search=self.line_search)
         return surrogate, self._document_boosting(), Additive()
 
 

@@ -35,7 +35,7 @@ class ConsistentRank(GradientRanker):
     def components(self):
         """Return the order-preserving loss, and a gradient method."""
         surrogate = OrderPreserving(
-            parse_measure(self.measure), margin=self.margin, width=self.width, per_pair=self.normalise
+            parse_measure(self.measure), margin=self.margin, width=self.width, normalise=self.normalise
         )
         return surrogate, self._gradient_method(), Linear()
 

@@ -65,7 +65,7 @@ class RankSVM(Ranker):
         """Return the loss on pairs, and cutting planes or Newton."""
         if self.margin not in MARGINS:
             raise ValueError(f"margin must be one of {', '.join(map(repr, MARGINS))}, not {self.margin!r}")
-        options: Any = {"per_query": self.normalise, "weight": _weight(self.weight)}
+        options: Any = {"normalise": self.normalise, "weight": _weight(self.weight)}
         if self.margin == "hinge":
             solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
             return PairwiseHinge(**options), solver, Linear()
@@ -88,7 +88,7 @@ class RankNet(Ranker):
 
     def components(self):
         """Return the logistic loss on pairs, and L-BFGS."""
-        surrogate = Pairwise(margin="logistic", per_query=self.normalise)
+        surrogate = Pairwise(margin="logistic", normalise=self.normalise)
         return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
 
 
@@ -115,7 +115,7 @@ class Preorder(Ranker):
     def components(self):
         """Return the loss on pairs, and L-BFGS."""
         surrogate = Pairwise(
-            margin=self.margin, width=self.width, per_query=self.normalise, weight=_weight(self.weight)
+            margin=self.margin, width=self.width, normalise=self.normalise, weight=_weight(self.weight)
         )
         return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
 

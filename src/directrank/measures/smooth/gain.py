@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.plugins import answers, position_slopes
+from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 
 
@@ -66,7 +66,7 @@ def soft_dcg(form, leading, positions, room, values, gradient):
         values[q] = gain_slopes(form, q, positions[first:last], room, gradient[first:last])
 
 
-@answers(position_slopes, GainForm)
+@register_kernel(position_slopes, GainForm)
 @kernel
 def gain_slopes(form, q, p, room, slopes):
     """Return the smooth DCG of a query over its norm, and write its slopes at the positions p."""

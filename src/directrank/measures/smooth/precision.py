@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.plugins import answers, position_slopes
+from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import (
     BAND,
     FLOAT64_RANGE,
@@ -97,7 +97,7 @@ def _soft_ap(form, indptr, leading, positions, room, values, gradient):
     return far
 
 
-@answers(position_slopes, PrecisionForm)
+@register_kernel(position_slopes, PrecisionForm)
 @kernel
 def precision_slopes(form, q, p, room, slopes):
     """Return the smooth AP of a query and write its slopes at the positions p; NaN where one centre fails."""

@@ -36,7 +36,7 @@ PARTS = (
 
 def build(facts: Facts) -> list[Any]:
     """Return the words: measures, conventions, statistics, data."""
-    measures = [parse_measure(name).bare_name for name in facts.result.measures]  # pyright: ignore[reportAttributeAccessIssue]
+    measures = [parse_measure(name).bare_name for name in facts.result.measures]
     blocks = [
         Heading("Measures"),
         Terms([(word, meaning(word)) for word in dict.fromkeys(measures)]),

@@ -4,30 +4,31 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import BoundObjective, Solution, Step
-from directrank.scorers import Additive, Tree
+from directrank.contracts import AdditiveScorer, Solution, Solver
+from directrank.errors import check_choice
+from directrank.oracles import BoundObjective, DocumentWeights, Step, StepAlong
+from directrank.scorers import Tree
 from directrank.solvers.boosting.stumps import CRITERIA, STUMP_SEARCHES
 from directrank.solvers.boosting.weak_rankers import FeatureSearch, Learned, sampled_weights
 
-# Below this share of the objective at zero scores, what is left is rounding.
+# Less than this share of the objective at zero scores is rounding.
 PERFECT = 1e-9
 
 
-class DocumentBoosting:
+class DocumentBoosting(Solver):
     r"""Boosting with stumps, single features or any classifier as weak rankers.
 
-    Each round asks the objective what every document weighs, finds a weak ranker h that agrees with the
-    weights, lets the objective choose the best step :math:`\alpha` along it, and adds
-    :math:`\nu \alpha h` to the scores.
+    Each round computes the weights of the documents, finds the weak ranker h that agrees best with them and
+    the best step :math:`\alpha` of the objective along it, and adds :math:`\nu \alpha h` to the scores.
 
     Parameters
     ----------
     rounds : int, default=100
     weak_ranker : {"stump", "feature"} or object, default="stump"
-        Stumps; single signed features, scaled to [0, 1]; or what has ``fit(features, weights, seed)``, which
-        returns a `Tree`, an object with ``predict(features)`` of shape (n_docs,), or None.
+        Stumps; single signed features, scaled to [0, 1]; or an object with ``fit(features, weights, seed)``,
+        which returns a `Tree`, an object with ``predict(features)`` of shape (n_docs,), or None.
     search : {"exact", "histogram"}, default="exact"
-        How stumps are searched: every threshold, or at most 255 a feature.
+        Thresholds of stumps: all of them, or at most 255 a feature.
     criterion : {"gini", "eta"}, default="gini"
         What a stump maximises, see `directrank.solvers.boosting.stumps`.
     sampling : bool, default=False
@@ -36,27 +37,28 @@ class DocumentBoosting:
     shrinkage : float, default=1.0
         ν in (0, 1].
     keep : {"best", "last"}, default="best"
-        The prefix of rounds that the monitor judges best, or all rounds.
+        The first rounds up to the best one by the monitor, or all rounds.
     patience : int, optional
-        End after so many rounds without a better judgement.
+        Stop after so many rounds without an improvement of the monitor.
 
     Notes
     -----
-    The certificate is the objective where the run ended, and the decrease that the closed forms of the steps
-    promised; steps that were searched promise nothing.
+    The certificate is the objective at the end of the run, and the decrease that the closed forms of the
+    steps guarantee, ``promised``; searched steps guarantee nothing.
     """
 
-    needs = frozenset({"document_weights", "step_along"})
+    needs = frozenset({DocumentWeights, StepAlong})
+    trains = AdditiveScorer
 
     def __init__(
         self, *, rounds=100, weak_ranker: Any = "stump", search="exact", criterion="gini",
         sampling=False, shrinkage=1.0, keep="best", patience=None,
     ):  # fmt: skip
-        _check_choice("search", search, STUMP_SEARCHES)
-        _check_choice("criterion", criterion, CRITERIA)
-        _check_choice("keep", keep, ("best", "last"))
+        check_choice("search", search, STUMP_SEARCHES)
+        check_choice("criterion", criterion, CRITERIA)
+        check_choice("keep", keep, ("best", "last"))
         if isinstance(weak_ranker, str):
-            _check_choice("weak_ranker", weak_ranker, ("stump", "feature"))
+            check_choice("weak_ranker", weak_ranker, ("stump", "feature"))
         elif not hasattr(weak_ranker, "fit"):
             raise TypeError(f"weak_ranker must be 'stump', 'feature' or have fit; {weak_ranker!r} has none")
         if not 0 < shrinkage <= 1:
@@ -69,20 +71,20 @@ class DocumentBoosting:
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         run = _Run(self, objective, features, monitor)
-        status, message = run.advance(rng)
+        status, reason = run.advance(rng)
         kept = run.best_round if self.keep == "best" else len(run.trace)
-        certificate = {
-            "objective": run.value,
-            "promised": float(sum(row["promised"] for row in run.trace)),
-        }
+        promised = float(sum(row["promised"] for row in run.trace))
         return Solution(
-            Additive.of(run.coefficients[:kept], run.weak_rankers[:kept]),
-            status, certificate, run.trace, f"{message}; the first {kept} kept",
-        )  # fmt: skip
+            scorer.of(run.coefficients[:kept], run.weak_rankers[:kept]),
+            status,
+            {"objective": run.value, "promised": promised},
+            run.trace,
+            f"Trained {len(run.trace)} rounds, kept the first {kept}{reason}",
+        )
 
 
 class _Run:
-    """One run: the ensemble, its scores on both sides, and the best prefix so far."""
+    """One run: the ensemble, its scores of training and monitored documents, and the best round so far."""
 
     def __init__(self, solver: DocumentBoosting, objective: BoundObjective, features, monitor):
         self.solver, self.objective, self.features, self.monitor = solver, objective, features, monitor
@@ -96,19 +98,19 @@ class _Run:
         self.best_round, self.best_value = 0, -np.inf
 
     def advance(self, rng: np.random.Generator) -> tuple[str, str]:
-        """Add rounds until nothing improves or they run out; return the status and a message."""
+        """Add rounds until nothing improves or the budget is spent; return the status and the reason."""
         patience = self.solver.patience or self.solver.rounds
         while len(self.trace) < self.solver.rounds:
             if self.value <= PERFECT * self.start:
-                return "converged", f"nothing is left to gain after {len(self.trace)} rounds"
+                return "converged", ": the objective is 0 but for rounding"
             if not self._add(rng):
-                return "converged", f"no weak ranker improves after {len(self.trace)} rounds"
+                return "converged", ": no weak ranker improves the objective"
             if len(self.trace) - self.best_round >= patience:
-                return "converged", f"{len(self.trace)} rounds, no better judgement in the last {patience}"
-        return "budget", f"{len(self.trace)} rounds"
+                return "converged", f": no improvement in the last {patience}"
+        return "budget", ""
 
     def _add(self, rng: np.random.Generator) -> bool:
-        """Add one round; return whether there was one to add."""
+        """Add one round; return whether a weak ranker improves the objective."""
         weights = sampled_weights(self.weights, rng) if self.solver.sampling else self.weights
         weak = self.search.best(weights, rng)
         if weak is None:
@@ -128,18 +130,17 @@ class _Run:
 
     def _record(self, weak: Any, coefficient: float, step: Step) -> None:
         judged = self.monitor(self.monitored)
-        root = (
-            {"feature": int(weak.feature[0]), "threshold": float(weak.threshold[0])}
-            if isinstance(weak, Tree)
-            else {}
-        )
+        root = {}
+        if isinstance(weak, Tree):
+            root = {"feature": int(weak.feature[0]), "threshold": float(weak.threshold[0])}
         self.trace.append(
             {
                 "round": len(self.trace) + 1,
                 **root,
                 "coefficient": float(coefficient),
                 "objective": self.value,
-                # The bound is convex in the step, so a part of the step keeps that part of its promise.
+                # The bound is convex in the step, so a share of the step guarantees that share of the
+                # decrease.
                 "promised": 0.0 if np.isnan(step.gained) else float(self.solver.shrinkage * step.decrease),
                 "monitor": judged,
             }
@@ -160,8 +161,3 @@ def _weak_ranker_search(solver: DocumentBoosting, objective: BoundObjective, fea
     if solver.weak_ranker == "feature":
         return FeatureSearch(objective, features)
     return Learned(solver.weak_ranker, features)
-
-
-def _check_choice(name: str, value: Any, words) -> None:
-    if value not in words:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, not {value!r}")

@@ -5,19 +5,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from directrank.contracts import Part, Solution
+from directrank.contracts import LinearScorer, Solution, Solver
+from directrank.oracles import Part, QueryValues, QueryWeights, Value
 
-# A feature that ranks every query perfectly would get an infinite weight.
+# The weighted measure is at most 1 less this, because a perfect feature would get an infinite weight.
 PERFECT = 1e-12
-# Up to so many values in all, single features are ranked as float64, as their sums are: kernels for float32
-# need not be compiled then. Positions do not differ; finding them takes up to a fifth longer.
+# Up to this number of values, single features are ranked in float64 as their sums are, which saves compiling
+# the kernels for float32. The positions are the same; finding them takes up to a fifth longer.
 FEW_NUMBERS = 1 << 22
 
 
 def weak_ranker_table(objective, features: np.ndarray, signed: bool) -> np.ndarray:
-    """Return the measure of each weak ranker on each query, float64 (n_queries, n_weak), computed once.
+    """Return the measure of each weak ranker on each query, float64 (n_queries, n_weak).
 
-    Column k is feature k; with `signed`, column n_features + k is feature k turned round.
+    Column k is feature k; with `signed`, column n_features + k is minus feature k.
     """
     n_features = features.shape[1]
     table = np.empty((objective.n_queries, n_features * (1 + signed)))
@@ -37,7 +38,7 @@ def weak_ranker_table(objective, features: np.ndarray, signed: bool) -> np.ndarr
 
 @dataclass
 class State:
-    """Where a run of boosting stands; copied when a round may have to be undone."""
+    """The state of a run, which is copied before a round that may have to be undone."""
 
     coefficients: np.ndarray
     scores: np.ndarray
@@ -46,10 +47,10 @@ class State:
     value: float = 0.0
     last: int = -1
     repeats: int = 0
-    barred: frozenset = field(default_factory=frozenset)
+    excluded: frozenset = field(default_factory=frozenset)
 
     def copy(self) -> "State":
-        """Return a state of its own."""
+        """Return a copy with arrays of its own."""
         return replace(
             self,
             coefficients=self.coefficients.copy(),
@@ -59,26 +60,26 @@ class State:
         )
 
 
-class QueryBoosting:
+class QueryBoosting(Solver):
     r"""AdaRank's boosting over queries, with single features as weak rankers.
 
-    Each round takes the weak ranker h of largest weighted measure φ, gives it the weight
-    :math:`\alpha = \frac12 \ln \frac{1 + \varphi}{1 - \varphi}`, and weighs the queries anew by the bound at
-    the ensemble. The prefix of rounds that the monitor judges best is kept.
+    Each round adds the weak ranker h of largest weighted measure φ with the coefficient
+    :math:`\alpha = \frac12 \ln \frac{1 + \varphi}{1 - \varphi}`, and recomputes the weights of queries from
+    the bound at the ensemble. The result is the ensemble at the best round by the monitor.
 
     Parameters
     ----------
     rounds : int, default=100
     signed : bool, default=False
-        Offer each feature turned round as well.
+        Use each feature with either sign.
     queue : bool, default=False
-        RankLib's device against a feature that is chosen twice in a row, where the paper's algorithm stands
-        still: undo its round and set the feature aside; when no progress remains, let the features that
-        were set aside back in, the last one first, and bar for a while one that comes five more times in a
-        row and changes nothing.
+        RankLib's rule for a feature that is chosen twice in a row, where the paper's algorithm makes no
+        progress: undo its round and remove the feature; when nothing improves, return the removed features,
+        the last one first, and exclude for a while one that is chosen five more times in a row and changes
+        nothing.
     weights : {"bound", "product"}, default="bound"
-        Weigh queries by the bound at the ensemble (the paper), or multiply their weights by exp(−α E) each
-        round (RankLib).
+        Compute the weights of queries from the bound at the ensemble (the paper), or multiply them by
+        exp(−α E) each round (RankLib).
     tolerance : float, default=0.002
         Stop when the training measure falls by this much or more in a round; infinite: never.
 
@@ -88,7 +89,8 @@ class QueryBoosting:
     .. [2] J. Xu et al., "Directly optimizing evaluation measures in learning to rank", SIGIR 2008, 4.1.
     """
 
-    needs = frozenset({"query_values", "query_weights"})
+    needs = frozenset({Value, QueryValues, QueryWeights})
+    trains = LinearScorer
     max_repeats = 5
 
     def __init__(self, *, rounds=100, signed=False, queue=False, weights="bound", tolerance=0.002):
@@ -103,12 +105,12 @@ class QueryBoosting:
             run.queue.pop()
             status = run.advance(with_queue=False)
         certificate = {"bound": min((row["bound"] for row in run.trace), default=1.0)}
-        message = f"{len(run.trace)} rounds, the prefix of {run.best_round} kept"
+        message = f"Trained {len(run.trace)} rounds, kept the first {run.best_round}"
         return Solution(scorer.at(run.best), status, certificate, run.trace, message)
 
 
 class _Run:
-    """One run of boosting: the table, the state, and the best prefix so far."""
+    """One run: the table of weak rankers, the state, and the best round so far."""
 
     def __init__(self, solver: QueryBoosting, objective, features, monitor):
         self.solver, self.objective, self.features, self.monitor = solver, objective, features, monitor
@@ -125,7 +127,7 @@ class _Run:
         self.best, self.best_value, self.best_round = self.state.coefficients, -np.inf, 0
 
     def advance(self, with_queue: bool) -> str:
-        """Add weak rankers until nothing improves or the rounds run out; return the status."""
+        """Add weak rankers until nothing improves or the budget is spent; return the status."""
         undo = self.state.copy()
         while len(self.trace) < self.solver.rounds:
             weak = self._choose()
@@ -144,13 +146,13 @@ class _Run:
 
     def _choose(self) -> int:
         merit = self.state.weights @ self.table
-        for weak in (*self.queue, *self.state.barred):
+        for weak in (*self.queue, *self.state.excluded):
             merit[weak] = -np.inf
         best = int(np.argmax(merit))
         return best if merit[best] > 0 else -1
 
     def _add(self, weak: int, with_queue: bool) -> bool:
-        """Add one round; return whether the run goes on with it."""
+        """Add one round; return whether the run should continue."""
         state, objective = self.state, self.objective
         phi = float(state.weights @ self.table[:, weak])
         alpha = float(np.arctanh(min(phi, 1.0 - PERFECT)))
@@ -164,7 +166,7 @@ class _Run:
         self._record(weak, alpha, phi, value, values)
         before, state.value = state.value, value
         if self.solver.queue and not with_queue:
-            self._bar_repeats(weak, changed=value != before)
+            self._exclude_repeats(weak, changed=value != before)
         state.last = weak
         return value + self.solver.tolerance > before and phi < 1.0 - PERFECT
 
@@ -175,20 +177,14 @@ class _Run:
             weights = self.objective.query_weights(self.state.scores)
         self.state.weights = weights / weights.sum()
 
-    def _bar_repeats(self, weak: int, changed: bool):
+    def _exclude_repeats(self, weak: int, changed: bool):
         state = self.state
         if changed or weak != state.last:
-            state.repeats, state.barred = 0, frozenset()
+            state.repeats, state.excluded = 0, frozenset()
             return
         state.repeats += 1
         if state.repeats >= self.solver.max_repeats:
-            state.repeats, state.barred = 0, state.barred | {weak}
-
-    def _bound(self) -> float:
-        def statistic(parts: Sequence[Part]) -> float:
-            return sum(part.oracles.value(self.state.scores[part.rows]) for part in parts)
-
-        return float(sum(self.objective.map_shards(statistic)))
+            state.repeats, state.excluded = 0, state.excluded | {weak}
 
     def _record(self, weak: int, alpha: float, phi: float, value: float, values: np.ndarray):
         judged = self.monitor(self.state.monitored)
@@ -199,7 +195,7 @@ class _Run:
                 "alpha": alpha,
                 "weighted_measure": phi,
                 "train_measure": value,
-                "bound": self._bound(),
+                "bound": float(self.objective.value(self.state.scores)),
                 "monitor": judged,
             }
         )

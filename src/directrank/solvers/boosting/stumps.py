@@ -1,4 +1,4 @@
-"""The best stump for weighted documents: exactly, over presorted features, or over 256 bins a feature.
+"""The best stump for weighted documents: over all thresholds, or over 256 bins a feature.
 
 A stump [[x > t]] splits the documents in two; with W the sum of weights and A that of their sizes on each
 side, its merit is W²/A summed over both sides (``gini``, the gain of a regression tree), or the W of the side
@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import BoundObjective, Part
 from directrank.kernels.compile import kernel
+from directrank.oracles import BoundObjective, Part
 from directrank.scorers import Tree, stump
 
 CRITERIA = ("gini", "eta")
 N_BINS = 256
-# A side that holds less than this share of the weights is rounding.
+# A side with less than this share of the weights is rounding.
 LEAST_SHARE = 1e-12
-# Merits this close are equal but for rounding, which the order of rows decides: the first of them wins.
+# Merits this close are equal but for rounding, which depends on the order of rows: the first one is chosen.
 BETTER = 1.0 + 1e-9
 
 
@@ -29,7 +29,7 @@ def threshold_between(low: np.float32, high: np.float32) -> np.float32:
 
 
 class ExactStumps:
-    """Every threshold of every feature; features are sorted once, for 4 bytes a value.
+    """All thresholds of all features; features are sorted once, for 4 bytes a value.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ExactStumps:
             column = np.ascontiguousarray(features[:, k])
             order = np.argsort(column, kind="stable").astype(np.int32)
             ends = column[order[1:]] != column[order[:-1]]
-            # The complement marks the last document of each value: a threshold may follow it.
+            # The complement marks the last document of each value, which a threshold may follow.
             self.order[k] = np.where(np.append(ends, False), ~order, order)
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
@@ -60,7 +60,7 @@ class ExactStumps:
 
 
 class HistogramStumps:
-    """255 thresholds a feature at most, between quantiles of its values; 1 byte a value.
+    """At most 255 thresholds a feature, between quantiles of its values; 1 byte a value.
 
     A feature with no more than 256 distinct values is searched exactly. Histograms are summed over shards in
     their order.
@@ -115,7 +115,7 @@ class HistogramStumps:
     def histograms(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of weights and of their sizes by bin, float64 (n_features, 256) each.
 
-        Sizes are zeros where the criterion does not read them.
+        Sizes are zeros if the criterion does not read them.
         """
         n_features = len(self.edges)
 
@@ -132,7 +132,7 @@ class HistogramStumps:
         return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros((n_features, N_BINS))
 
 
-#: How stumps are searched, by name.
+#: Searches for stumps by name.
 STUMP_SEARCHES = {"exact": ExactStumps, "histogram": HistogramStumps}
 
 
@@ -188,7 +188,7 @@ def _best_split(order, weights, total, size, by_gini):
 
 @kernel
 def _assign_bins(features, edges, bins):
-    # Eight halvings without a branch; unsigned places spare the check for negative indices.
+    # Eight halvings without a branch; unsigned indices avoid the check for negative ones.
     for k in range(features.shape[1]):
         thresholds = edges[k]
         for i in range(features.shape[0]):

@@ -1,11 +1,11 @@
-"""Weak rankers that are not stumps: single features, and whatever can be fitted to weighted documents."""
+"""Weak rankers that are not stumps: single features, and objects fitted to weighted documents."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from directrank.contracts import BoundObjective, Part
+from directrank.oracles import BoundObjective, Part
 from directrank.scorers import Tree, single_feature
 
 
@@ -24,7 +24,7 @@ class FeatureSearch:
         self.width = features.max(axis=0) - self.low
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
-        """Return the feature, or the feature turned round, that agrees most with the weights."""
+        """Return the feature, with either sign, that agrees most with the weights."""
 
         def statistic(parts: Sequence[Part]) -> np.ndarray:
             return np.sum([self.features[each.rows].T @ weights[each.rows] for each in parts], axis=0)
@@ -41,7 +41,7 @@ class FeatureSearch:
 
 
 class Learned:
-    """Weak rankers that an object learns from the documents and their weights.
+    """Weak rankers fitted by an object to the documents and their weights.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Learned:
         self.learner, self.features = learner, features
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Any:
-        """Return what the learner makes of the weights, or None if they are all zero."""
+        """Return the weak ranker fitted to the weights, or None if they are all zero."""
         if not weights.any():
             return None
         return self.learner.fit(self.features, weights, seed=int(rng.integers(2**31)))

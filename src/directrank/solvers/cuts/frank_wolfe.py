@@ -2,48 +2,49 @@
 
 import numpy as np
 
-from directrank.contracts import Solution
-from directrank.solvers.cuts.kept_cuts import Cuts, dual_value, no_cuts, reordered, settle
+from directrank.contracts import Solution, Solver
+from directrank.oracles import CutKernel, MostViolated
+from directrank.solvers.cuts.kept_cuts import Cuts, dual_value, no_cuts, optimise_kept_cuts, reordered
+from directrank.solvers.cuts.visiting_order import visiting_order
 from directrank.solvers.cuts.visits import Visits, visits_of
-from directrank.solvers.visiting import visiting_order
 
-# Between passes, steps among the cuts that are kept go on until their gap is this share of the last pass's,
+# Between passes, steps among the stored cuts continue until their gap is this share of the last pass's gap,
 # or of the tolerance, whichever is larger; at most so many sweeps.
-SETTLED, SETTLED_AT_END, MOST_SWEEPS = 0.05, 0.1, 50
-# Below this gain over zero scores the solution is next to zero, and its direction means little.
+SHARE_OF_GAP, SHARE_OF_TOLERANCE, MOST_SWEEPS = 0.05, 0.1, 50
+# Below this gain over zero scores the solution is close to zero, and its direction means little.
 FLAT = 2e-3
 
 
-class BCFW:
+class BCFW(Solver):
     r"""Block-coordinate Frank-Wolfe on :math:`\frac12 |w|^2 + C \sum_q \omega_q \max_\pi H_q(\pi; w)`.
 
-    The weights ω of the queries sum to 1, so that C is that of Eq. (8). A pass takes one query after the
-    other, in an order drawn anew: it finds the query's most violated ranking, keeps its cut beside the last
-    few, and moves weight from the lowest cut to the highest as far as the dual rises. Between passes it goes
-    on so among the cuts that are kept, which reads no features.
+    The weights ω of the queries sum to 1, so that C is that of Eq. (8). A pass visits the queries in a new
+    random order: it finds the query's most violated ranking, stores its cut beside the last few, and moves
+    weight from the lowest cut to the highest as far as the dual rises. Between passes such steps continue
+    among the stored cuts, which reads no features.
 
     Parameters
     ----------
     C : float, default=10.0
         > 0; larger fits more.
     averaged : bool, default=True
-        Return the weighted average of all iterates, later ones weighing more.
+        Return the weighted average of all iterates, later ones with larger weights.
     tolerance : float, default=1e-3
         Largest duality gap, relative to the objective.
     max_passes : int, default=200
         ≥ 2. Passes over the data, evaluations of the gap included.
     kept : int, default=8
-        ≥ 2. Cuts of a query that are kept; when there is no room, the two lightest become their mean.
+        ≥ 2. Most cuts that are stored for a query; beyond that, the two of least weight become their mean.
 
     Notes
     -----
-    The certificate is the duality gap of what is returned: the objective there, in one pass at that point,
-    less the dual's value. The first pass looks at zero scores, and an evaluation's cuts are kept like others.
-    It is evaluated when the gaps met during a pass, shrinking once more as they did from the pass before,
-    would meet the tolerance. With `averaged` off the last iterate is judged and returned.
+    The certificate is the duality gap of the solution: the objective there, computed in one pass, less the
+    dual value. The first pass is at zero scores, and the cuts of an evaluation are stored like others. The
+    gap is evaluated when the gaps found during a pass, shrinking once more as they did from the pass before,
+    would meet the tolerance. Without `averaged` the last iterate is judged and returned.
 
-    Memory is `kept` vectors of features a query. A pass steps through the queries one after the other: on
-    many machines, use `CuttingPlane`, whose state is a sum over shards.
+    Memory is `kept` vectors of features a query. A pass is sequential over queries: on many machines, use
+    `CuttingPlane`, whose state is a sum over shards.
 
     References
     ----------
@@ -55,7 +56,8 @@ class BCFW:
        Frank-Wolfe optimization of structured SVMs", ICML 2016: steps between pairs of cuts.
     """
 
-    needs = frozenset({"most_violated"})
+    needs = frozenset({MostViolated})
+    uses = frozenset({CutKernel})
 
     def __init__(self, *, C=10.0, averaged=True, tolerance=1e-3, max_passes=200, kept=8):
         if not C > 0:
@@ -82,23 +84,19 @@ class BCFW:
                 {"pass": run.passes, "objective": primal, "dual": primal - gap, "gap": gap, "monitor": judged}
             )
             status = "converged" if gap <= self.tolerance * primal else "budget"
-        return Solution(
-            scorer.at(result),
-            status,
-            {
-                "duality_gap": gap,
-                "objective": primal,
-                "relative_gap": gap / primal,
-                "passes": float(run.passes),
-                "sweeps": float(run.sweeps),
-            },
-            trace,
-            f"{run.passes} passes, duality gap {gap / primal:.2%} of the objective{run.verdict()}",
-        )
+        certificate = {
+            "duality_gap": gap,
+            "objective": primal,
+            "relative_gap": gap / primal,
+            "passes": float(run.passes),
+            "sweeps": float(run.sweeps),
+        }
+        message = f"{run.passes} passes, duality gap {gap / primal:.2%} of the objective{run.verdict()}"
+        return Solution(scorer.at(result), status, certificate, trace, message)
 
 
 class _Run:
-    """The cuts, the way round the queries, and what the passes met."""
+    """One run: the cuts, the order of the queries, and the gaps of the passes."""
 
     def __init__(self, visits: Visits, C: float, kept: int, n_features: int):
         self.visits = visits
@@ -117,32 +115,32 @@ class _Run:
         return self.gap * min(1.0, self.gap / self.before) if self.passes > 1 else self.gap
 
     def verdict(self) -> str:
-        """Say so if the dual's value leaves next to nothing to be gained over zero scores."""
+        """Return a warning if the dual value leaves almost nothing to gain over zero scores."""
         gain = 1.0 - self.dual / self.at_zero
         return "" if gain > FLAT else f"; no w lowers it from zero scores by a share of more than {gain:.0e}"
 
     def step_through(self, rng, tolerance: float) -> None:
-        """Make a pass with a step at each query, then settle."""
+        """Make a pass with a step at each query, then steps among the stored cuts."""
         self.order, self.before = rng.permutation(len(self.cuts.caps)), self.gap
-        # The average forgets as the iterates converge; else its distance would only fall with their number.
+        # The average forgets early iterates; else its distance to the solution would only fall as 1 / steps.
         self.cuts.steps[0] = min(self.cuts.steps[0], len(self.order))
         self.gap, risk = self.visits.visit(self.cuts, self.order, None)
         self.passes += 1
         self.primal = 0.5 * float(self.cuts.w @ self.cuts.w) + risk
-        self._settle(tolerance)
+        self._optimise_kept_cuts(tolerance)
         self.dual = dual_value(self.cuts)
 
     def evaluate(self, point: np.ndarray, tolerance: float) -> tuple[float, float]:
-        """Return the objective at a point and its gap, in one pass; settle on the cuts it brought."""
+        """Return the objective at a point and its gap, in one pass; then step among the new cuts."""
         self.dual = dual_value(self.cuts)
         _, risk = self.visits.visit(self.cuts, np.arange(len(self.order)), point)
         self.passes += 1
         self.primal = 0.5 * float(point @ point) + risk
         gap = self.primal - self.dual
         self.before = self.gap = max(gap, self.gap)
-        self._settle(tolerance)
+        self._optimise_kept_cuts(tolerance)
         return self.primal, gap
 
-    def _settle(self, tolerance: float) -> None:
-        target = max(SETTLED * self.gap, SETTLED_AT_END * tolerance * self.primal)
-        self.sweeps += settle(self.cuts, self.order, target, MOST_SWEEPS)
+    def _optimise_kept_cuts(self, tolerance: float) -> None:
+        target = max(SHARE_OF_GAP * self.gap, SHARE_OF_TOLERANCE * tolerance * self.primal)
+        self.sweeps += optimise_kept_cuts(self.cuts, self.order, target, MOST_SWEEPS)

@@ -6,13 +6,14 @@ Minimise over w
 
 Its dual has one weight α_k ≥ 0 for each plane, Σ_{k in b} α_k ≤ cap_b, and w = −Σ α_k vector_k. Each step
 moves weight inside one block from the lowest plane that has some to the highest plane, as far as the dual
-rises; the plane 0 takes part, with the weight that the others leave. One block is the 1-slack form, a block
-for each query the n-slack form, a block for each plane a sum of hinges.
+rises; the plane 0 has the weight that the others leave. One block is the 1-slack form, a block for each query
+the n-slack form, a block for each plane a sum of hinges.
 """
 
 import numpy as np
 
 from directrank.kernels.compile import kernel
+from directrank.kernels.products import dot
 
 
 def dual_value_naive(vectors, offsets, alpha) -> float:
@@ -57,15 +58,6 @@ def solve_blocks(vectors, offsets, starts, caps, alpha, w, tolerance, max_sweeps
 
 
 @kernel
-def dot(a, b):
-    """The scalar product."""
-    total = 0.0
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total
-
-
-@kernel
 def _certify(vectors, offsets, starts, caps, alpha, w, heights):
     norm = dot(w, w)
     value, dual = 0.5 * norm, -0.5 * norm
@@ -82,12 +74,13 @@ def _certify(vectors, offsets, starts, caps, alpha, w, heights):
 def improve_block(vectors, offsets, start, stop, cap, alpha, w, heights):
     """Improve the weights of one block and w in place; return the block's duality gap before.
 
-    As `solve_blocks`; `heights` of shape (n_planes,) is written.
+    Arguments are those of `solve_blocks`; `heights`, of shape (n_planes,), is written.
     """
     gap, size = 0.0, 0.0
     for k in range(start, stop):
         size = max(size, abs(offsets[k]))
-    # Heights that differ by rounding are equal: the first counts, whatever the order of sums made of them.
+    # Heights that differ by rounding are equal and the first counts, so that the order of sums does not
+    # matter.
     same = 1e-13 * size
     for trial in range(2 * (stop - start)):
         left, held = cap, 0.0

@@ -1,29 +1,30 @@
 """Visits to the queries for their most violated cuts: in one compiled loop, or one by one.
 
-The compiled loop fuses scores, search, direction and step, and is there for linear scorers and surrogates
-that offer ``cut_form``. Any other pair that fits goes query by query through the oracle ``most_violated``.
+The compiled loop fuses scores, search, direction and step, for linear scorers and surrogates that offer
+`CutKernel`. Any other pair that fits is visited query by query through the oracle `MostViolated`.
 """
 
 from typing import Protocol
 
+import numba
 import numpy as np
 
+from directrank.contracts import LinearScorer
 from directrank.kernels.compile import kernel
-from directrank.scorers import Linear
-from directrank.scorers.linear import row_products, transposed_product
+from directrank.kernels.plugins import cut_of_query, is_ours
+from directrank.kernels.products import dot, row_products, transposed_product
+from directrank.oracles import CutKernel
 from directrank.solvers.cuts.kept_cuts import Cuts, take_cut
-from directrank.solvers.cuts.simplex_qp import dot
-from directrank.surrogates.rankings.two_class_search import cumulative, cut_of_query, scratch
 
 
 class Visits(Protocol):
-    """The queries that can teach, by number from 0."""
+    """The queries that are not skipped, by number from 0."""
 
     #: Weight of each, float64 (n,).
     weights: np.ndarray
 
     def visit(self, cuts: Cuts, order: np.ndarray, point: np.ndarray | None) -> tuple[float, float]:
-        """Take the most violated cut of each query, all at one point, or each at w, with a step after it.
+        """Store the most violated cut of each query, all at one point, or each at w, with a step after it.
 
         Returns
         -------
@@ -35,19 +36,20 @@ class Visits(Protocol):
         ...
 
     def reorder(self, order: np.ndarray) -> None:
-        """Number the queries anew."""
+        """Renumber the queries."""
         ...
 
 
 def visits_of(objective, scorer, features: np.ndarray) -> Visits:
-    """Return the fastest way round the queries that the pair allows."""
-    if "cut_form" in objective.offers and isinstance(scorer, Linear):
+    """Return the fastest way to visit the queries that the pair allows."""
+    compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+    if compiled and CutKernel in objective.offers and isinstance(scorer, LinearScorer):
         return CompiledVisits(objective, features)
     return SingleVisits(objective, scorer, features)
 
 
 class SingleVisits:
-    """Query by query through the surrogate's oracle, for any differentiable scorer."""
+    """Visits query by query through the surrogate's oracle, for any differentiable scorer."""
 
     def __init__(self, objective, scorer, features: np.ndarray):
         self.parts, self.scorer, self.features = objective.single_queries(), scorer, features
@@ -55,11 +57,11 @@ class SingleVisits:
         self.weights = np.array([objective.weights[part.queries][0] for part in self.parts])
 
     def reorder(self, order: np.ndarray) -> None:
-        """See `Visits`."""
+        """Renumber the queries."""
         self.parts, self.weights = [self.parts[number] for number in order], self.weights[order]
 
     def visit(self, cuts: Cuts, order: np.ndarray, point: np.ndarray | None) -> tuple[float, float]:
-        """See `Visits`."""
+        """Store the most violated cut of each query; see `Visits`."""
         gap = risk = 0.0
         for number in order:
             part = self.parts[number]
@@ -72,33 +74,33 @@ class SingleVisits:
 
 
 class CompiledVisits:
-    """All in one compiled loop."""
+    """Visits in one compiled loop."""
 
     def __init__(self, objective, features: np.ndarray):
         self.features, self.dtype = features, objective.dtype
-        self.form = objective.whole().oracles.cut_form()
+        self.plugin = objective.whole().oracles.cut_plugin()
         self.numbers = np.flatnonzero(objective.weights > 0)
         self.weights = objective.weights[self.numbers]
+        self.loop = _visit if is_ours(self.plugin) else _visit_foreign
 
     def reorder(self, order: np.ndarray) -> None:
-        """See `Visits`."""
+        """Renumber the queries."""
         self.numbers, self.weights = self.numbers[order], self.weights[order]
 
     def visit(self, cuts: Cuts, order: np.ndarray, point: np.ndarray | None) -> tuple[float, float]:
-        """See `Visits`."""
+        """Store the most violated cut of each query; see `Visits`."""
         at = np.zeros(len(cuts.w)) if point is None else np.array(point)
         typed = np.zeros(len(at), self.dtype)
-        return _visit(self.features, self.form, self.numbers, order, at, typed, point is None, cuts)
+        return self.loop(self.features, self.plugin, self.numbers, order, at, typed, point is None, cuts)
 
 
-@kernel
-def _visit(features, form, numbers, order, at, typed, moving, cuts):
-    longest = len(form.curve)
-    room, sums = scratch(longest), cumulative(form.curve)
+def _pass(features, plugin, numbers, order, at, typed, moving, cuts):
+    longest = plugin.longest
+    scratch = np.empty((4, longest + 2), np.int64), np.empty((4, longest + 2))
     scores, direction = np.empty(longest, typed.dtype), np.empty(longest, typed.dtype)
     partial, vector = np.zeros(len(at), typed.dtype), np.empty(len(at))
     gap, risk = 0.0, 0.0
-    indptr, caps, w = form.indptr, cuts.caps, cuts.w
+    indptr, caps, w = plugin.indptr, cuts.caps, cuts.w
     for number in order:
         q = numbers[number]
         start, stop = indptr[q], indptr[q + 1]
@@ -109,8 +111,11 @@ def _visit(features, form, numbers, order, at, typed, moving, cuts):
             typed[k] = at[k]
             vector[k] = 0.0
         row_products(block, typed, s)
-        offset = cut_of_query(form, q, sums, s, room, d)
+        offset = cut_of_query(plugin, q, s, scratch, d)
         transposed_product(block, d, partial, vector)
         risk += caps[number] * (offset + dot(vector, at))
         gap += take_cut(cuts, number, offset, vector, moving)
     return gap, risk
+
+
+_visit, _visit_foreign = kernel(_pass), kernel(_pass, kept=False)

@@ -1,20 +1,22 @@
-"""Working sets of rankings: solve on those found so far, look for more violated ones, repeat."""
+"""Working sets of rankings: minimise over those found so far, search for more violated ones, repeat."""
 
 from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Solution
-from directrank.solvers.cuts.cutting_plane import minimise_model
+from directrank.contracts import Solution, Solver
+from directrank.errors import check_choice
+from directrank.oracles import ViolatedPairs
+from directrank.solvers.cuts.planes import minimise_model
 from directrank.solvers.cuts.simplex_qp import solve_blocks
-from directrank.solvers.smooth.gradient import Incumbent
-from directrank.solvers.visiting import visiting_order
+from directrank.solvers.cuts.visiting_order import visiting_order
+from directrank.solvers.incumbent import Incumbent
 
 # Rankings whose features differ by less, relative to their size, are the same one.
 SAME = 1e-9
 
 
-class WorkingSets:
+class WorkingSets(Solver):
     r"""PermuRank's rounds on :math:`\frac12 |w|^2 + C \sum_q \omega_q \, l(B_q, C_q; w)`.
 
     Each round minimises the bound over the rankings found so far and adds, for each query, the perfect
@@ -26,8 +28,8 @@ class WorkingSets:
         > 0; larger fits more. The weights ω of the queries sum to 1.
     rounds : int, default=100
     averaged : bool, default=True
-        Judge and return, in each round, the sum of w / |w| over the rounds so far: with sums over working
-        sets the rounds swing, and their average does not.
+        Judge and return, in each round, the sum of w / |w| over the rounds so far. With sums over working
+        sets w swings from round to round, and its average does not.
     keep : {"best", "last"}, default="best"
         The best round by the monitor, or the last.
     tolerance : float, default=1e-4
@@ -35,9 +37,9 @@ class WorkingSets:
 
     Notes
     -----
-    It ends when no set grows. Only with the aggregate "max" does each round tighten one fixed problem; a sum
-    grows with the sets and mostly runs until the rounds are used up. The certificate holds the bound over the
-    last working sets and its duality gap.
+    A run ends when no set grows. Each round tightens one fixed problem only with the aggregate "max"; a sum
+    grows with the sets and mostly runs until the budget of rounds is spent. The certificate holds the bound
+    over the last working sets and its duality gap.
 
     References
     ----------
@@ -45,77 +47,89 @@ class WorkingSets:
        rank", SIGIR 2008, Figure 2; the arg max of Eq. (10) is meant to be an arg min.
     """
 
-    needs = frozenset({"violated_pairs", "pair_form"})
+    needs = frozenset({ViolatedPairs})
 
     def __init__(self, *, C=1.0, rounds=100, averaged=True, keep="best", tolerance=1e-4):
         if not C > 0:
             raise ValueError(f"C must be positive, not {C}")
-        if keep not in ("best", "last"):
-            raise ValueError(f"keep must be 'best' or 'last', not {keep!r}")
+        check_choice("keep", keep, ("best", "last"))
         self.C, self.rounds, self.averaged = float(C), rounds, averaged
         self.keep, self.tolerance = keep, tolerance
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        parts = objective.single_queries()
-        sets = [_Sets(features.shape[1]) for _ in parts]
-        form = parts[0].oracles.pair_form()
-        w = total = np.zeros(features.shape[1])
-        incumbent, trace, status, value, dual = Incumbent(scorer, monitor), [], "budget", 0.0, 0.0
-        self._grow(parts, sets, scorer, features, w, objective.dtype)
-        first = [(each.losses[:1].sum(), each.imperfect[:1].sum(axis=0)) for each in sets]
-        order = visiting_order(np.array([loss for loss, _ in first]), np.array([x for _, x in first]))
-        parts, sets = [parts[i] for i in order], [sets[i] for i in order]
-        caps = np.array([self.C * objective.weights[part.queries][0] for part in parts])
-        result, best_round = w, 0
+        run = _Run(objective, scorer, features, self.C)
+        total = result = np.zeros(features.shape[1])
+        incumbent, trace, status, best_round = Incumbent(scorer, monitor), [], "budget", 0
         for number in range(1, self.rounds + 1):
-            w, value, dual = _minimise(form, sets, caps, w, self.tolerance)
+            w = run.minimise(self.tolerance)
             total = total + w / max(np.linalg.norm(w), np.finfo(float).tiny)
             result = total if self.averaged else w
             before = incumbent.value
             judged = incumbent.offer(result)
             best_round = number if judged > before else best_round
-            grown = self._grow(parts, sets, scorer, features, w, objective.dtype)
-            trace.append(
-                {
-                    "round": number,
-                    "bound": value,
-                    "gap": value - dual,
-                    "perfect": int(max(len(each.perfect) for each in sets)),
-                    "imperfect": int(max(len(each.losses) for each in sets)),
-                    "mean_imperfect": float(np.mean([len(each.losses) for each in sets])),
-                    "grown": grown,
-                    "monitor": judged,
-                }
-            )
+            grown = run.grow()
+            trace.append({"round": number, **run.row(), "grown": grown, "monitor": judged})
             if grown == 0:
                 status = "converged"
                 break
-        kept = incumbent.parameters if self.keep == "best" else result
-        return Solution(
-            scorer.at(kept),
-            status,
-            {"bound": value, "duality_gap": value - dual, "rounds": float(len(trace))},
-            trace,
-            f"{len(trace)} rounds, working sets of at most {trace[-1]['imperfect']} imperfect rankings; "
-            + (f"round {best_round} kept" if self.keep == "best" else "the last round kept"),
-        )
+        kept, parameters = f"round {best_round}", incumbent.parameters
+        if self.keep == "last":
+            kept, parameters = "the last", result
+        certificate = {"bound": run.value, "duality_gap": run.value - run.dual, "rounds": float(len(trace))}
+        most = f"working sets of at most {trace[-1]['imperfect']} imperfect rankings"
+        message = f"Trained {len(trace)} rounds, kept {kept}; {most}"
+        return Solution(scorer.at(parameters), status, certificate, trace, message)
 
-    def _grow(self, parts, sets, scorer, features, w, dtype) -> int:
+
+class _Run:
+    """One run: the working sets of all queries, and the solution of the last round with its bounds."""
+
+    def __init__(self, objective, scorer, features: np.ndarray, C: float):
+        self.scorer, self.features, self.dtype = scorer, features, objective.dtype
+        self.w, self.value, self.dual = np.zeros(features.shape[1]), 0.0, 0.0
+        self.parts = objective.single_queries()
+        self.sets = [WorkingSet(features.shape[1]) for _ in self.parts]
+        self.loss = self.parts[0].oracles.pair_loss()
+        self.grow()
+        losses = np.array([each.losses[:1].sum() for each in self.sets])
+        vectors = np.array([each.imperfect[:1].sum(axis=0) for each in self.sets])
+        order = visiting_order(losses, vectors)
+        self.parts, self.sets = [self.parts[i] for i in order], [self.sets[i] for i in order]
+        self.caps = np.array([C * objective.weights[part.queries][0] for part in self.parts])
+
+    def minimise(self, tolerance: float) -> np.ndarray:
+        """Minimise the bound on the working sets; return the minimiser."""
+        self.w, self.value, self.dual = minimise(self.loss, self.sets, self.caps, self.w, tolerance)
+        return self.w
+
+    def grow(self) -> int:
         """Add each query's most violated rankings; return how many sets grew."""
         grown = 0
-        for part, each in zip(parts, sets, strict=True):
-            block = features[part.rows]
-            perfect, imperfect, losses = part.oracles.violated_pairs(scorer.forward(w, block, dtype))
+        for part, each in zip(self.parts, self.sets, strict=True):
+            block = self.features[part.rows]
+            scores = self.scorer.forward(self.w, block, self.dtype)
+            perfect, imperfect, losses = part.oracles.violated_pairs(scores)
             if not imperfect.any():
                 continue
-            right, wrong = scorer.backward(block, perfect), scorer.backward(block, imperfect)
+            right, wrong = self.scorer.backward(block, perfect), self.scorer.backward(block, imperfect)
             grown += each.add(right, wrong, float(losses[0]))
         return grown
 
+    def row(self) -> dict[str, float]:
+        """Return the bound and the sizes of the sets, for the trace."""
+        sizes = [len(each.losses) for each in self.sets]
+        return {
+            "bound": self.value,
+            "gap": self.value - self.dual,
+            "perfect": int(max(len(each.perfect) for each in self.sets)),
+            "imperfect": int(max(sizes)),
+            "mean_imperfect": float(np.mean(sizes)),
+        }
 
-class _Sets:
-    """The working sets of one query, and the dual weights of their pairs."""
+
+class WorkingSet:
+    """The perfect and imperfect rankings of one query, as features, and the dual weights of their pairs."""
 
     def __init__(self, n_features: int):
         self.perfect, self.imperfect = np.empty((0, n_features)), np.empty((0, n_features))
@@ -134,12 +148,12 @@ class _Sets:
         return int(any(new))
 
     def differences(self) -> np.ndarray:
-        """Features of each pair, (n_perfect · n_imperfect, n_features)."""
+        """Return the difference of features of each pair, (n_perfect · n_imperfect, n_features)."""
         pairs = self.perfect[:, None, :] - self.imperfect[None, :, :]
         return pairs.reshape(-1, self.perfect.shape[1])
 
     def pair_losses(self) -> np.ndarray:
-        """The loss of each pair."""
+        """Return the loss of each pair."""
         return np.tile(self.losses, len(self.perfect))
 
 
@@ -149,25 +163,34 @@ def _known(rankings: np.ndarray, new: np.ndarray) -> bool:
     return bool((np.abs(rankings - new).max(axis=1) <= SAME * (1.0 + np.abs(new).max())).any())
 
 
-def _minimise(form: Any, sets: list[_Sets], caps: np.ndarray, w: np.ndarray, tolerance: float):
-    """Minimise the bound on the working sets; return w, the value and a lower bound of the minimum."""
-    if form.aggregate == "max":
-        shares = caps
-    else:
-        per_set = [len(each.perfect) * (len(each.losses) if form.aggregate == "mean" else 1) for each in sets]
-        shares = caps / np.maximum(per_set, 1)
+def minimise(
+    loss: Any, sets: list[WorkingSet], caps: np.ndarray, w: np.ndarray, tolerance: float
+) -> tuple[np.ndarray, float, float]:
+    """Minimise ½ |w|² and the bound on the working sets; return w, the value and a lower bound of it.
+
+    Parameters
+    ----------
+    loss : PairLoss
+    sets : list of WorkingSet
+    caps : ndarray of shape (n_queries,)
+        C times the weight of each query.
+    w : ndarray of shape (n_features,)
+        Where a search starts.
+    tolerance : float
+        Largest duality gap, relative to the value.
+    """
+    shares = caps / _divisors(loss.aggregate, sets)
     losses = np.concatenate([each.pair_losses() for each in sets])
     differences = np.concatenate([each.differences() for each in sets])
     sizes = np.array([each.alpha.size for each in sets])
-    lines = form.lines(losses)
+    lines = loss.lines(losses)
     if lines is None:
-        return _minimise_curved(form, losses, differences, sizes, shares, w, tolerance)
+        return _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance)
     alpha = np.concatenate([each.alpha.ravel() for each in sets])
-    whole = form.aggregate == "max"
+    whole = loss.aggregate == "max"
     starts = np.concatenate(([0], np.cumsum(sizes))) if whole else np.arange(len(losses) + 1)
     block_caps = shares if whole else np.repeat(shares, sizes)
-    # Caps shrink as sets grow.
-    alpha = np.minimum(alpha, np.repeat(shares, sizes))
+    alpha = np.minimum(alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
     vectors = -lines[1][:, None] * differences
     w = -alpha @ vectors
     value, dual = solve_blocks(vectors, lines[0], starts, block_caps, alpha, w, tolerance, 1000)
@@ -176,12 +199,20 @@ def _minimise(form: Any, sets: list[_Sets], caps: np.ndarray, w: np.ndarray, tol
     return w, value, dual
 
 
-def _minimise_curved(form, losses, differences, sizes, shares, w, tolerance):
+def _divisors(aggregate: str, sets: list[WorkingSet]) -> np.ndarray:
+    """Return what the sum over the pairs of each query is divided by, (n_queries,)."""
+    if aggregate == "max":
+        return np.ones(len(sets))
+    pairs = [len(each.perfect) * (len(each.losses) if aggregate == "mean" else 1) for each in sets]
+    return np.maximum(pairs, 1)
+
+
+def _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance):
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
 
     def risk(point: np.ndarray) -> tuple[float, np.ndarray]:
-        values, slopes = form.value_and_slope(losses, differences @ point)
-        if form.aggregate == "max":
+        values, slopes = loss.value_and_slope(losses, differences @ point)
+        if loss.aggregate == "max":
             top = np.array(
                 [start + np.argmax(values[start : start + n]) for start, n in zip(starts, sizes, strict=True)]
             )

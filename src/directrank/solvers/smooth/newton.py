@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from directrank.contracts import BoundObjective, Part, Solution
-from directrank.solvers.smooth.gradient import Incumbent, value_and_gradient
+from directrank.contracts import Solution, Solver
+from directrank.oracles import BoundObjective, GradientKernel, HessianVector, Part, ValueAndGradient
+from directrank.solvers.all_scores import all_scores
+from directrank.solvers.smooth.passes import penalised
 
-#: Decrease demanded of a step, as a share of what the slope promises.
+#: Least decrease by a step, as a share of what the slope predicts.
 ARMIJO = 1e-4
 SHORTEST_STEP = 2.0**-30
 
@@ -31,24 +33,12 @@ def hessian_vector(
     return objective.scale * np.sum(objective.map_shards(statistic), axis=0)
 
 
-def all_scores(objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Return the scores of all documents at `parameters`, of the objective's type."""
-    scores = np.empty(len(features), objective.dtype)
-
-    def statistic(parts: Sequence[Part]) -> None:
-        for part in parts:
-            scores[part.rows] = scorer.forward(parameters, features[part.rows], objective.dtype)
-
-    objective.map_shards(statistic)
-    return scores
-
-
-class TruncatedNewton:
+class TruncatedNewton(Solver):
     r"""Newton's method for convex objectives of a linear scorer, with an L2 penalty.
 
     Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores. Each step solves the
-    Newton equation by conjugate gradients, about as exactly as the gradient is small, and is halved until it
-    decreases the objective; scores being linear in the step, that search needs no features.
+    Newton equation by conjugate gradients, more exactly as the gradient gets smaller, and is halved until it
+    decreases the objective. Scores are linear in the step, so that search reads no features.
 
     Parameters
     ----------
@@ -71,7 +61,8 @@ class TruncatedNewton:
        2010.
     """
 
-    needs = frozenset({"value_and_gradient", "hessian_vector"})
+    needs = frozenset({ValueAndGradient, HessianVector})
+    uses = frozenset({GradientKernel})
 
     def __init__(self, *, penalty=0.1, max_iterations=100, max_products=200, tolerance=1e-6):
         if not penalty > 0:
@@ -85,7 +76,7 @@ class TruncatedNewton:
         trace: list[dict] = []
         status = "budget"
         for _ in range(self.max_iterations):
-            value, gradient = self._penalised(objective, scorer, theta, features)
+            value, gradient = penalised(objective, scorer, theta, features, self.penalty)
             norm = float(np.abs(gradient).max(initial=0.0))
             trace.append({"objective": value, "gradient_norm": norm})
             if norm <= self.tolerance:
@@ -96,15 +87,15 @@ class TruncatedNewton:
             step = self._step(objective, scorer, theta, direction, scores, features, value, gradient)
             trace[-1] |= {"products": products, "step": step}
             if step == 0.0:
-                # Single precision limits how far a search can go; a gradient that is small by then converged.
+                # float32 limits how far a search can go. A gradient that is small by then has converged.
                 status = "converged" if norm <= 100 * self.tolerance else "stopped"
                 break
             theta = theta + step * direction
         return self._solution(scorer, theta, monitor, status, trace)
 
     def _solution(self, scorer, theta, monitor, status, trace) -> Solution:
-        incumbent = Incumbent(scorer, monitor)
-        trace[-1]["monitor"] = incumbent.offer(theta)
+        solved = scorer.at(theta)
+        trace[-1]["monitor"] = monitor(solved.scores(monitor.features))
         norm = trace[-1]["gradient_norm"]
         certificate = {
             "gradient_norm": norm,
@@ -112,11 +103,7 @@ class TruncatedNewton:
             "gap": 0.5 * len(theta) * norm**2 / self.penalty,
         }
         message = f"{len(trace)} iterations, largest component of the gradient {norm:.1e}"
-        return Solution(scorer.at(theta), status, certificate, trace, message)
-
-    def _penalised(self, objective, scorer, theta, features) -> tuple[float, np.ndarray]:
-        value, gradient = value_and_gradient(objective, scorer, theta, features)
-        return value + 0.5 * self.penalty * float(theta @ theta), gradient + self.penalty * theta
+        return Solution(solved, status, certificate, trace, message)
 
     def _newton_direction(self, objective, scorer, scores, gradient, features) -> tuple[np.ndarray, int]:
         norm = float(np.linalg.norm(gradient))

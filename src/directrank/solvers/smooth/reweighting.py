@@ -1,16 +1,21 @@
-"""Objectives whose weights follow the ranking: short runs of L-BFGS between fixings of the weights."""
+"""Objectives whose weights follow the ranking: short runs of L-BFGS at fixed weights."""
 
 import numpy as np
 
-from directrank.contracts import Solution
-from directrank.solvers.smooth.gradient import LBFGS
-from directrank.solvers.smooth.newton import all_scores
+from directrank.contracts import Solution, Solver
+from directrank.oracles import GradientKernel, Reweighable, ValueAndGradient
+from directrank.solvers.all_scores import all_scores
+from directrank.solvers.smooth.descent import descend
+
+TOLERANCE = 1e-6
+#: A round that changes the parameters by less, relative to their norm, has converged.
+UNCHANGED = 1e-4
 
 
-class Reweighted:
-    """Fix the weights at the current ranking, take a few steps of L-BFGS, and again.
+class Reweighted(Solver):
+    """Fix the weights at the current ranking, take a few steps of L-BFGS, and repeat.
 
-    An objective of this kind has no value of its own, as each round changes it.
+    An objective of this kind has no value of its own, because each round changes it.
 
     Parameters
     ----------
@@ -20,7 +25,7 @@ class Reweighted:
     max_iterations : int, default=50
         Of L-BFGS in each round.
     keep : {"last", "best"}, default="last"
-        The last round, or the one that the monitor judges best: of few queries, a noisy judge.
+        The last round, or the best one by the monitor, which is noisy for few queries.
 
     Notes
     -----
@@ -28,29 +33,34 @@ class Reweighted:
     of the parameters in that round, relative to their norm.
     """
 
-    needs = frozenset({"value_and_gradient", "reweigh"})
+    needs = frozenset({ValueAndGradient, Reweighable})
+    uses = frozenset({GradientKernel})
 
     def __init__(self, *, penalty=0.01, rounds=5, max_iterations=50, keep="last"):
         self.penalty, self.rounds, self.max_iterations, self.keep = penalty, rounds, max_iterations, keep
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        inner = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
         theta = scorer.initial(features.shape[1])
-        best, best_value, best_round, status, change = scorer.at(theta), -np.inf, 0, "budget", np.inf
+        best, best_value, best_round, status = theta, -np.inf, 0, "budget"
         certificate, trace = {}, []
         for number in range(1, self.rounds + 1):
             objective.reweigh(all_scores(objective, scorer, theta, features))
-            solution = inner.solve(objective, scorer.at(theta), features, monitor, rng)
-            before, theta = theta, solution.scorer.initial(features.shape[1])
+            result = descend(
+                objective, scorer, features, theta, penalty=self.penalty,
+                max_iterations=self.max_iterations, tolerance=TOLERANCE,
+            )  # fmt: skip
+            before, theta = theta, result.x
             change = float(np.linalg.norm(theta - before) / max(np.linalg.norm(theta), np.finfo(float).tiny))
-            value = solution.trace[-1]["monitor"]
-            certificate = {"gradient_norm": solution.certificate["gradient_norm"], "change": change}
-            trace.append({"round": number, **solution.certificate, "change": change, "monitor": value})
+            value = monitor(scorer.at(theta).scores(monitor.features))
+            norm, reached = float(np.abs(result.jac).max()), float(result.fun)
+            certificate = {"gradient_norm": norm, "change": change}
+            row = {"round": number, "gradient_norm": norm, "objective": reached, "change": change}
+            trace.append(row | {"monitor": value})
             if self.keep == "last" or value > best_value:
-                best, best_value, best_round = solution.scorer, value, number
-            if change < 1e-4:
+                best, best_value, best_round = theta, value, number
+            if change < UNCHANGED:
                 status = "converged"
                 break
-        message = f"{len(trace)} rounds, round {best_round} kept"
-        return Solution(best, status, certificate, trace, message)
+        message = f"Trained {len(trace)} rounds, kept round {best_round}"
+        return Solution(scorer.at(best), status, certificate, trace, message)

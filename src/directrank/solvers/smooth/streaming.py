@@ -1,7 +1,7 @@
 """One pass over the features in compiled code: scores, surrogate and product with the features in one loop.
 
-It is there for linear scorers, surrogates that offer ``gradient_form`` and collections of several shards;
-what it computes is what the oracles compute, without a return to Python for every block.
+It serves linear scorers, surrogates that offer `GradientKernel` and collections of several shards. It
+computes what the oracles compute, without a return to Python for every block.
 """
 
 import threading
@@ -10,48 +10,48 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
-from directrank.contracts import BoundObjective, Part
+from directrank.contracts import LinearScorer
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
-from directrank.scorers import Linear
-from directrank.scorers.linear import row_products, transposed_product
+from directrank.kernels.products import row_products, transposed_product
+from directrank.oracles import BoundObjective, GradientKernel, Part
 
-# Features of so many queries are read at once: they fit the second cache beside what else is at work.
+# Bytes of features that are read at once: they fit the second-level cache beside the scratch arrays.
 TILE_BYTES = 2**18
 
 
 def can_stream(objective: BoundObjective, scorer) -> bool:
-    """Say whether the compiled loop is there for a pair, and worth its compilation."""
+    """Say whether there is a compiled loop for a pair, and data enough to outweigh its compilation."""
     return (
-        "gradient_form" in objective.offers
-        and isinstance(scorer, Linear)
+        GradientKernel in objective.offers
+        and isinstance(scorer, LinearScorer)
         and objective.dtype == np.float32
         and not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
     )
 
 
 def stream(
-    objective: BoundObjective, parameters: np.ndarray, features: np.ndarray
+    objective: BoundObjective, scorer: LinearScorer, parameters: np.ndarray, features: np.ndarray
 ) -> list[tuple[float, np.ndarray]]:
     """Return value and gradient of each shard, (n_features,), before the objective's scale.
 
-    Where a query asks for its oracle, the block it is in goes through the oracles.
+    A block with a query that the kernel cannot compute goes through the oracles.
     """
-    form, per_thread = objective.gradient_form(), threading.local()
-    loop = _stream if is_ours(form) else _stream_foreign
+    plugin, per_thread = objective.gradient_plugin(), threading.local()
+    loop = _stream if is_ours(plugin) else _stream_foreign
     typed = aligned_zeros(len(parameters), objective.dtype)
     typed[:] = parameters
 
     def statistic(parts: Sequence[Part]) -> tuple[float, np.ndarray]:
-        if not hasattr(per_thread, "room"):
-            per_thread.room = _room(form.longest, typed)
-        room, partial = per_thread.room
+        if not hasattr(per_thread, "scratch"):
+            per_thread.scratch = _scratch(plugin.longest, typed)
+        scratch, partial = per_thread.scratch
         bounds = np.array([part.queries.start for part in parts] + [parts[-1].queries.stop])
         out, left = np.zeros(len(typed)), np.zeros(len(parts), np.bool_)
-        total = loop(features, form, bounds, typed, room, partial, out, left)
+        total = loop(features, plugin, bounds, typed, scratch, partial, out, left)
         for part in (part for part, is_left in zip(parts, left, strict=True) if is_left):
-            block, scorer = features[part.rows], Linear()
+            block = features[part.rows]
             value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
             total += value
             out += scorer.backward(block, slope)
@@ -60,23 +60,23 @@ def stream(
     return objective.map_shards(statistic)
 
 
-def _room(longest: int, typed: np.ndarray):
-    places = -(-longest // WIDTH) * WIDTH
-    room = aligned_zeros((4, places), typed.dtype), np.empty(places)
-    return room, aligned_zeros(len(typed), typed.dtype)
+def _scratch(longest: int, typed: np.ndarray):
+    padded = -(-longest // WIDTH) * WIDTH
+    scratch = aligned_zeros((4, padded), typed.dtype), np.empty(padded)
+    return scratch, aligned_zeros(len(typed), typed.dtype)
 
 
-def _pass(features, form, bounds, w, room, partial, out, left):
+def _pass(features, plugin, bounds, w, scratch, partial, out, left):
     total, n_features = 0.0, features.shape[1]
-    most = max(form.longest, TILE_BYTES // (features.itemsize * n_features))
+    most = max(plugin.longest, TILE_BYTES // (features.itemsize * n_features))
     docs, sums = np.empty((2, most), w.dtype), np.empty(n_features)
     for b in range(len(left)):
         for k in range(n_features):
             sums[k] = 0.0
         value, first = 0.0, bounds[b]
         while first < bounds[b + 1]:
-            last = _end_of_tile(form.indptr, first, bounds[b + 1], most)
-            value += _tile(features, form, first, last, w, room, docs, partial, sums)
+            last = _end_of_tile(plugin.indptr, first, bounds[b + 1], most)
+            value += _tile(features, plugin, first, last, w, scratch, docs, partial, sums)
             first = last
         left[b] = np.isnan(value)
         if not left[b]:
@@ -98,14 +98,14 @@ def _end_of_tile(indptr, first, last, most):
 
 
 @kernel
-def _tile(features, form, first, last, w, room, docs, partial, out):
-    # A few whole queries, whose features stay in the cache between the two products.
-    start, stop = form.indptr[first], form.indptr[last]
+def _tile(features, plugin, first, last, w, scratch, docs, partial, out):
+    # The features of a few whole queries stay in the cache between the two products.
+    start, stop = plugin.indptr[first], plugin.indptr[last]
     rows, scores, gradient = features[start:stop], docs[0, : stop - start], docs[1, : stop - start]
     row_products(rows, w, scores)
     value = 0.0
     for q in range(first, last):
-        i, j = form.indptr[q] - start, form.indptr[q + 1] - start
-        value += query_gradient(form, q, scores[i:j], room, gradient[i:j])
+        i, j = plugin.indptr[q] - start, plugin.indptr[q + 1] - start
+        value += query_gradient(plugin, q, scores[i:j], scratch, gradient[i:j])
     transposed_product(rows, gradient, partial, out)
     return value

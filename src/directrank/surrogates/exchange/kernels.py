@@ -7,13 +7,13 @@ from directrank.kernels.vector_math import exponential
 
 
 def distance_losses(discounts: np.ndarray) -> np.ndarray:
-    """Return D(d) − D(d + 1) at d = 0, ½, 1, …, as if positions could be half; 0 at distance 0."""
+    """Return D(d) − D(d + 1) at distances d = 0, ½, 1, …, 0 at distance 0; halves are interpolated."""
     whole = np.append(0.0, discounts[:-1] - discounts[1:])
     halves = np.zeros(2 * len(whole) - 1)
     halves[::2] = whole
     halves[1::2] = 0.5 * (whole[:-1] + whole[1:])
     if len(halves) > 1:
-        halves[1] = whole[1]  # nearer than neighbours: as neighbours
+        halves[1] = whole[1]  # half a rank apart counts as neighbours
     return halves
 
 
@@ -28,9 +28,9 @@ def swaps_naive(s: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
 def swap_sums(scores, runs, weights, gains, level, inside, place, by_distance, gradient):
     """Return the value, and add its derivative to `gradient`.
 
-    Runs are as in `PAIR_SUMS`. A pair weighs the difference of gains times that of levels; times `inside` if
-    it is tied (of one place); or times an entry of `by_distance`, if there is any, at the difference of
-    places.
+    Runs are those of `directrank.surrogates.pairs.runs`. A pair weighs the difference of gains times that of
+    levels; times `inside` if it is tied, that is, has one `place`; or, if `by_distance` is not empty, times
+    its entry at the difference of places.
     """
     total = 0.0
     for r in range(len(runs)):
@@ -66,7 +66,7 @@ def _weights_by_distance(gain, place, inside, gains, places, by_distance, weight
 
 @kernel
 def weighted_logistic(x, losers, w, slopes):
-    """Return the value of the pairs of a winner of score x, and their pull on it; spread the other slopes."""
+    """Return the value of the pairs of a winner of score x and minus its slope; add the losers' slopes."""
     real = losers.dtype.type
     total, pull = 0.0, 0.0
     for j in range(len(losers)):
@@ -82,7 +82,7 @@ def weighted_logistic(x, losers, w, slopes):
 
 @kernel
 def _log1p(e):
-    # ln(1 + e) for e in [0, 1] = 2 artanh(e / (2 + e)), a series in at most 1/9: it vectorises.
+    # ln(1 + e) for e in [0, 1] is 2 artanh(e / (2 + e)), a series in at most 1/9, which vectorises.
     y = e / (2.0 + e)
     z = y * y
     series = 1.0 / 15.0 + z * (1.0 / 17.0 + z * (1.0 / 19.0 + z * (1.0 / 21.0 + z * (1.0 / 23.0 + z / 25.0))))

@@ -1,37 +1,38 @@
-"""Pairs weighted by what their exchange does to the measure: LambdaRank and LambdaLoss."""
+"""Pairs weighted by the change of the measure when they are swapped: LambdaRank and LambdaLoss."""
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
+from directrank.errors import check_choice
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table
 from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
-from directrank.surrogates.audit_row import AuditRow
+from directrank.oracles import Reweighable, ValueAndGradient
 from directrank.surrogates.exchange.kernels import distance_losses, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
-from directrank.surrogates.pairs.pairwise import runs_of_pairs
+from directrank.surrogates.pairs.runs import runs_of_pairs
 
 WEIGHTS = ("swap", "ndcg2")
 
 
-class SwapWeighted:
+class SwapWeighted(Surrogate):
     r"""Logistic losses on pairs, weighted by the measure at a ranking that is held fixed.
 
     .. math:: \sum_{i, j : y_i > y_j} w_{ij}(\bar\pi) \ln(1 + e^{-(s_i - s_j)})
 
-    The oracle ``reweigh`` moves the fixed ranking :math:`\bar\pi`; until it is called all documents are
+    The oracle `Reweighable` moves the fixed ranking :math:`\bar\pi`; until it is called all documents are
     tied. Between two calls the surrogate is an ordinary convex function. Weights are mean values over the
-    orders of tied documents: a stable sort of documents sorted by relevance would tell the answer.
+    orders of tied documents: a stable sort of documents sorted by relevance would leak the labels.
 
     Parameters
     ----------
     measure : Measure
-        Any for "swap", but the 0/1 error, which an exchange hardly ever changes; one with gains and discounts
+        Any for "swap", except the 0/1 error, which a swap hardly ever changes; one with gains and discounts
         for "ndcg2": nDCG, DCG, P or WTA.
     weights : {"swap", "ndcg2"}, default="ndcg2"
-        The difference |E after − E| that an exchange of i and j makes to the measure [1]_, which is
+        The difference |E after − E| of the measure when i and j are swapped [1]_, which is
         :math:`|g_i - g_j|\,|D(\bar\pi_i) - D(\bar\pi_j)|` for nDCG; or that of moving one document past the
         distance between them, :math:`|g_i - g_j|\, |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i -
         \bar\pi_j| + 1)|`, a bound on nDCG [2]_.
@@ -43,9 +44,9 @@ class SwapWeighted:
 
     Notes
     -----
-    O(n²) per query for the measures of this library; a measure without closed form is evaluated after each
-    exchange, O(n³) per query, whenever the ranking is fixed anew, and `notes` says how often. Measures that
-    are sums over documents keep O(n) numbers, the others one for each pair.
+    O(n²) per query for the measures of this library. A measure without closed form is evaluated after each
+    swap, O(n³) per query, whenever the weights are fixed again, and `notes` says how often. Measures that are
+    sums over documents need O(n) numbers, the others one for each pair.
 
     Traits
     ------
@@ -59,15 +60,15 @@ class SwapWeighted:
        optimization", CIKM 2018, section 5.2 (NDCG-Loss2).
     """
 
-    offers = frozenset({"value_and_gradient", "reweigh"})
+    offers = frozenset({ValueAndGradient, Reweighable})
+    requires = frozenset({Reweighable})
     is_bound, is_convex, is_smooth = False, True, True
 
     def __init__(self, measure: Measure, *, weights: str = "ndcg2"):
-        if weights not in WEIGHTS:
-            raise ValueError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}, not {weights!r}")
+        check_choice("weights", weights, WEIGHTS)
         if isinstance(measure, ZeroOne):
             raise TypeError(
-                f"an exchange of two documents hardly ever changes {measure.name}: it gives no weights. "
+                f"swapping two documents hardly ever changes {measure.name}, so it gives no weights. "
                 "Use WPD, which counts the pairs in the wrong order"
             )
         if weights == "ndcg2" and not isinstance(measure, PositionLinear):
@@ -79,26 +80,17 @@ class SwapWeighted:
 
     @property
     def name(self) -> str:
-        """The surrogate with its measure."""
+        """The surrogate with its measure and weights."""
         return f"SwapWeighted({self.measure.name}, {self.weights})"
 
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure cannot change."""
-        return self.measure.constant(queries)
-
-    @classmethod
-    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-        """Return none: the value of this loss is neither a bound nor an approximation of 1 − E."""
-        return []
-
     def notes(self, queries: Queries) -> list[str]:
-        """Say what the weights cost, if the measure has no closed form for them."""
+        """Return what the weights cost, if the measure has no closed form for them."""
         if isinstance(self.measure, (PositionLinear, Swappable)):
             return []
         times = pair_table(queries).n_pairs
         return [
-            f"{self.measure.name} has no closed form for exchanges: it is evaluated {times} times, once for "
-            "each pair of different relevance, whenever the ranking is fixed anew"
+            f"{self.measure.name} has no closed form for swaps: it is evaluated {times} times, once for "
+            "each pair of different relevance, whenever the weights are fixed again"
         ]
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps | BoundSwapTable":
@@ -118,7 +110,7 @@ class BoundSwaps:
         longest = int(queries.sizes.max(initial=1))
         self.gains, discounts = measure.linear_in_positions(queries, longest + 1)
         self.discounts = discounts[:longest]
-        # Distances come in halves: a tied block stands at its middle.
+        # Distances are multiples of one half, because a tied block has the position of its middle.
         self.by_distance = distance_losses(np.append(discounts, 0.0))
         self.reweigh(np.zeros(queries.n_docs))
 
@@ -143,18 +135,18 @@ class BoundSwaps:
 
 
 def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
-    """Mean discount of each document's block, and the mean |difference| of two places of that block."""
+    """Return the mean discount of each document's tied block, and its mean |difference| at two ranks."""
     sums = np.append(0.0, np.cumsum(discounts))
     weighted = np.append(0.0, np.cumsum(discounts * np.arange(len(discounts))))
     a, m = positions.above.astype(np.int64), positions.tied.astype(np.int64)
     total = sums[a + m] - sums[a]
-    # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the place in the block.
+    # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the rank in the block.
     spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
     return total / m, np.where(m > 1, spread / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
 
 
 def _within_blocks(by_distance: np.ndarray, positions) -> np.ndarray:
-    """Mean of a function of the distance of two places of each document's block."""
+    """Return the mean of a function of distance over two ranks of each document's tied block."""
     m = positions.tied.astype(np.int64)
     at = by_distance[::2]  # whole distances
     sums = np.append(0.0, np.cumsum(at))

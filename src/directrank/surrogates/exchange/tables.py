@@ -1,4 +1,4 @@
-"""Logistic losses on pairs, weighted by a table of what each exchange does to the measure."""
+"""Logistic losses on pairs, weighted by a table of the change of the measure by each swap."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ ORDERS = 16
 class BoundSwapTable:
     """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
 
-    The table is kept in single precision, four bytes a pair.
+    The table is stored in single precision, four bytes a pair.
     """
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
@@ -38,11 +38,11 @@ class BoundSwapTable:
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:
-    """Return what each exchange does to the measure at some scores, in the mean over orders of ties.
+    """Return the change of the measure by each swap at some scores, in the mean over orders of ties.
 
-    Documents of one score and one relevance are exchangeable: one order of them is as good as any, once the
-    entries of such twins are averaged. Where different relevance is tied, `ORDERS` random orders are averaged
-    as well; they are drawn for places, not for documents, so that the order of rows decides nothing.
+    Documents of one score and one relevance are twins: any order of them gives the mean over their orders,
+    once the entries of twins are averaged. Where different relevance is tied, `ORDERS` random orders are
+    averaged as well; they are drawn for ranks, not for documents, so that the order of rows does not matter.
 
     Returns
     -------
@@ -67,9 +67,9 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
 def strict_ranking(
     queries: Queries, scores: np.ndarray, number: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows by descending score, and the place of each document in its query.
+    """Return rows by descending score, and the rank of each document in its query, from 0.
 
-    Ties stand by descending relevance; or, with a number, in the random order of that number.
+    Tied documents are ordered by descending relevance; or, with a number, in the random order of that number.
     """
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
@@ -83,7 +83,7 @@ def strict_ranking(
 
 
 def _ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Say which queries tie different relevance, and name the first twin of each document."""
+    """Return which queries tie documents of different relevance, and the first twin of each document."""
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     s, y = scores[ranking], queries.relevance[ranking]
     tied = (s[1:] == s[:-1]) & (query[1:] == query[:-1])

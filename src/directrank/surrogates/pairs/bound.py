@@ -1,10 +1,36 @@
-"""A loss on pairs, bound to some queries: what every surrogate made of pairs shares."""
+"""What surrogates made of pairs of documents share: the weights of pairs, and the bound sum over runs."""
+
+from copy import copy
 
 import numpy as np
 
+from directrank.contracts import Surrogate
+from directrank.data.queries import Queries
+from directrank.surrogates.margins import Margin
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_curvature, sorted_run
+from directrank.surrogates.pairs.grade_weights import SwapDrop
 from directrank.surrogates.pairs.kernels import PAIR_CURVATURE, PAIR_SUMS
-from directrank.surrogates.pairs.margins import PairMargin
+from directrank.surrogates.pairs.runs import GradeWeight, weighted_runs
+
+
+class WeightedPairs(Surrogate):
+    """A margin on each pair of documents of different relevance, weighted by query and by grades."""
+
+    normalise: bool
+    weight: GradeWeight | SwapDrop | None
+
+    def estimated(self, queries: Queries, weights: np.ndarray) -> Surrogate:
+        """Return the surrogate with the weights of grades that training queries give to a `SwapDrop`."""
+        if not isinstance(self.weight, SwapDrop):
+            return self
+        found = copy(self)
+        found.weight = self.weight.estimated(queries, weights)
+        return found
+
+    def bound_to(self, queries: Queries, weights: np.ndarray, margin: Margin) -> "BoundPairs":
+        """Return the weighted sum of a margin over the pairs of some queries."""
+        runs, each = weighted_runs(queries, weights, self.normalise, self.weight)
+        return BoundPairs(runs, each, np.ones(queries.n_docs), margin)
 
 
 class BoundPairs:
@@ -13,17 +39,17 @@ class BoundPairs:
     Parameters
     ----------
     runs : ndarray of shape (n_runs, 4), int64
-        First and last-but-one row of the winners i, and of the losers j.
+        See `directrank.surrogates.pairs.runs`.
     weights : ndarray of shape (n_runs,)
     strength : ndarray of shape (n_docs,)
         a.
-    margin : Huber, SquaredHinge or Logistic
+    margin : Margin
         φ.
     constant : float, default=0.0
         What pairs of a document with itself add to the sum.
     """
 
-    def __init__(self, runs, weights, strength, margin: PairMargin, constant: float = 0.0):
+    def __init__(self, runs, weights, strength, margin: Margin, constant: float = 0.0):
         self.margin, self.strength, self.constant = margin, strength, constant
         sizes = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
         by_sorting = goes_by_sorting(*sizes, margin)
@@ -36,7 +62,7 @@ class BoundPairs:
         margin = self.margin
         total = PAIR_SUMS[margin.code](scores, *self.short, self.strength, margin.width, gradient)
         for run, weight in self.long:
-            total += sorted_run(scores, run, weight, self.strength, self.margin, gradient)
+            total += sorted_run(scores, run, weight, self.strength, margin, gradient)
         return total - self.constant, gradient
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -45,5 +71,5 @@ class BoundPairs:
         margin = self.margin
         PAIR_CURVATURE[margin.code](scores, direction, *self.short, self.strength, margin.width, out)
         for run, weight in self.long:
-            sorted_curvature(scores, direction, run, weight, self.strength, self.margin, out)
+            sorted_curvature(scores, direction, run, weight, self.strength, margin, out)
         return out

@@ -1,27 +1,27 @@
 r"""Losses on the pairs of long lists: after sorting, prefix sums in place of pairs.
 
 The smooth hinges are sums of :math:`(c - s_i + s_j)_+^2`: the squared hinge with c = 1, and the Huber hinge
-as the difference of two, c = 1 + h and c = 1 − h, over 4h. In sorted order the losers that a winner meets are
-a suffix, and what is needed of them are the sums of 1, s and s²; of 1 and s for the hinge itself.
+as the difference of two, c = 1 + h and c = 1 − h, over 4h. In sorted order the losers with a positive term
+are a suffix for each winner, and only their sums of 1, s and s² are needed; of 1 and s for the hinge itself.
 """
 
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.surrogates.pairs.margins import Hinge, Huber, PairMargin, SquaredHinge
+from directrank.surrogates.margins import Hinge, Huber, Margin, SquaredHinge
 
 #: Pairs for each document of a run above which sorting is faster than the loop over pairs.
 PAIRS_PER_DOCUMENT = 600.0
 
 
-def goes_by_sorting(winners: np.ndarray, losers: np.ndarray, margin: PairMargin) -> np.ndarray:
-    """Say for which runs, of so many winners and losers, prefix sums are used, bool (n_runs,)."""
+def goes_by_sorting(winners: np.ndarray, losers: np.ndarray, margin: Margin) -> np.ndarray:
+    """Say which runs, of so many winners and losers, are computed by prefix sums, bool (n_runs,)."""
     if not isinstance(margin, (Huber, SquaredHinge, Hinge)):
         return np.zeros(len(winners), np.bool_)
     return winners * losers > PAIRS_PER_DOCUMENT * (winners + losers)
 
 
-def squares_of(margin: PairMargin) -> tuple[tuple[float, float], ...]:
+def squares_of(margin: Margin) -> tuple[tuple[float, float], ...]:
     """Return the margin as a sum of factor · (c − t)₊²: pairs of c and factor."""
     if isinstance(margin, SquaredHinge):
         return ((1.0, 1.0),)
@@ -29,10 +29,10 @@ def squares_of(margin: PairMargin) -> tuple[tuple[float, float], ...]:
     return ((1.0 + h, 0.25 / h), (1.0 - h, -0.25 / h))
 
 
-def sorted_run(scores, run, weight, strength, margin: PairMargin, gradient) -> float:
+def sorted_run(scores, run, weight, strength, margin: Margin, gradient) -> float:
     """Return the value of one run, and add its derivative to `gradient`; pairs as in `PAIR_SUMS`."""
     won, lost = _descending(scores, run)
-    middle = float(scores[run[0]])  # small numbers keep their digits in the sums of squares
+    middle = float(scores[run[0]])  # differences to it are small, and their squares lose no digits
     x, s = scores[won].astype(np.float64) - middle, scores[lost].astype(np.float64) - middle
     a, pull, push = weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
     if isinstance(margin, Hinge):
@@ -44,7 +44,7 @@ def sorted_run(scores, run, weight, strength, margin: PairMargin, gradient) -> f
     return total
 
 
-def sorted_curvature(scores, direction, run, weight, strength, margin: PairMargin, out) -> None:
+def sorted_curvature(scores, direction, run, weight, strength, margin: Margin, out) -> None:
     """Add the second derivative of one run times `direction` to `out`."""
     won, lost = _descending(scores, run)
     x, s = scores[won].astype(np.float64), scores[lost].astype(np.float64)

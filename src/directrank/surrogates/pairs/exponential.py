@@ -2,17 +2,20 @@
 
 import numpy as np
 
-from directrank.contracts import Step
+from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
+from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
-from directrank.surrogates.pairs.counts import check_pairs, one_grade, pair_weights
-from directrank.surrogates.steps import MAX_STEP, StepsAlong, ratio_step
+from directrank.kernels.vector_math import extremes
+from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
+from directrank.surrogates.pairs.runs import pair_counts, pair_weights
+from directrank.surrogates.steps import MAX_STEP, BoundStepwise, ratio_step
 
 # exp of both ends of a query's scores, and the product of the two, stay finite.
 LARGEST_EXPONENT = 345.0
 
 
-class ExponentialPairs:
+class ExponentialPairs(Surrogate):
     r"""The exponential loss on pairs of documents of different relevance.
 
     .. math:: \sum_{i, j : y_i > y_j} d_{ij} \, e^{-(s_i - s_j)}
@@ -22,9 +25,9 @@ class ExponentialPairs:
 
     Parameters
     ----------
-    pairs : {"uniform", "per_query"}, default="uniform"
-        Equal weight :math:`d_{ij}` to all pairs of the collection (the paper), or to all pairs of a query,
-        the queries being equal.
+    normalise : bool, default=False
+        Divide the sum of each query by its number of pairs: :math:`d_{ij}` is then equal for all pairs of a
+        query, and the queries are equal. By default it is equal for all pairs of the collection (the paper).
     alpha : {"third", "second", "search"}, default="third"
         The paper's ways to a step: :math:`\frac12 \ln \frac{1+r}{1-r}`; :math:`\frac12 \ln \frac{W_+}{W_-}`,
         the best one along a direction in {0, 1}; or a numerical search, the paper's first.
@@ -36,8 +39,8 @@ class ExponentialPairs:
 
     Notes
     -----
-    One evaluation costs O(n) per query, whatever the number of grades: sums over the documents of lower
-    and of higher grades are carried along. Scores that lie more than 690 apart in a query are clipped.
+    One evaluation costs O(n) per query, whatever the number of grades, by running sums over the documents of
+    lower and of higher grades. Scores that lie more than 690 apart in a query are clipped.
 
     References
     ----------
@@ -45,51 +48,31 @@ class ExponentialPairs:
        preferences", JMLR 4, 2003, sections 3.1-3.3.
     """
 
-    offers = frozenset({"value_and_gradient", "document_weights", "step_along"})
+    offers = frozenset({Value, ValueAndGradient, DocumentWeights, StepAlong})
     is_bound, is_convex, is_smooth = False, True, True
 
-    def __init__(self, *, pairs: str = "uniform", alpha: str = "third"):
-        check_pairs(pairs)
-        if alpha not in ("third", "second", "search"):
-            raise ValueError(f"alpha must be 'third', 'second' or 'search', not {alpha!r}")
-        self.pairs, self.alpha = pairs, alpha
-        self.line_search = alpha == "search"
+    def __init__(self, *, normalise: bool = False, alpha: str = "third"):
+        check_choice("alpha", alpha, ("third", "second", "search"))
+        self.normalise, self.alpha = normalise, alpha
 
     @property
     def name(self) -> str:
         """The surrogate; it has no measure."""
-        return "ExponentialPairs" + ("" if self.pairs == "uniform" else f"({self.pairs})")
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents all have one grade."""
-        return one_grade(queries)
+        return "ExponentialPairs" + ("(normalised)" if self.normalise else "")
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExponentialPairs":
         """Bind to some queries with a weight each."""
         return BoundExponentialPairs(self, queries, weights)
 
-    def closed_form_step(self, sums: np.ndarray) -> Step:
-        """Return the step of the second or third method from what `along` summed up."""
-        total, gained, lost, n_pairs = sums
-        share = 1.0 / n_pairs
-        if self.alpha == "second":
-            return ratio_step(gained, lost, share)
-        r = (gained - lost) / total if total > 0 else 0.0
-        if r == 0:
-            return Step(0.0, 0.0, gained, lost)
-        smooth = share if abs(r) >= 1.0 else 0.0
-        size = 0.5 * np.log((1.0 + r + smooth) / (1.0 - r + smooth))
-        size = float(np.clip(size, -MAX_STEP, MAX_STEP))
-        bound = 0.5 * ((1.0 - r) * np.exp(size) + (1.0 + r) * np.exp(-size))
-        return Step(size, total * float(1.0 - bound), gained, lost)
 
-
-class BoundExponentialPairs(StepsAlong):
+class BoundExponentialPairs(BoundStepwise):
     """The oracles of `ExponentialPairs` on some queries."""
 
     def __init__(self, surrogate: ExponentialPairs, queries: Queries, weights: np.ndarray):
         self.surrogate, self.indptr, self.relevance = surrogate, queries.indptr, queries.relevance
-        self.weights, self.n_pairs = pair_weights(queries, weights, surrogate.pairs)
+        self.weights = pair_weights(queries, weights, surrogate.normalise)
+        self.n_pairs = pair_counts(queries)[weights > 0].sum()
+        self.line_search = surrogate.alpha == "search"
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of the loss."""
@@ -101,11 +84,6 @@ class BoundExponentialPairs(StepsAlong):
         value = _potentials(scores, self.relevance, self.indptr, self.weights, potential)
         return value, potential
 
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of the loss and its derivative with respect to each score."""
-        value, potential = self.document_weights(scores)
-        return value, -potential
-
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return Z, W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
         sums = np.zeros(4)
@@ -113,20 +91,26 @@ class BoundExponentialPairs(StepsAlong):
         sums[3] = self.n_pairs
         return sums
 
+    def closed_form_step(self, sums: np.ndarray) -> Step:
+        """Return the step of the second or third method."""
+        total, gained, lost, n_pairs = sums
+        share = 1.0 / n_pairs
+        if self.surrogate.alpha == "second":
+            return ratio_step(gained, lost, share)
+        r = (gained - lost) / total if total > 0 else 0.0
+        if r == 0:
+            return Step(0.0, 0.0, gained, lost)
+        smooth = share if abs(r) >= 1.0 else 0.0
+        size = 0.5 * np.log((1.0 + r + smooth) / (1.0 - r + smooth))
+        size = float(np.clip(size, -MAX_STEP, MAX_STEP))
+        bound = 0.5 * ((1.0 - r) * np.exp(size) + (1.0 + r) * np.exp(-size))
+        return Step(size, total * float(1.0 - bound), gained, lost)
+
 
 def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     """Z of one query and its potentials times Z by definition, for tests."""
     loss = np.exp(s[None, :] - s[:, None]) * (y[:, None] > y[None, :])
     return float(loss.sum()), loss.sum(axis=1) - loss.sum(axis=0)
-
-
-@kernel
-def _middle(s):
-    low, high = np.float64(s[0]), np.float64(s[0])
-    for i in range(len(s)):
-        low = min(low, np.float64(s[i]))
-        high = max(high, np.float64(s[i]))
-    return 0.5 * (low + high)
 
 
 @kernel
@@ -141,9 +125,10 @@ def _potentials(scores, relevance, indptr, weights, potential):
         c, start, stop = weights[q], indptr[q], indptr[q + 1]
         if c == 0.0:
             continue
-        middle = _middle(scores[start:stop])
+        low, high = extremes(scores[start:stop])
+        middle = 0.5 * (np.float64(low) + np.float64(high))
         rising = np.empty(stop - start)
-        # Upwards from the lowest grade: what stands below each document.
+        # Upwards from the lowest grade: sums over the documents of lower grades.
         total, below, level = 0.0, 0.0, 0.0
         for i in range(stop - 1, start - 1, -1):
             if i < stop - 1 and relevance[i] > relevance[i + 1]:
@@ -154,7 +139,7 @@ def _potentials(scores, relevance, indptr, weights, potential):
             rising[i - start] = below / e
             total += rising[i - start]
         value += c * total
-        # Downwards from the highest: what stands above.
+        # Downwards from the highest grade: sums over the documents of higher grades.
         above, level = 0.0, 0.0
         for i in range(start, stop):
             if i > start and relevance[i] < relevance[i - 1]:
@@ -172,7 +157,8 @@ def _separated(scores, relevance, indptr, weights, direction, sums):
         c, start, stop = weights[q], indptr[q], indptr[q + 1]
         if c == 0.0:
             continue
-        middle = _middle(scores[start:stop])
+        low, high = extremes(scores[start:stop])
+        middle = 0.5 * (np.float64(low) + np.float64(high))
         # Sums of exp over lower grades, of documents with f = 0 and with f = 1.
         below0, below1, level0, level1 = 0.0, 0.0, 0.0, 0.0
         total, gained, lost = 0.0, 0.0, 0.0

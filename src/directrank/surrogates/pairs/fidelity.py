@@ -2,28 +2,30 @@
 
 import numpy as np
 
-from directrank.contracts import Step
+from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.surrogates.pairs.counts import check_pairs, one_grade, pair_weights
-from directrank.surrogates.steps import StepsAlong, ratio_step
+from directrank.kernels.vector_math import extremes
+from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
+from directrank.surrogates.pairs.runs import pair_counts, pair_weights
+from directrank.surrogates.steps import BoundStepwise, ratio_step
 
 # Beyond this range of scores quotients of exponentials are no longer safe in float64.
 QUOTIENT_RANGE = 600.0
 
 
-class Fidelity:
+class Fidelity(Surrogate):
     r"""The fidelity loss on pairs of documents of different relevance.
 
     .. math:: \sum_{i, j : y_i > y_j} d_{ij} \, (1 - (1 + e^{-(s_i - s_j)})^{-1/2})
 
-    It is bounded, so that a pair far on the wrong side does not rule the others.
+    It is bounded, so that a pair far on the wrong side does not outweigh the others.
 
     Parameters
     ----------
-    pairs : {"per_query", "uniform"}, default="per_query"
-        Equal weight :math:`d_{ij}` to all pairs of a query, the queries being equal (the paper), or to all
-        pairs of the collection.
+    normalise : bool, default=True
+        Divide the sum of each query by its number of pairs: :math:`d_{ij}` is then equal for all pairs of a
+        query, and the queries are equal (the paper). Else it is equal for all pairs of the collection.
     line_search : bool, default=True
         Search for the step numerically. Without it the step is the paper's
         :math:`\frac12 \ln (W_+ / W_-)`, which minimises a bound and goes less than half the way.
@@ -44,38 +46,30 @@ class Fidelity:
        SIGIR 2007.
     """
 
-    offers = frozenset({"value_and_gradient", "document_weights", "step_along"})
+    offers = frozenset({Value, ValueAndGradient, DocumentWeights, StepAlong})
     is_bound, is_convex, is_smooth = False, False, True
 
-    def __init__(self, *, pairs: str = "per_query", line_search: bool = True):
-        check_pairs(pairs)
-        self.pairs, self.line_search = pairs, line_search
+    def __init__(self, *, normalise: bool = True, line_search: bool = True):
+        self.normalise, self.line_search = normalise, line_search
 
     @property
     def name(self) -> str:
         """The surrogate; it has no measure."""
-        return "Fidelity" + ("" if self.pairs == "per_query" else f"({self.pairs})")
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents all have one grade."""
-        return one_grade(queries)
+        return "Fidelity" + ("" if self.normalise else "(not normalised)")
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundFidelity":
         """Bind to some queries with a weight each."""
         return BoundFidelity(self, queries, weights)
 
-    def closed_form_step(self, sums: np.ndarray) -> Step:
-        """Return the paper's step from what `along` summed up."""
-        gained, lost, n_pairs = sums
-        return ratio_step(gained, lost, 1.0 / n_pairs)
 
-
-class BoundFidelity(StepsAlong):
+class BoundFidelity(BoundStepwise):
     """The oracles of `Fidelity` on some queries."""
 
     def __init__(self, surrogate: Fidelity, queries: Queries, weights: np.ndarray):
-        self.surrogate, self.indptr, self.relevance = surrogate, queries.indptr, queries.relevance
-        self.weights, self.n_pairs = pair_weights(queries, weights, surrogate.pairs)
+        self.indptr, self.relevance = queries.indptr, queries.relevance
+        self.weights = pair_weights(queries, weights, surrogate.normalise)
+        self.n_pairs = pair_counts(queries)[weights > 0].sum()
+        self.line_search = surrogate.line_search
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of the loss."""
@@ -87,17 +81,17 @@ class BoundFidelity(StepsAlong):
         _weights(scores, self.relevance, self.indptr, self.weights, w)
         return self.value(scores), w.astype(scores.dtype)
 
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of the loss and its derivative with respect to each score."""
-        value, w = self.document_weights(scores)
-        return value, -w
-
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return half of W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
         sums = np.zeros(3)
         _separated(scores, self.relevance, self.indptr, self.weights, direction, sums)
         sums[2] = self.n_pairs
         return sums
+
+    def closed_form_step(self, sums: np.ndarray) -> Step:
+        """Return the paper's step."""
+        gained, lost, n_pairs = sums
+        return ratio_step(gained, lost, 1.0 / n_pairs)
 
 
 def fidelity_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -110,11 +104,9 @@ def fidelity_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 @kernel
 def _powers(s, e):
-    # Whether quotients of e = exp(s − middle) are safe for the query.
-    low, high = np.float64(s[0]), np.float64(s[0])
-    for i in range(len(s)):
-        low = min(low, np.float64(s[i]))
-        high = max(high, np.float64(s[i]))
+    # Fill e with exp(s − middle), or with s where quotients of such powers would overflow; return which.
+    least, largest = extremes(s)
+    low, high = np.float64(least), np.float64(largest)
     if high - low > QUOTIENT_RANGE:
         for i in range(len(s)):
             e[i] = np.float64(s[i])
@@ -140,7 +132,7 @@ def _pair_loss(x, others, safe):
 
 @kernel
 def _pair_slope(x, other, safe):
-    # Half of W: minus the derivative of the loss with respect to the difference of scores.
+    # Return half of W: minus the derivative of the loss with respect to the difference of scores.
     if safe:
         r = 1.0 / (x + other)
         return 0.5 * other * r * np.sqrt(x * r)
@@ -150,7 +142,7 @@ def _pair_slope(x, other, safe):
 
 @kernel
 def _lower(relevance, i, stop):
-    # The first document after i of a lower grade than i.
+    # Return the first document after i of a lower grade than i.
     j = i
     while j < stop and relevance[j] == relevance[i]:
         j += 1

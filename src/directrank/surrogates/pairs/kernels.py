@@ -1,8 +1,8 @@
 r"""Kernels of losses on pairs: :math:`\sum_{(i, j)} w_{ij}\, \varphi(s_i - s_j)`.
 
-Pairs are given as runs: each of some consecutive documents, the winners, against each of some others, the
-losers. Every winner meets every loser in one vectorised loop, which computes the value and hands the slope
-to both sides; documents need no sorting by score. Long runs go to `pair_sorting` instead.
+Pairs are given as runs (`directrank.surrogates.pairs.runs`). One vectorised loop over the losers of a winner
+computes the value and adds the slope to both sides; documents need no sorting by score. Long runs are
+computed in `directrank.surrogates.pairs.by_sorting` instead.
 """
 
 import math
@@ -11,27 +11,27 @@ import numpy as np
 
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import exponential
-from directrank.surrogates.pairs.margins import HINGE, HUBER, LOGISTIC, SQUARED_HINGE, PairMargin
+from directrank.surrogates.margins import HINGE, HUBER, LOGISTIC, SQUARED_HINGE, Margin
 
 # Factors of at most 2 each, so that their product fits float32.
 CHUNK = 64
 
 
-def pairs_naive(s: np.ndarray, weights: np.ndarray, margin: PairMargin) -> tuple[float, np.ndarray]:
+def pairs_naive(s: np.ndarray, weights: np.ndarray, margin: Margin) -> tuple[float, np.ndarray]:
     """Value and gradient by definition for one query, from an n × n table of weights, for tests."""
     difference = s[:, None] - s[None, :]
     slope = weights * margin.slope(difference)
     return float((weights * margin.value(difference)).sum()), slope.sum(axis=1) - slope.sum(axis=0)
 
 
-def curvature_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: PairMargin) -> np.ndarray:
+def curvature_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: Margin) -> np.ndarray:
     """Second derivative times `v` by definition for one query, for tests."""
     change = weights * margin.curvature(s[:, None] - s[None, :]) * (v[:, None] - v[None, :])
     return change.sum(axis=1) - change.sum(axis=0)
 
 
 def _named_for(margin):
-    # Compiled code is kept by name: under one, processes that keep two margins at once might mix them up.
+    # Compiled code is cached by name: kernels of one name could be confused between processes.
     def rename(function):
         function.__name__ = function.__qualname__ = f"{function.__name__}_{margin}"
         return function
@@ -40,7 +40,7 @@ def _named_for(margin):
 
 
 def _sums_of(margin):
-    # A kernel for each margin: it holds, and compiles, the code of that margin alone.
+    # One kernel a margin, so that only the code of that margin is compiled.
     @kernel
     @_named_for(margin)
     def pair_sums(scores, runs, weights, strength, width, gradient):
@@ -58,7 +58,7 @@ def _sums_of(margin):
                 else:
                     value, pulls = _four_hinges(x, losers, slopes, weights[r], a)
                 total += np.float64(value)
-                # Read the gradient only now: the call has added to it where winners are losers too.
+                # The gradient is read only now: the call has added to it where winners are losers too.
                 gradient[i] -= pulls[0]
                 gradient[i + 1] -= pulls[1]
                 gradient[i + 2] -= pulls[2]
@@ -104,19 +104,18 @@ def _curvature_of(margin):
     return pair_curvature
 
 
-#: By the code of a margin: return the value, and add its derivative to `gradient`. Winners of run r are the
-#: documents ``runs[r, 0]:runs[r, 1]``, losers ``runs[r, 2]:runs[r, 3]``; pair (i, j) weighs
-#: ``weights[r] * strength[i]``.
+#: Kernels by the code of a margin: each returns the value and adds its derivative to `gradient`. Pair (i, j)
+#: of run r weighs ``weights[r] * strength[i]``.
 PAIR_SUMS = {margin: _sums_of(margin) for margin in (HUBER, SQUARED_HINGE, HINGE, LOGISTIC)}
 
-#: By the code of a margin: add the second derivative times `direction` to `out`; pairs as in `PAIR_SUMS`.
+#: Kernels by the code of a margin: each adds the second derivative times `direction` to `out`.
 PAIR_CURVATURE = {margin: _curvature_of(margin) for margin in (HUBER, SQUARED_HINGE, LOGISTIC)}
 
 
 @kernel
 def _four_hubers(x, losers, slopes, weight, strength, width):
-    # Four winners at once: losers and their slopes are fetched once for all of them, and fewer sums are taken
-    # across vectors. The value is weighted.
+    # Four winners at once: losers and their slopes are read once for all of them, and fewer sums are taken
+    # across vectors. The value returned is weighted.
     real = losers.dtype.type
     none, one, two, steep = real(0), real(1), real(2), real(0.5 / width)
     top = real((1.0 + width) * 0.5 / width)

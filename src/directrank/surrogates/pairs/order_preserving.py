@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures.average_precision import AP
 from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
-from directrank.surrogates.audit_row import AuditRow
+from directrank.oracles import HessianVector, ValueAndGradient
+from directrank.surrogates.margins import Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
-from directrank.surrogates.pairs.margins import PairMargin, pair_margin
 
 
-class OrderPreserving:
-    r"""Pairs of all documents, each first document weighted by its standardised supervision.
+class OrderPreserving(Surrogate):
+    r"""A margin on all pairs of documents, weighted by the standardised supervision of the first.
 
     .. math:: \Phi(s, r(y)) = \sum_i r_i(y) \sum_{j \ne i} \varphi(s_i - s_j)
 
@@ -25,11 +25,11 @@ class OrderPreserving:
     ----------
     measure : Standardised
         A measure with a standard form r(y): DCG, nDCG, WPD, ZeroOne.
-    margin : {"huber", "squared_hinge"} or such an object, default="huber"
+    margin : {"huber", "squared_hinge"} or Margin, default="huber"
         φ. It must be flat from some point on, or minimisers lie at infinity.
     width : float, default=0.5
         Of the Huber margin, in score units.
-    per_pair : bool, default=False
+    normalise : bool, default=False
         Divide the sum of each query by n(n − 1), its number of pairs. A factor that does not depend on
         relevance changes nothing about consistency.
 
@@ -40,12 +40,13 @@ class OrderPreserving:
 
     Traits
     ------
-    bound: yes, of measures in [0, 1], unless `per_pair`. convex: yes. smooth: yes. shift-invariant: yes.
+    bound: yes, of measures in [0, 1], unless `normalise`. convex: yes. smooth: yes. shift-invariant: yes.
 
     Notes
     -----
-    O(n R) per query, R documents with r > 0; O(n log n) for long lists (see `pair_sorting`). Documents of
-    equal relevance attract each other; queries of one grade are left out.
+    O(n R) per query, R documents with r > 0; O(n log n) for long lists (see
+    `directrank.surrogates.pairs.by_sorting`). Documents of equal relevance attract each other; queries of one
+    grade are skipped.
 
     References
     ----------
@@ -53,42 +54,33 @@ class OrderPreserving:
        order-preserving losses and standardized supervision", ICML 2011, Eqs. (6) and (8), Theorems 1-3.
     """
 
-    offers = frozenset({"value_and_gradient", "hessian_vector"})
+    offers = frozenset({ValueAndGradient, HessianVector})
     is_bound, is_convex, is_smooth = True, True, True
 
     def __init__(
         self,
         measure: Measure,
         *,
-        margin: str | PairMargin = "huber",
+        margin: str | Margin = "huber",
         width: float = 0.5,
-        per_pair: bool = False,
+        normalise: bool = False,
     ):
         if not isinstance(measure, Standardised):
             raise TypeError(_refusal(measure))
-        self.measure, self.margin, self.per_pair = measure, pair_margin(margin, width), per_pair
+        self.measure, self.margin, self.normalise = measure, pair_margin(margin, width), normalise
         if not self.margin.is_order_preserving:
             raise ValueError(
                 f"the {self.margin.name} margin has a corner or is flat nowhere, but order-preserving losses "
                 "need a smooth one that becomes flat (Buffoni et al. 2011, Theorem 1); use 'huber' or "
                 "'squared_hinge'"
             )
-        if per_pair:
+        if normalise:
             self.is_bound = False
 
     @property
     def name(self) -> str:
         """The surrogate with its measure."""
-        return f"OrderPreserving({self.measure.name}{', per pair' if self.per_pair else ''})"
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure cannot change."""
-        return self.measure.constant(queries)
-
-    @classmethod
-    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-        """Return none: the value of this loss is neither a bound nor an approximation of 1 − E."""
-        return []
+        return f"OrderPreserving({self.measure.name}{', normalised' if self.normalise else ''})"
 
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundPairs:
         """Bind to some queries with a weight each.
@@ -103,20 +95,20 @@ class OrderPreserving:
             raise DataError(
                 f"the standardised supervision of {self.measure.name} is negative; it must be ≥ 0"
             )
-        if self.per_pair:
+        if self.normalise:
             weights = weights / np.maximum(queries.sizes * (queries.sizes - 1.0), 1.0)
         used = np.flatnonzero((weights > 0) & (queries.sizes > 1))
         start, stop = queries.indptr[used], queries.indptr[used + 1]
         runs = np.stack((start, _last_positive(strength, queries)[used], start, stop), axis=1)
         total = np.append(0.0, np.cumsum(strength))[queries.indptr]
-        itself = float(weights[used] @ (total[1:] - total[:-1])[used])  # φ(0) = 1
-        return BoundPairs(runs, weights[used], strength, self.margin, itself)
+        of_itself = float(weights[used] @ (total[1:] - total[:-1])[used])  # φ(0) = 1
+        return BoundPairs(runs, weights[used], strength, self.margin, of_itself)
 
 
 def _last_positive(strength: np.ndarray, queries: Queries) -> np.ndarray:
     """Return the row after the last document with r > 0 of each query (its first row if there is none)."""
-    place = np.where(strength > 0, np.arange(1, len(strength) + 1), 0)
-    last = np.maximum.accumulate(place) if len(place) else place
+    positive = np.where(strength > 0, np.arange(1, len(strength) + 1), 0)
+    last = np.maximum.accumulate(positive) if len(positive) else positive
     return np.maximum(last[queries.indptr[1:] - 1], queries.indptr[:-1])
 
 

@@ -2,19 +2,21 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, Step
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionBounded
+from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
+from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.positions.expected_kernels import gained_and_lost
 from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
-from directrank.surrogates.steps import StepsAlong, ratio_step
+from directrank.surrogates.steps import BoundStepwise, ratio_step
 
 # The paper's scores F are in natural units: exp(F_i − F_j) are the odds of i before j.
 STEEPNESS = 1.0
 
 
-class ExpectedMeasure:
-    r"""The fall of an expected measure with the expected positions of its documents.
+class ExpectedMeasure(Surrogate):
+    r"""The fall of an expected measure with the expected positions of its documents (NDCG_Boost).
 
     For every ranking, :math:`E(\pi) \ge c - \sum_i u_i (\pi_i - 1)` with slopes u that the measure knows, so
     the same holds for expectations; the expected position under the score F is taken as
@@ -23,7 +25,7 @@ class ExpectedMeasure:
     .. math:: \bar M = \sum_i u_i A_i, \qquad A_i = \sum_{j \ne i} \frac{1}{1 + e^{F_i - F_j}}
 
     to be minimised. For nDCG :math:`u_i` is the gain over the ideal, times the chord of the discount from
-    place 1 to 2. The paper has the tangent there, which is less tight; both are constants in training.
+    rank 1 to 2. The paper has the tangent there, which is less tight; both are constants in training.
 
     Parameters
     ----------
@@ -54,10 +56,8 @@ class ExpectedMeasure:
        Eqs. (11)-(17); the sign in Theorem 2 is to be read as a minus.
     """
 
-    offers = frozenset({"value_and_gradient", "document_weights", "step_along"})
+    offers = frozenset({Value, ValueAndGradient, DocumentWeights, StepAlong})
     is_bound, is_convex, is_smooth = False, False, True
-    audit_name = "fall of the expected measure, by chords"
-    line_search = False
 
     measure: PositionBounded
 
@@ -65,17 +65,12 @@ class ExpectedMeasure:
         if not isinstance(measure, PositionBounded):
             raise TypeError(
                 f"ExpectedMeasure needs a measure that falls with the position of each document by itself; "
-                f"{getattr(measure, 'name', measure)} does not. nDCG and DCG do, with any cutoff."
+                f"{measure.name} does not. nDCG and DCG do, with any cutoff."
             )
         self.measure = measure
 
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure."""
-        return f"ExpectedMeasure({self.measure.name})"
-
     def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure, or its bound, cannot change."""
+        """Return the queries on which the measure, or its bound, is the same for all scores."""
         slopes = np.concatenate(([0.0], np.cumsum(self.measure.position_slopes(queries))))
         flat = slopes[queries.indptr[1:]] == slopes[queries.indptr[:-1]]
         return self.measure.constant(queries) | flat
@@ -84,17 +79,19 @@ class ExpectedMeasure:
         """Bind to some queries with a weight each."""
         return BoundExpected(self, queries, weights)
 
-    def closed_form_step(self, sums: np.ndarray) -> Step:
-        """Return the step of (15) from what `BoundExpected.along` summed up."""
-        gained, lost, n_docs = sums
-        return ratio_step(gained, lost, 1.0 / n_docs)
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return the value on each query, for measures that it accepts."""
+        if not isinstance(measure, PositionBounded):
+            return []
+        return [row_of_values("fall of the expected measure, by chords", cls(measure), queries, scores)]
 
 
-class BoundExpected(StepsAlong):
+class BoundExpected(BoundStepwise):
     """The oracles of `ExpectedMeasure` on some queries."""
 
     def __init__(self, surrogate: ExpectedMeasure, queries: Queries, weights: np.ndarray):
-        measure, self.surrogate = surrogate.measure, surrogate
+        measure = surrogate.measure
         self.indptr, self.weights = queries.indptr, weights
         self.leading = np.where(weights > 0, measure.leading(queries), 0)
         self.slopes = measure.position_slopes(queries)
@@ -112,17 +109,17 @@ class BoundExpected(StepsAlong):
         backward(scores, powers, self.indptr, self.leading, STEEPNESS, self.slopes, self.weights, w)
         return self._value(positions), w
 
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of M̄ and its derivative with respect to each score."""
-        value, w = self.document_weights(scores)
-        return value, -w
-
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return N, D of (15) along a direction in {0, 1}, and the number of documents."""
         sums = np.zeros(3)
         gained_and_lost(scores, self.indptr, self.leading, self.rates, direction, sums)
         sums[2] = len(scores)
         return sums
+
+    def closed_form_step(self, sums: np.ndarray) -> Step:
+        """Return the step of (15)."""
+        gained, lost, n_docs = sums
+        return ratio_step(gained, lost, 1.0 / n_docs)
 
     def _value(self, positions: np.ndarray) -> float:
         return float(self.rates @ (positions.astype(np.float64) - 1.0))

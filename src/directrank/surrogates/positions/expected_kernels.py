@@ -1,7 +1,7 @@
 """Kernel of the pair sums along a direction in {0, 1}.
 
 θ_ij = p (1 − p) = e_i e_j / (e_i + e_j)², with e = exp(F − middle). Only pairs that the direction separates
-count: the documents of a query are laid out by their side first, so that the inner loop has no branch.
+count: the documents of a query are sorted by their side first, so that the inner loop has no branch.
 """
 
 import numpy as np
@@ -53,8 +53,8 @@ def gained_and_lost(scores, indptr, leading, rates, direction, sums):
 
 
 @kernel
-def _lay_out(e, f, sides):
-    # Documents with f = 0 from the front, those with f = 1 from the back.
+def _sort_by_side(e, f, sides):
+    # Documents with f = 0 are written from the front, those with f = 1 from the back.
     front, back = 0, len(e)
     for j in range(len(e)):
         if f[j] == 0.0:
@@ -77,7 +77,7 @@ def _sum_of_thetas(e, x):
 
 @kernel
 def _by_quotients(e, f, u, sides, sums):
-    front = _lay_out(e, f, sides)
+    front = _sort_by_side(e, f, sides)
     for i in range(len(u)):
         # A document at f = 1 gains on those at 0; one at f = 0 loses to those at 1.
         others = sides[front:] if f[i] == 0.0 else sides[:front]

@@ -2,18 +2,20 @@
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures.capabilities import PositionLinear
+from directrank.oracles import ValueAndGradient
+from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.positions.gaussian_kernels import expectations
 
 
-class GaussianNoise:
-    r"""SoftRank's: 1 − the expectation of the measure when each score is the mean of a normal variable.
+class GaussianNoise(Surrogate):
+    r"""SoftRank's loss: 1 − the expectation of the measure when each score is the mean of a normal variable.
 
     Document i beats document j with probability :math:`\pi_{ij} = \Phi((s_i - s_j) / \sqrt 2 \sigma)`. Taking
-    these events for independent, how many documents beat j is a sum of n − 1 coins, and
+    these events for independent, the number of documents that beat j is a sum of n − 1 coin tosses, and
 
     .. math:: 1 - \sum_j a_j \sum_r p_j(r) \, b(r)
 
@@ -26,8 +28,8 @@ class GaussianNoise:
     noise : float, default=1.0
         σ > 0, in score units. As it falls the value tends to 1 − E.
     longest : int, default=1500
-        Queries with more documents are refused: the exact distributions of R documents among n cost O(R n²)
-        steps, and as much memory as n² scores.
+        Largest number of documents of a query; longer ones are refused. The exact distributions of R
+        documents among n cost O(R n²) steps, and as much memory as n² scores.
 
     Raises
     ------
@@ -51,9 +53,8 @@ class GaussianNoise:
        WSDM 2008.
     """
 
-    offers = frozenset({"value_and_gradient"})
+    offers = frozenset({ValueAndGradient})
     is_bound, is_convex, is_smooth = False, False, True
-    audit_name = "expected under noise on scores"
 
     def __init__(self, measure: Measure, *, noise: float = 1.0, longest: int = 1500):
         if not isinstance(measure, PositionLinear):
@@ -65,14 +66,12 @@ class GaussianNoise:
             raise ValueError(f"noise must be positive, not {noise}")
         self.measure, self.noise, self.longest = measure, float(noise), int(longest)
 
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure."""
-        return f"GaussianNoise({self.measure.name})"
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure cannot change."""
-        return self.measure.constant(queries)
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return the value on each query, for measures that it accepts."""
+        if not isinstance(measure, PositionLinear):
+            return []
+        return [row_of_values("expected under noise on scores", cls(measure), queries, scores)]
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundGaussian":
         """Bind to some queries with a weight each."""
@@ -93,19 +92,13 @@ class BoundGaussian:
     def __init__(self, surrogate: GaussianNoise, queries: Queries, weights: np.ndarray):
         self.noise, self.queries, self.weights = surrogate.noise, queries, weights
         self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
-        self.gain, self.worth = surrogate.measure.linear_in_positions(queries)
+        self.gain, self.curve = surrogate.measure.linear_in_positions(queries)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of 1 − the expectation and its derivative with respect to each score."""
         gradient = np.zeros_like(scores)
         expected = expectations(
-            scores,
-            self.queries.indptr,
-            self.leading,
-            self.gain,
-            self.worth,
-            self.noise,
-            self.weights,
+            scores, self.queries.indptr, self.leading, self.gain, self.curve, self.noise, self.weights,
             gradient,
-        )
+        )  # fmt: skip
         return float(self.weights.sum() - expected), gradient

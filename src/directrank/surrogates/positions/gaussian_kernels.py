@@ -12,20 +12,20 @@ SURE = 6.0
 
 
 def distribution_naive(s: np.ndarray, j: int, noise: float) -> np.ndarray:
-    """How many documents beat document j: the distribution, (n,), by convolution of coins, for tests."""
+    """Distribution, (n,), of the number of documents that beat document j, by convolution, for tests."""
     p = np.ones(1)
     for beats in np.delete(norm.cdf((s - s[j]) / (math.sqrt(2.0) * noise)), j):
         p = np.convolve(p, [1.0 - beats, beats])
     return p
 
 
-def expectation_naive(s: np.ndarray, gain: np.ndarray, worth: np.ndarray, noise: float) -> float:
+def expectation_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: float) -> float:
     """The expected measure of one query by definition, for tests."""
-    return sum(a * (distribution_naive(s, j, noise) @ worth[: len(s)]) for j, a in enumerate(gain))
+    return sum(a * (distribution_naive(s, j, noise) @ curve[: len(s)]) for j, a in enumerate(gain))
 
 
 @kernel
-def expectations(scores, indptr, leading, gain, worth, noise, weights, gradient):
+def expectations(scores, indptr, leading, gain, curve, noise, weights, gradient):
     """Return Σ_q w_q E_q, and subtract its derivative with respect to scores from `gradient`."""
     longest = 0
     for q in range(len(leading)):
@@ -42,7 +42,7 @@ def expectations(scores, indptr, leading, gain, worth, noise, weights, gradient)
                 tossed = _toss(s, j, noise, beats, others)
                 sure = _surely_above(s, j, noise)
                 _forward(beats[:tossed], table)
-                _start(worth[sure:], tossed, back)
+                _start(curve[sure:], tossed, back)
                 total += a * _dot(table[tossed], back, tossed + 1)
                 _reverse(s, j, noise, a, beats[:tossed], others, table, back, g)
     return total
@@ -50,7 +50,7 @@ def expectations(scores, indptr, leading, gain, worth, noise, weights, gradient)
 
 @kernel
 def _toss(s, j, noise, beats, others):
-    # The documents whose order with j is not sure, and the probability that each beats it.
+    # Find the documents whose order with j is not sure, and the probability that each beats it.
     count = 0
     for i in range(len(s)):
         z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
@@ -72,7 +72,7 @@ def _surely_above(s, j, noise):
 
 @kernel
 def _forward(beats, table):
-    # Row c: how many of the first c documents beat j.
+    # Row c is the distribution of the number of the first c documents that beat j.
     table[0, 0] = 1.0
     for c in range(len(beats)):
         _mix(table[c], table[c + 1], c + 1, beats[c])
@@ -88,9 +88,9 @@ def _mix(now, following, length, p):
 
 
 @kernel
-def _start(worth, tossed, back):
+def _start(curve, tossed, back):
     for r in range(tossed + 1):
-        back[r] = worth[r]
+        back[r] = curve[r]
 
 
 @kernel
@@ -104,7 +104,7 @@ def _dot(a, b, length):
 
 @kernel
 def _reverse(s, j, noise, a, beats, others, table, back, g):
-    # back[r]: the worth of standing with r documents before j, over the coins already undone.
+    # back[r] is the expected value with r of the first c documents ahead of j, over the other documents.
     density = 1.0 / (2.0 * noise * math.sqrt(math.pi))
     for c in range(len(beats) - 1, -1, -1):
         slope = np.float64(_undo(table[c], back, c + 1, beats[c]))
@@ -116,7 +116,7 @@ def _reverse(s, j, noise, a, beats, others, table, back, g):
 
 @kernel
 def _undo(now, back, length, p):
-    # Mix the worths of one more coin, and return the derivative with respect to its probability.
+    # Take the expectation over one more document; return the derivative with respect to its probability.
     slope = now.dtype.type(0)
     x = now[:length]
     for r in range(length):

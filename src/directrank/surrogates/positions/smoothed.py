@@ -5,16 +5,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.positions import perfect_positions, positions_of
+from directrank.oracles import ApproximationErrors, GradientKernel, Staged, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
-from directrank.surrogates.positions.smoothed_plugin import SmoothedForm
+from directrank.surrogates.positions.smoothed_plugin import SmoothedPlugin
 
 
-class SmoothedPositions:
+class SmoothedPositions(Surrogate):
     r"""1 − E at smooth positions.
 
     Replaces each position :math:`\pi_i = 1 + \sum_{j \ne i} [\![ s_j > s_i ]\!]` by
@@ -33,8 +34,8 @@ class SmoothedPositions:
     truncation : float, default=1.0
         β > 0, in 1/position, for measures that compare positions (AP, RR, ERR, cutoffs).
     anneal : sequence of float, default=()
-        Steepnesses to pass through before `steepness`, rising: each is minimised from where the one before
-        ended, and a steep approximation is reached with fewer local minima on the way.
+        Lower steepnesses to minimise first, rising, each from where the one before ended: a steep
+        approximation is reached with fewer local minima on the way. The solver must use `Staged`.
 
     Raises
     ------
@@ -57,7 +58,7 @@ class SmoothedPositions:
        retrieval measures", Information Retrieval 13, 2010, Eqs. (11)-(16).
     """
 
-    offers = frozenset({"value_and_gradient", "approximation_errors", "gradient_form"})
+    offers = frozenset({ValueAndGradient, ApproximationErrors, GradientKernel})
     is_bound, is_convex, is_smooth = False, False, True
 
     def __init__(self, measure: Measure, *, steepness=10.0, truncation=1.0, anneal: Sequence[float] = ()):
@@ -76,21 +77,14 @@ class SmoothedPositions:
         self.measure, self.steepness, self.truncation = measure, float(steepness), float(truncation)
         self.anneal = tuple(anneal)
         if not isinstance(measure, Certified):
-            self.offers = self.offers - {"approximation_errors"}
+            self.offers = self.offers - {ApproximationErrors}
         if not isinstance(measure, PositionFormed):
-            self.offers = self.offers - {"gradient_form"}
-
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure."""
-        return f"SmoothedPositions({self.measure.name})"
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure cannot change."""
-        return self.measure.constant(queries)
+            self.offers = self.offers - {GradientKernel}
+        if self.anneal:
+            self.requires = frozenset({Staged})
 
     def easier(self) -> list["SmoothedPositions"]:
-        """The same surrogate at each steepness of `anneal`."""
+        """Return the same surrogate at each steepness of `anneal`."""
         return [
             SmoothedPositions(self.measure, steepness=each, truncation=self.truncation)
             for each in self.anneal
@@ -98,7 +92,7 @@ class SmoothedPositions:
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-        """Return 1 − Ê on each query at two steepnesses, with its certified error; scores as they are."""
+        """Return 1 − Ê on each query at two steepnesses, with its certified error."""
         if not isinstance(measure, PositionDifferentiable):
             return []
         rows = []
@@ -115,8 +109,7 @@ class SmoothedPositions:
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""
-        formed = isinstance(self.measure, PositionFormed)
-        return (BoundFormed if formed else BoundSmoothed)(self, queries, weights)
+        return BoundSmoothed(self, queries, weights)
 
 
 class BoundSmoothed:
@@ -140,17 +133,16 @@ class BoundSmoothed:
         return float(self.weights @ (1.0 - values)), gradient
 
     def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far Ê is from E for each query, and a proved bound; float64 (n_queries,), 0 if left out.
+        """Return how far Ê is from E for each query, and a proved bound; float64 (n_queries,), 0 if skipped.
 
         E is the expected value under ties. The bound holds for every order of tied documents.
         """
-        measure, queries = self.surrogate.measure, self.queries
-        if not isinstance(measure, Certified):
-            raise TypeError(f"{measure.name} has no approximation_bound")
+        queries = self.queries
+        measure: Certified = self.surrogate.measure
         wide = scores.astype(np.float64)
         smooth = soft_positions(wide, queries.indptr, self.leading, self.surrogate.steepness)[0]
         true = positions_of(queries, wide, leading=self.leading)
-        # The farthest place of a tied block: whatever the order of ties, no position is off by more.
+        # The farthest rank of a tied block: whatever the order of ties, no position is off by more.
         off = np.maximum(np.abs(smooth - true.above - 1.0), np.abs(smooth - true.above - true.tied))
         read = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
         off[read >= np.repeat(self.leading, queries.sizes)] = 0.0
@@ -161,17 +153,15 @@ class BoundSmoothed:
         best = measure.query_values(queries, perfect_positions(queries))
         bound = measure.approximation_bound(queries, error, self.surrogate.truncation)
         bound = np.minimum(bound, np.maximum(values, best - values))
-        taught = self.leading > 0
-        return np.where(taught, np.abs(values - exact), 0.0), np.where(taught, bound, 0.0)
+        trains = self.leading > 0
+        return np.where(trains, np.abs(values - exact), 0.0), np.where(trains, bound, 0.0)
 
-
-class BoundFormed(BoundSmoothed):
-    """The same for a measure that has a form for compiled loops."""
-
-    def gradient_form(self) -> SmoothedForm:
+    def gradient_plugin(self) -> SmoothedPlugin:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        surrogate, measure, queries = self.surrogate, self.surrogate.measure, self.queries
-        assert isinstance(measure, PositionFormed)
-        form = measure.position_form(queries, surrogate.truncation)
+        surrogate, queries = self.surrogate, self.queries
+        measure: PositionFormed = surrogate.measure
+        plugin = measure.position_form(queries, surrogate.truncation)
         longest = int(queries.sizes.max(initial=1))
-        return SmoothedForm(queries.indptr, longest, self.leading, surrogate.steepness, self.weights, form)
+        return SmoothedPlugin(
+            queries.indptr, longest, self.leading, surrogate.steepness, self.weights, plugin
+        )

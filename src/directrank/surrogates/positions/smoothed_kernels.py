@@ -1,9 +1,8 @@
 """Kernels of smooth positions, forward and backward.
 
 The logistic of a difference is a quotient (`directrank.kernels.vector_math`). It overflows when α · (max −
-min) grows, so each query chooses its form by that product: quotients in the type of the scores; or, in
-kernels that are compiled only when a query needs them, quotients in float64, around one centre or around
-several.
+min) grows, so this product decides for each query: quotients in the type of the scores; or, in kernels that
+are compiled only when a query needs them, quotients in float64, around one centre or around several.
 """
 
 import numpy as np
@@ -36,7 +35,7 @@ def backward_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarra
 def soft_positions(
     scores: np.ndarray, indptr: np.ndarray, leading: np.ndarray, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Smooth positions of the leading documents of each query.
+    """Return smooth positions of the first documents of each query.
 
     Parameters
     ----------
@@ -73,7 +72,7 @@ def is_near(spread, itemsize):
 
 @kernel
 def _forward(scores, indptr, leading, alpha, positions, powers):
-    # Returns how many queries are left to `_forward_far`.
+    # Return how many queries are left to `_forward_far`.
     far = 0
     for j in range(len(positions)):
         positions[j] = 1.0
@@ -93,7 +92,7 @@ def _forward(scores, indptr, leading, alpha, positions, powers):
 
 @kernel
 def _backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient):
-    # Returns how many queries are left to `_backward_far`.
+    # Return how many queries are left to `_backward_far`.
     far = 0
     for q in range(len(leading)):
         if leading[q] == 0:
@@ -145,7 +144,7 @@ def _backward_far(scores, indptr, leading, alpha, slopes, weights, gradient):
         spread, middle = alpha * np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
         if is_near(spread, s.itemsize):
             continue
-        # A document's own large term is added and taken away: in float64, or it would round away the others.
+        # A document's own large term is added and subtracted again: float32 would round the others away.
         e, g, h = np.empty(len(s)), np.zeros(len(s)), -weights[q] * alpha
         if spread <= FLOAT64_RANGE:
             fill_powers(s, alpha, middle, e)
@@ -190,7 +189,7 @@ def _spread_quotient(e, x, h, g):
     return total
 
 
-# Two documents at a time share a division, 1/(uv) · v = 1/u: the division is what these loops cost.
+# Two documents share a division, 1/(uv) · v = 1/u, because the division dominates the time of these loops.
 @kernel
 def _sums_of_quotients(e, x, y):
     first, second = e.dtype.type(0.5), e.dtype.type(0.5)

@@ -1,16 +1,16 @@
-"""Smooth positions of one query inside a compiled loop: positions, measure and gradient while all is near."""
+"""The gradient at smooth positions inside a compiled loop over queries."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.plugins import WIDTH, answers, position_slopes, query_gradient
+from directrank.kernels.plugins import WIDTH, position_slopes, query_gradient, register_kernel
 from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.surrogates.positions.smoothed_kernels import backward_quotients, forward_quotients, is_near
 
 
-class SmoothedForm(NamedTuple):
+class SmoothedPlugin(NamedTuple):
     """What `smoothed_gradient` reads.
 
     Attributes
@@ -19,12 +19,12 @@ class SmoothedForm(NamedTuple):
     longest : int
         Documents of the longest query.
     leading : ndarray of shape (n_queries,)
-        Documents of each query whose position the measure reads; 0 for a query that is left out.
+        Documents of each query whose position the measure reads; 0 for a query that is skipped.
     steepness : float
         α.
     weights : ndarray of shape (n_queries,), float64
     measure : NamedTuple
-        The form of the measure.
+        The plug-in of the measure.
     """
 
     indptr: np.ndarray
@@ -35,18 +35,18 @@ class SmoothedForm(NamedTuple):
     measure: Any
 
 
-@answers(query_gradient, SmoothedForm)
+@register_kernel(query_gradient, SmoothedPlugin)
 @kernel
-def smoothed_gradient(form, q, scores, room, gradient):
-    """Return w (1 − Ê) of query q and write its gradient; NaN where the quotients need another form."""
-    n, lead, alpha = len(scores), form.leading[q], form.steepness
+def smoothed_gradient(plugin, q, scores, scratch, gradient):
+    """Return w (1 − Ê) of query q and write its gradient; NaN where the quotients would overflow."""
+    n, lead, alpha = len(scores), plugin.leading[q], plugin.steepness
     if lead == 0:
         _clear(gradient)
         return 0.0
     low, high = extremes(scores)
     if not is_near(alpha * np.float64(high - low), scores.itemsize):
         return np.nan
-    typed, wide = room
+    typed, wide = scratch
     # Powers and what flows back are padded to whole vectors: the quotient of a power 0 is 0.
     padded = -(-n // WIDTH) * WIDTH
     powers, flow = typed[0, :padded], typed[1, :padded]
@@ -55,11 +55,11 @@ def smoothed_gradient(form, q, scores, room, gradient):
     _clear(powers[n:])
     _clear(flow)
     forward_quotients(powers, positions)
-    value = position_slopes(form.measure, q, positions, wide, slopes)
-    backward_quotients(powers, slopes, scores.dtype.type(-form.weights[q] * alpha), flow)
+    value = position_slopes(plugin.measure, q, positions, wide, slopes)
+    backward_quotients(powers, slopes, scores.dtype.type(-plugin.weights[q] * alpha), flow)
     for j in range(n):
         gradient[j] = flow[j]
-    return form.weights[q] * (1.0 - value)
+    return plugin.weights[q] * (1.0 - value)
 
 
 @kernel

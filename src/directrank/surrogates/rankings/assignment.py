@@ -3,16 +3,13 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-
-def position_coefficients(n: int) -> np.ndarray:
-    """Return A(p) = (n + 1 − 2p) / (n (n − 1)) of positions 1 to n: Eq. (2) as a sum over documents."""
-    return (n + 1 - 2.0 * np.arange(1, n + 1)) / (n * max(n - 1, 1))
+from directrank.surrogates.rankings.feature_maps import position_coefficients
 
 
 def most_violated_assignment(
     scores: np.ndarray, relevance: np.ndarray, gain: np.ndarray, curve: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    r"""Loss and direction in scores of the most violated ranking of one query.
+    r"""Return loss and direction in scores of the most violated ranking of one query.
 
     Maximises :math:`\sum_j A(\pi_j) s_j - g_j v(\pi_j)`, a linear assignment problem of O(n³). The
     reference is the mean over rankings that descend in relevance, inside each grade in any order.
@@ -31,11 +28,11 @@ def most_violated_assignment(
     n = len(scores)
     A, v = position_coefficients(n), curve[1 : n + 1]
     s = scores.astype(np.float64)
-    place = linear_sum_assignment(np.outer(s, A) - np.outer(gain, v), maximize=True)[1]
-    loss = float(gain @ v - gain @ v[place])
+    rank = linear_sum_assignment(np.outer(s, A) - np.outer(gain, v), maximize=True)[1]
+    loss = float(gain @ v - gain @ v[rank])
     _, alike = np.unique(np.stack((relevance, s)), axis=1, return_inverse=True)
     _, grade = np.unique(relevance, return_inverse=True)
-    return loss, _means(A[place], alike.ravel()) - _means(A, grade)
+    return loss, _means(A[rank], alike.ravel()) - _means(A, grade)
 
 
 def _means(values: np.ndarray, group: np.ndarray) -> np.ndarray:

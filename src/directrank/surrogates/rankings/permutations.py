@@ -1,25 +1,25 @@
 """The most violated perfect and imperfect rankings of one query, for PermuRank.
 
-Documents carry classes, descending; a ranking is perfect when its first K positions hold the classes that the
-class-sorted ranking holds there. Two linear maps of a ranking are known: Eq. (2) of the paper, ``"pairs"``,
-a sum over all pairs, and ``"cross"``, the mean over pairs of different classes.
+Documents have classes, sorted in descending order. A ranking is perfect when its first K positions hold the
+same classes as the ranking sorted by class. There are two linear maps of a ranking: Eq. (2) of the paper,
+``"pairs"``, a sum over all pairs, and ``"cross"``, the mean over pairs of different classes.
 """
 
 import numpy as np
 
-from directrank.surrogates.rankings.assignment import position_coefficients
+from directrank.surrogates.rankings.feature_maps import position_coefficients
 
 
 def is_perfect(classes: np.ndarray, ranking: np.ndarray, places: int) -> bool:
-    """Say whether the first `places` of a ranking hold the classes that belong there."""
+    """Say whether the first `places` positions of a ranking hold the classes of a perfect one."""
     return bool((classes[ranking[:places]] == classes[:places]).all())
 
 
 def least_perfect(scores: np.ndarray, classes: np.ndarray, places: int) -> np.ndarray:
     """Return the perfect ranking of least F under Eq. (2).
 
-    Inside each class the scores ascend. Of the class at the last place that counts, the lowest stand there;
-    all documents below it ascend.
+    Inside each class the scores ascend. At the last position that counts, the documents of its class with the
+    lowest scores come first; all documents below ascend.
     """
     ranking = np.lexsort((scores, -classes))
     if places < len(scores):
@@ -31,9 +31,9 @@ def least_perfect(scores: np.ndarray, classes: np.ndarray, places: int) -> np.nd
 def greatest_imperfect(scores: np.ndarray, classes: np.ndarray, places: int) -> np.ndarray | None:
     """Return the imperfect ranking of greatest F, or None if every ranking is perfect.
 
-    With all places, under either map: the ranking by score, tied documents of lower classes first; if that is
-    perfect, with the two neighbours of different classes swapped that are nearest in score. With fewer
-    places, under Eq. (2): a document that does not belong at one of them is moved there at the least cost.
+    With all positions, under either map: the ranking by score, tied documents of lower classes first; if that
+    is perfect, with the two neighbours of different classes swapped that are nearest in score. With fewer
+    positions, under Eq. (2): a document of another class is moved to one of them at the least cost.
     """
     ranking = np.lexsort((classes, -scores))
     if not is_perfect(classes, ranking, places):
@@ -66,7 +66,7 @@ def _cheapest_insertion(s: np.ndarray, classes: np.ndarray, ranking: np.ndarray,
 def coefficients(
     ranking: np.ndarray, classes: np.ndarray, feature_map: str, alike: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the coefficients of F in the scores; documents that are `alike` share theirs."""
+    """Return the coefficients of F in the scores; those of `alike` documents are averaged."""
     n = len(ranking)
     if feature_map == "cross":
         by_document = _cross_coefficients(ranking, classes)
@@ -92,7 +92,7 @@ def alike_documents(scores: np.ndarray, classes: np.ndarray) -> np.ndarray | Non
 
 def _cross_coefficients(ranking: np.ndarray, classes: np.ndarray) -> np.ndarray:
     n = len(ranking)
-    # Classes descend: each is a segment, and its documents ahead of one are counted along the ranking.
+    # Each class is a segment of the rows; `own_ahead` counts documents of a class ahead of one of its own.
     starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
     sizes = np.diff(np.append(starts, n))
     which = np.repeat(np.arange(len(sizes)), sizes)[ranking]

@@ -1,8 +1,8 @@
 """The largest φ(x) Δ over all rankings: bounds of a pair that no loss-augmented search reaches directly.
 
 Rankings are points (Δ, x) of loss and margin. Maximising ρΔ − x for every ρ ≥ 0 visits the corners of their
-hull, on which x is least for each Δ. As φ falls, no ranking lies above the largest φ(x) Δ on the hull; a
-corner is a ranking, so that its value is attained.
+hull, on which x is least for each Δ. Because φ falls, no ranking exceeds the largest φ(x) Δ on the hull; a
+corner is a ranking, so its value is attained.
 """
 
 from collections import deque
@@ -10,22 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from directrank.surrogates.margins import Exponential, Hinge, Logistic
+from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin
 
-
-class Step:
-    """φ(m) = [[m ≤ 0]]."""
-
-    def value(self, margin: np.ndarray) -> np.ndarray:
-        """Return φ at each margin."""
-        return (margin <= 0).astype(float)
-
-
-#: What multiplies the loss of a pair, by the name of the bound.
-FACTORS: dict[str, Step | Exponential | Logistic | Hinge] = {
-    "step, Eq. (6)": Step(),
+#: φ, which multiplies the loss of a pair, by the name of the bound.
+FACTORS: dict[str, Margin] = {
+    "step, Eq. (6)": Indicator(),
     "exponential": Exponential(),
-    "logistic": Logistic(),
+    "logistic": Logistic(2.0),
     "slack-rescaled hinge": Hinge(),
 }
 MOST_CORNERS = 2048
@@ -90,7 +81,7 @@ def _most_on_edges(a: np.ndarray, b: np.ndarray, factor) -> np.ndarray:
     """Return a bound on Δ φ(x) along each edge from a to b."""
     loss, margin = a.T
     more_loss, more_margin = np.maximum(b - a, 0.0).T
-    if isinstance(factor, Step):
+    if isinstance(factor, Indicator):
         crossing = np.divide(-margin, more_margin, out=np.ones_like(margin), where=more_margin > 0)
         return np.where(margin <= 0, loss + np.clip(crossing, 0.0, 1.0) * more_loss, 0.0)
     # Δ is linear and φ log-concave along an edge: the product rises, then falls. Halve until the top is

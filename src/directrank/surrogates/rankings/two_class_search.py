@@ -22,14 +22,15 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import cut_of_query, register_kernel
 from directrank.kernels.sorting import sort_descending
 
 # Beyond this many pairs of a relevant and an irrelevant document, divide and conquer beats the scan.
 SCAN_LIMIT = 1 << 8
 
 
-def passing_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
-    """The largest Σ h_j(r_j) over all sequences and one that attains it, by a programme; for tests."""
+def best_sequence_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
+    """The largest Σ h_j(r_j) over all sequences, and one that attains it, for tests."""
     R, N = len(p), len(q)
     best, back = np.zeros(R + 1), []
     for j in range(1, N + 1):
@@ -45,15 +46,15 @@ def passing_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
 
 
 @kernel
-def most_violated_passings(scores, indptr, n_relevant, terms, curve, constant, convex, losses, direction):
-    """Loss and direction in scores of the most violated ranking of each query.
+def most_violated_rankings(scores, indptr, n_relevant, terms, curve, constant, convex, losses, direction):
+    """Write loss and direction in scores of the most violated ranking of each query.
 
     Parameters
     ----------
     scores : ndarray of shape (n_docs,)
     indptr : ndarray of shape (n_queries + 1,)
     n_relevant : ndarray of shape (n_queries,)
-        The relevant documents stand first; a query without both classes gets zeros.
+        The relevant documents come first; a query without both classes gets zeros.
     terms : ndarray of shape (3, n_queries), float64
         Level, growth and first of `RelevantTerms`.
     curve : ndarray of shape (longest + 1,), float64
@@ -67,77 +68,71 @@ def most_violated_passings(scores, indptr, n_relevant, terms, curve, constant, c
         The derivative of Δ(π) − F(π*) + F(π); documents of one class and one score share theirs, so that
         it does not depend on the order of rows.
     """
-    sums, room = cumulative(curve), scratch(len(curve))
+    sums, total, longest = np.empty(len(curve)), 0.0, len(curve)
+    scratch = np.empty((4, longest), np.int64), np.empty((4, longest + 1))
+    for t in range(longest):  # the kernel np.cumsum would take long to compile
+        total += curve[t]
+        sums[t] = total
     for q in range(len(n_relevant)):
         rows = slice(indptr[q], indptr[q + 1])
-        losses[q] = most_violated_passing(
-            scores[rows], n_relevant[q], terms[:, q], curve, sums, constant[q], convex, room, direction[rows]
-        )
+        losses[q] = _most_violated_ranking(
+            scores[rows], n_relevant[q], terms[:, q], curve, sums, constant[q], convex, scratch,
+            direction[rows],
+        )  # fmt: skip
 
 
-class PassingForm(NamedTuple):
-    """What the search reads of all queries: the arguments of `most_violated_passings` but for the scores.
+class CutPlugin(NamedTuple):
+    """What the search inside a compiled loop reads.
 
     Attributes
     ----------
     indptr, n_relevant, terms, curve, constant, convex
-        See `most_violated_passings`.
+        See `most_violated_rankings`.
+    longest : int
+        Documents of the longest query.
+    sums : ndarray of shape (longest + 1,), float64
+        Cumulative sums of the curve.
     out_of_reach : ndarray of shape (n_queries,), float64
-        What the best ranking of each query lacks of 1.
+        The loss 1 − E of the best ranking of each query.
     """
 
     indptr: np.ndarray
+    longest: int
     n_relevant: np.ndarray
     terms: np.ndarray
     curve: np.ndarray
+    sums: np.ndarray
     constant: np.ndarray
     convex: bool
     out_of_reach: np.ndarray
 
 
+@register_kernel(cut_of_query, CutPlugin)
 @kernel
-def cut_of_query(form, q, sums, scores, room, direction):
+def two_class_cut(plugin, q, scores, scratch, direction):
     """Return the loss of the most violated ranking of query q and write its direction."""
-    loss = most_violated_passing(
-        scores, form.n_relevant[q], form.terms[:, q], form.curve, sums, form.constant[q], form.convex, room,
-        direction,
+    loss = _most_violated_ranking(
+        scores, plugin.n_relevant[q], plugin.terms[:, q], plugin.curve, plugin.sums, plugin.constant[q],
+        plugin.convex, scratch, direction,
     )  # fmt: skip
-    return loss + form.out_of_reach[q]
+    return loss + plugin.out_of_reach[q]
 
 
 @kernel
-def cumulative(curve):
-    """Return the sums of the curve up to each place; NumPy's would take long to compile."""
-    sums, total = np.empty(len(curve)), 0.0
-    for t in range(len(curve)):
-        total += curve[t]
-        sums[t] = total
-    return sums
-
-
-@kernel
-def scratch(longest):
-    """Return the room that `most_violated_passing` works in, for queries of up to `longest` documents."""
-    return np.empty((4, longest), np.int64), np.empty((4, longest + 1))
-
-
-@kernel
-def most_violated_passing(scores, R, terms, curve, sums, constant, convex, room, direction):
-    """Return the loss of one query's most violated ranking and write its direction.
-
-    As `most_violated_passings`; `sums` is the curve's cumulative sum and `room` comes from `scratch`.
-    """
+def _most_violated_ranking(scores, R, terms, curve, sums, constant, convex, scratch, direction):
+    # Return the loss of one query's most violated ranking and write its direction. `sums` are the cumulative
+    # sums of the curve.
     N = len(scores) - R
     if R == 0 or N == 0:
         for i in range(len(direction)):
             direction[i] = 0
         return 0.0
-    places, numbers = room
-    up, down, ranks, ahead = places[0, :R], places[1, :N], places[2, :N], places[3, :R]
+    integers, numbers = scratch
+    up, down, ranks, ahead = integers[0, :R], integers[1, :N], integers[2, :N], integers[3, :R]
     p, q, level, slope = numbers[0, : R + 1], numbers[1, :N], numbers[2], numbers[3]
-    # The last two rows hold the ranks later on.
-    sort_descending(scores[:R], up, places[3])
-    sort_descending(scores[R:], down, places[2])
+    # The last two rows are scratch of the sorting before they hold the ranks.
+    sort_descending(scores[:R], up, integers[3])
+    sort_descending(scores[R:], down, integers[2])
     p[0] = 0.0
     for i in range(R):
         p[i + 1] = p[i] + constant * np.float64(scores[up[i]])
@@ -160,21 +155,21 @@ def most_violated_passing(scores, R, terms, curve, sums, constant, convex, room,
         loss += weight * (curve[i + 1] - curve[i + 1 + ahead[i]])
     for j in range(N):
         ranks[j] = R - ranks[j]
-    _shared(scores[:R], up, ahead, -constant, direction[:R])
-    _shared(scores[R:], down, ranks, constant, direction[R:])
+    _average_over_ties(scores[:R], up, ahead, -constant, direction[:R])
+    _average_over_ties(scores[R:], down, ranks, constant, direction[R:])
     return loss
 
 
 @kernel
 def _height(r, j, p, qj, level, slope, first, curve):
-    # h_j(r) up to a constant of j; j counts from 1.
+    # Return h_j(r) up to a constant of j; j counts from 1.
     value = level[r + j] - j * slope[r + j] + p[r] - r * qj
     return value + first * (curve[j] - curve[j + 1]) if r == 0 else value
 
 
 @kernel
 def _best(j, low, high, p, qj, level, slope, first, curve):
-    # The largest maximiser in low..high: ties broken alike keep the ranks in order.
+    # Return the largest maximiser in low..high. Breaking all ties alike keeps the ranks in order.
     best, at = -np.inf, low
     x, y, z = level[j:], slope[j:], np.float64(j)
     for r in range(max(low, 1), high + 1):
@@ -196,7 +191,7 @@ def _scan(p, q, level, slope, first, curve, ranks):
 
 @kernel
 def _divide(p, q, level, slope, first, curve, ranks):
-    # The middle one first: its rank bounds those of either side.
+    # The middle one is searched first, because its rank bounds those of either side.
     stack = np.empty((128, 4), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(q), 0, len(p) - 1
     depth = 1
@@ -237,7 +232,7 @@ def _programme(p, q, level, slope, first, curve, ranks):
 
 @kernel
 def _irrelevant_ahead(ranks, ahead):
-    # Of each relevant document: #{j : r_j < i}.
+    # Write the number of irrelevant documents ahead of each relevant one, #{j : r_j < i}.
     j = 0
     for i in range(len(ahead)):
         while j < len(ranks) and ranks[j] <= i:
@@ -246,7 +241,7 @@ def _irrelevant_ahead(ranks, ahead):
 
 
 @kernel
-def _shared(s, order, counts, factor, out):
+def _average_over_ties(s, order, counts, factor, out):
     start = 0
     while start < len(s):
         stop, total = start, 0.0

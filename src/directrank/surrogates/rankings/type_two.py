@@ -6,21 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
+from directrank.errors import check_choice
 from directrank.measures.capabilities import GradedGainMeasure, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
+from directrank.oracles import CutKernel, MostViolated, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.rankings.assignment import most_violated_assignment
+from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
 from directrank.surrogates.rankings.rescaled import FACTORS, hull, largest
-from directrank.surrogates.rankings.two_class_search import PassingForm, most_violated_passings
+from directrank.surrogates.rankings.two_class_search import CutPlugin, most_violated_rankings
 
-MAPS = ("cross", "pairs")
 GRADES = ("binary", "all")
 
 
-class TypeTwoBound:
-    r"""The margin-rescaled hinge over all rankings, SVM^map's bound on any measure with the oracle.
+class TypeTwoBound(Surrogate):
+    r"""The margin-rescaled hinge over all rankings: SVM^map's bound, for any sum over documents.
 
     .. math:: \max_{\pi} \; E(\pi^*, y) - E(\pi, y) - [F(\pi^*) - F(\pi)] \;\ge\; E(\pi^*, y) - E(\pi_s, y)
 
@@ -41,7 +43,7 @@ class TypeTwoBound:
     Raises
     ------
     TypeError
-        If the measure is no sum over documents.
+        If the measure is not a sum over documents.
 
     Traits
     ------
@@ -63,15 +65,12 @@ class TypeTwoBound:
        precision", SIGIR 2007.
     """
 
-    offers = frozenset({"value_and_gradient", "most_violated", "cut_form"})
+    offers = frozenset({ValueAndGradient, MostViolated, CutKernel})
     is_bound, is_convex, is_smooth = True, True, False
 
     def __init__(self, measure: Measure, *, feature_map: str = "cross", grades: str = "binary"):
-        if feature_map not in MAPS or grades not in GRADES:
-            raise ValueError(
-                f"feature_map must be one of {', '.join(MAPS)} and grades one of {', '.join(GRADES)}, "
-                f"not {feature_map!r} and {grades!r}"
-            )
+        check_choice("feature_map", feature_map, FEATURE_MAPS)
+        check_choice("grades", grades, GRADES)
         if grades == "binary" and not isinstance(measure, TwoClassMeasure):
             raise TypeError(
                 f"TypeTwoBound needs a measure with relevant_terms; {measure.name} has none. "
@@ -82,19 +81,14 @@ class TypeTwoBound:
                 f"grades='all' needs a measure with graded_terms; {measure.name} has none. nDCG has one."
             )
         if grades == "all" and feature_map != "pairs":
-            raise ValueError("grades='all' needs feature_map='pairs': only there the oracle is exact")
+            raise ValueError("grades='all' needs feature_map='pairs': only there the search is exact")
         self.measure, self.feature_map, self.grades = measure, feature_map, grades
-        self.is_bound = not (grades == "binary" and getattr(measure, "graded", False))
+        self.is_bound = not (grades == "binary" and measure.graded)
         if grades == "all":
-            self.offers = TypeTwoBound.offers - {"cut_form"}
-
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure."""
-        return f"TypeTwoBound({self.measure.name})"
+            self.offers = self.offers - {CutKernel}
 
     def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure cannot change, or whose documents are of one class."""
+        """Return the queries with one value for all rankings, or with documents of one class only."""
         constant = self.measure.constant(queries)
         if self.grades == "all":
             return constant
@@ -102,19 +96,12 @@ class TypeTwoBound:
         return constant | (relevant == 0) | (relevant == queries.sizes)
 
     def notes(self, queries: Queries) -> list[str]:
-        """Say that grades were taken as two classes, where there are more."""
-        grades = np.unique(queries.relevance)
-        if self.grades == "all" or len(grades) <= 2:
-            return []
-        n = int(self.measure.leading(queries).sum())
-        return [
-            f"{len(grades)} grades taken as two classes: {n} documents relevant to {self.measure.name}, "
-            f"{queries.n_docs - n} not"
-        ]
+        """Return the message that more than two grades were taken as two classes."""
+        return [] if self.grades == "all" else two_classes_message(self.measure, queries)
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-        """Return this bound and its kin on each query, by the cross-level map; none for other measures."""
+        """Return this bound and those of `FACTORS` on each query, with the map "cross"."""
         if not isinstance(measure, TwoClassMeasure):
             return []
         surrogate = cls(measure)
@@ -144,15 +131,7 @@ class BoundTypeTwo(ABC):
 
     @abstractmethod
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loss 1 − E of the most violated ranking of each query, and the derivative of its cut.
-
-        The bound of query q is ``losses[q] + direction[rows] @ scores[rows]``, unweighted.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_queries,), float64
-        direction : ndarray of shape (n_docs,), type of `scores`
-        """
+        """Return the loss 1 − E of the most violated ranking of each query, and the direction of its cut."""
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the bound and a derivative with respect to each score."""
@@ -162,7 +141,7 @@ class BoundTypeTwo(ABC):
 
     @cached_property
     def out_of_reach(self) -> np.ndarray:
-        """What the best ranking of each query lacks of 1, float64 (n_queries,)."""
+        """The loss 1 − E of the best ranking of each query, float64 (n_queries,)."""
         return 1.0 - self.measure.query_values(self.queries, perfect_positions(self.queries))
 
 
@@ -183,26 +162,26 @@ class BoundTwoClasses(BoundTypeTwo):
         self.constant = 2.0 / np.maximum(pairs, 1)
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `BoundTypeTwo`."""
+        """Return the loss of the most violated ranking of each query, and the direction of its cut."""
         losses, direction = np.empty(len(self.n_relevant)), np.empty_like(scores)
-        most_violated_passings(
+        most_violated_rankings(
             scores, self.queries.indptr, self.n_relevant, self.terms, self.curve, self.constant,
             self.convex, losses, direction,
         )  # fmt: skip
         return losses + self.out_of_reach, direction
 
-    def cut_form(self) -> PassingForm:
-        """Return the arrays of the search, for a compiled loop over queries; see `cut_of_query`."""
-        return PassingForm(
-            self.queries.indptr, self.n_relevant, self.terms, self.curve, self.constant, self.convex,
-            self.out_of_reach,
+    def cut_plugin(self) -> CutPlugin:
+        """Return what `directrank.kernels.plugins.cut_of_query` reads."""
+        return CutPlugin(
+            self.queries.indptr, len(self.curve) - 1, self.n_relevant, self.terms, self.curve,
+            np.cumsum(self.curve), self.constant, self.convex, self.out_of_reach,
         )  # fmt: skip
 
     def pair_bounds(self, scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return the bounds that multiply the loss of a pair, each as values and what they may lack.
+        """Return the bounds of `FACTORS`, each as a value and an error of every query, float64 (n_queries,).
 
-        The values are attained by a ranking and dominate the loss of the ranking by score; the maximum over
-        all rankings is larger by at most the second array, both float64 (n_queries,).
+        A value is attained by a ranking and not below the loss of the ranking by score. The maximum over all
+        rankings is larger by at most the error.
         """
         found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.n_relevant > 0):
@@ -216,11 +195,24 @@ class BoundTwoClasses(BoundTypeTwo):
         """Return loss and margin of the ranking of query q that maximises ρΔ − x."""
         one, rows = slice(q, q + 1), slice(self.queries.indptr[q], self.queries.indptr[q + 1])
         loss, direction = np.empty(1), np.empty_like(scores[rows])
-        most_violated_passings(
+        most_violated_rankings(
             scores[rows], np.array([0, len(direction)]), self.n_relevant[one], rho * self.terms[:, one],
             self.curve, self.constant[one], self.convex, loss, direction,
         )  # fmt: skip
-        return float(loss[0] / rho), float(-direction @ scores[rows])
+        return float(loss[0] / rho), _margin(-direction, scores[rows])
+
+
+def _margin(direction: np.ndarray, scores: np.ndarray) -> float:
+    """Return the sum of direction times score, exactly 0 where it is 0 but for rounding.
+
+    Rankings that differ only in the order of tied documents have the margin 0, and the bound of Eq. (6)
+    counts margins up to 0. The direction sums to 0, so that a common offset of the scores can be subtracted.
+    """
+    centred = scores - scores.mean()
+    terms = direction * centred
+    error = np.abs(direction) @ (np.abs(scores) + np.abs(centred))
+    margin = float(terms.sum())
+    return 0.0 if abs(margin) <= len(terms) * np.finfo(np.float64).eps * error else margin
 
 
 class BoundGrades(BoundTypeTwo):
@@ -232,7 +224,7 @@ class BoundGrades(BoundTypeTwo):
         self.gain, self.curve = measure.graded_terms(queries)
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `BoundTypeTwo`."""
+        """Return the loss of the most violated ranking of each query, and the direction of its cut."""
         losses, direction = self.out_of_reach.copy(), np.zeros_like(scores)
         for q in np.flatnonzero(self.weights > 0):
             rows = slice(self.queries.indptr[q], self.queries.indptr[q + 1])

@@ -1,54 +1,28 @@
-"""Type-two bounds over working sets of perfect and imperfect rankings: PermuRank's."""
-
-from dataclasses import dataclass
+"""Type-two bounds over working sets of perfect and imperfect rankings: PermuRank."""
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
+from directrank.errors import check_choice
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.surrogates.margins import Margin, margin_named
+from directrank.oracles import Value, ViolatedPairs
+from directrank.surrogates.audit_row import AuditRow, row_of_values
+from directrank.surrogates.margins import MARGINS
+from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
+from directrank.surrogates.rankings.pair_loss import PairLoss
 from directrank.surrogates.rankings.permutations import (
     alike_documents,
     coefficients,
     greatest_imperfect,
     least_perfect,
 )
-from directrank.surrogates.rankings.type_two import MAPS
 
 AGGREGATES = ("sum", "mean", "max")
 RESCALED = "margin-rescaled"
 
 
-@dataclass(frozen=True)
-class PairForm:
-    """What a pair with a loss Δ and a margin x adds, and how the pairs of a query add up.
-
-    Attributes
-    ----------
-    margin : Exponential, Logistic or Hinge, or None
-        φ of Δ φ(x); None for the margin-rescaled hinge [Δ − x]₊.
-    aggregate : {"sum", "mean", "max"}
-        Over the imperfect rankings; the perfect ones are averaged, but for "max".
-    """
-
-    margin: Margin | None
-    aggregate: str
-
-    def lines(self, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return (offset, slope) if a pair adds [offset − slope · x]₊, else None."""
-        if self.margin is None:
-            return losses, np.ones_like(losses)
-        return (losses, losses) if self.margin.name == "hinge" else None
-
-    def value_and_slope(self, losses: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each pair adds and its derivative with respect to the margin."""
-        if self.margin is None:
-            return np.maximum(0.0, losses - margins), -1.0 * (margins < losses)
-        return losses * self.margin.value(margins), losses * self.margin.slope(margins)
-
-
-class WorkingSetBound:
+class WorkingSetBound(Surrogate):
     r"""A bound on pairs of a perfect and an imperfect ranking, over working sets of them.
 
     .. math:: \frac{1}{|B|} \sum_{\pi^* \in B, \, \pi \in C} [E(\pi^*) - E(\pi)] \, \varphi(F(\pi^*) - F(\pi))
@@ -60,7 +34,7 @@ class WorkingSetBound:
     margin : {"hinge", "exponential", "logistic", "margin-rescaled"}, default="hinge"
         φ; or the hinge [E(π*) − E(π) − x]₊ of Eq. (9).
     aggregate : {"sum", "mean", "max"}, default="sum"
-        Over C. Only "max" makes the solver's rounds a cutting-plane method.
+        Over C. The solver's rounds are a cutting-plane method with "max" only.
     feature_map : {"auto", "cross", "pairs"}, default="auto"
         F as the mean over pairs of different classes, or Eq. (2) over all pairs. Measures with a cutoff need
         Eq. (2), where the search for rankings is exact; "auto" chooses.
@@ -76,64 +50,55 @@ class WorkingSetBound:
        rank", SIGIR 2008, Eqs. (2), (7), (11) and Figure 2.
     """
 
-    offers = frozenset({"violated_pairs", "pair_form"})
+    offers = frozenset({Value, ViolatedPairs})
     is_bound, is_convex, is_smooth = True, False, False
-    audit_name = "slack-rescaled hinge, on the predicted ranking alone"
 
     def __init__(self, measure: Measure, *, margin="hinge", aggregate="sum", feature_map="auto"):
-        if aggregate not in AGGREGATES or feature_map not in ("auto", *MAPS):
-            raise ValueError(
-                f"aggregate must be one of {', '.join(AGGREGATES)} and feature_map one of auto, "
-                f"{', '.join(MAPS)}, not {aggregate!r} and {feature_map!r}"
-            )
-        self.places: int | None = getattr(measure, "fixed_places", None)
+        check_choice("aggregate", aggregate, AGGREGATES)
+        check_choice("feature_map", feature_map, ("auto", *FEATURE_MAPS))
+        self.places = measure.deciding_ranks
         if feature_map == "cross" and self.places is not None:
             raise ValueError(
-                f"{measure.name} looks at the first {self.places} positions only: use feature_map='pairs', "
+                f"{measure.name} reads the first {self.places} positions only: use feature_map='pairs', "
                 "where the search for the most violated rankings is exact"
             )
         self.feature_map = feature_map
         if feature_map == "auto":
             self.feature_map = "cross" if self.places is None else "pairs"
-        self.form = PairForm(None if margin == RESCALED else margin_named(margin), aggregate)
+        margins = {each.name: each for each in MARGINS} | {RESCALED: None}
+        check_choice("margin", margin, margins)
+        self.pair_loss = PairLoss(margins[margin], aggregate)
         self.measure = measure
 
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure."""
-        return f"WorkingSetBound({self.measure.name})"
-
     def constant(self, queries: Queries) -> np.ndarray:
-        """Queries on which the measure cannot change, or whose documents are of one class."""
+        """Return the queries with one value for all rankings, or with documents of one class only."""
         classes = self.classes(queries)
         one_class = classes[queries.indptr[:-1]] == classes[queries.indptr[1:] - 1]
         return self.measure.constant(queries) | one_class
 
     def classes(self, queries: Queries) -> np.ndarray:
-        """What the measure tells apart: grades, or documents whose positions it reads and the others."""
-        if getattr(self.measure, "graded", False):
+        """Return the classes that the measure distinguishes: grades, or documents that it reads or not."""
+        if self.measure.graded:
             return queries.relevance
-        place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        return (place < np.repeat(self.measure.leading(queries), queries.sizes)).astype(np.float64)
+        rank = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+        return (rank < np.repeat(self.measure.leading(queries), queries.sizes)).astype(np.float64)
 
     def notes(self, queries: Queries) -> list[str]:
-        """Say when the map is Eq. (2)'s and why, and that grades were taken as two classes."""
+        """Return messages about the feature map of Eq. (2), and about grades that became two classes."""
         lines = []
         if self.feature_map == "pairs":
-            why = (
-                f"{self.measure.name} looks at the first {self.places} positions"
-                if self.places
-                else "asked for"
-            )
+            reads = f"{self.measure.name} reads the first {self.places} positions"
+            why = reads if self.places else "requested"
             lines.append(f"feature map of Eq. (2), over pairs of one class too: {why}")
-        grades = np.unique(queries.relevance)
-        if len(grades) > 2 and not getattr(self.measure, "graded", False):
-            n = int(self.measure.leading(queries).sum())
-            lines.append(
-                f"{len(grades)} grades taken as two classes: {n} documents relevant to {self.measure.name}, "
-                f"{queries.n_docs - n} not"
-            )
+        if not self.measure.graded:
+            lines += two_classes_message(self.measure, queries)
         return lines
+
+    @classmethod
+    def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
+        """Return the value over the predicted ranking alone, on each query."""
+        name = "slack-rescaled hinge, on the predicted ranking alone"
+        return [row_of_values(name, cls(measure), queries, scores)]
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundWorkingSet":
         """Bind to some queries with a weight each."""
@@ -150,20 +115,12 @@ class BoundWorkingSet:
         self.best = measure.query_values(queries, perfect_positions(queries))
         self.perfect: dict[int, np.ndarray] = {}
 
-    def pair_form(self) -> PairForm:
-        """Return how the margins of pairs make the bound."""
-        return self.surrogate.form
+    def pair_loss(self) -> PairLoss:
+        """Return what a pair adds to the bound."""
+        return self.surrogate.pair_loss
 
     def violated_pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the perfect ranking of least F and the imperfect one of greatest F, for each query.
-
-        Returns
-        -------
-        perfect, imperfect : ndarray of shape (n_docs,), float64
-            F of each as coefficients of the scores; zeros for a query without an imperfect ranking.
-        losses : ndarray of shape (n_queries,), float64
-            E(π*) − E(π).
-        """
+        """Return the perfect ranking of least F and the imperfect one of greatest F, for each query."""
         s = scores.astype(np.float64)
         perfect, imperfect = np.zeros(len(s)), np.zeros(len(s))
         place = perfect_positions(self.queries).above.copy()
@@ -178,7 +135,7 @@ class BoundWorkingSet:
         """Return the weighted sum of the bound over each query's most violated pair alone."""
         perfect, imperfect, losses = self.violated_pairs(scores)
         margins = np.add.reduceat((perfect - imperfect) * scores, self.queries.indptr[:-1])
-        values = self.surrogate.form.value_and_slope(losses, margins)[0]
+        values = self.surrogate.pair_loss.value_and_slope(losses, margins)[0]
         return float(self.weights @ (values + 1.0 - self.best))
 
     def _one_query(self, q, s, classes, perfect, imperfect, place) -> None:
@@ -192,7 +149,7 @@ class BoundWorkingSet:
         if feature_map == "pairs":
             perfect[:] = coefficients(least_perfect(s, classes, places), classes, feature_map, alike)
             return
-        # Between classes all perfect rankings are one.
+        # All perfect rankings have the same coefficients under this map.
         if q not in self.perfect:
             self.perfect[q] = coefficients(np.arange(len(s)), classes, feature_map)
         perfect[:] = self.perfect[q]

@@ -1,4 +1,4 @@
-"""Weights of pairs of grades, estimated from what their exchange costs: IR-SVM's heuristic."""
+"""Weights of pairs of grades, estimated from the change of a measure when they are swapped: IR-SVM's."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from directrank.measures.exchange.tables import pair_table, swap_differences
 
 
 class SwapDrop:
-    """The weight of two grades: how far a measure drops when two such documents are exchanged at its best.
+    """The weight of two grades: how much a measure drops when two such documents are swapped.
 
-    That is, in a perfect ranking. The mean over the pairs of these grades of a query, and then over the
-    training queries that have such pairs. The paper estimates it by random exchanges, with nDCG@1; here all
-    pairs are counted.
+    They are swapped in a perfect ranking. The weight is the mean over the pairs of these grades of a query,
+    and then over the training queries that have such pairs. The paper estimates it by random swaps, with
+    nDCG@1; here all pairs are counted.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class SwapDrop:
         self.measure = measure
 
     def estimated(self, queries: Queries, weights: np.ndarray) -> "GradeTable":
-        """Return the weights that training queries give, queries counting by their weights ≥ 0."""
+        """Return the weights of grades on training queries, each counted with its weight ≥ 0."""
         pairs = pair_table(queries)
         place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
         drops = swap_differences(self.measure, queries, place)
@@ -39,7 +39,7 @@ class SwapDrop:
         worse = np.arange(len(drops)) - np.repeat(pairs.start[:-1] - pairs.below, times)
         query = np.repeat(np.arange(queries.n_queries), queries.sizes)[better]
         kind = code[better] * len(grades) + code[worse]
-        # One number a query and kind of pair first, then the mean over queries.
+        # First the mean for each query and kind of pair, then the mean over queries.
         cell, number = np.unique(query * len(grades) ** 2 + kind, return_inverse=True)
         mean = np.bincount(number, drops) / np.bincount(number)
         query, kind = np.divmod(cell, len(grades) ** 2)
@@ -66,8 +66,3 @@ class GradeTable:
     def __call__(self, better: np.ndarray, worse: np.ndarray) -> np.ndarray:
         """Return the weights of pairs of grades, arrays in and out."""
         return self.weights[np.searchsorted(self.grades, better), np.searchsorted(self.grades, worse)]
-
-
-def estimated_weight(weight, queries: Queries, weights: np.ndarray):
-    """Return a weight of two grades with what it takes from the training queries; others as they are."""
-    return weight.estimated(queries, weights) if isinstance(weight, SwapDrop) else weight

@@ -1,10 +1,10 @@
-"""The order in which sequential solvers meet queries."""
+"""The order in which sequential solvers visit queries."""
 
 import numpy as np
 
 
 def visiting_order(losses: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Order queries by their first cuts, not by their place in the data: the order of rows decides nothing.
+    """Order queries by their first cuts, so that the order of rows in the data does not matter.
 
     Parameters
     ----------

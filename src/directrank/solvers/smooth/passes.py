@@ -1,0 +1,71 @@
+"""One pass over the features: value and gradient with respect to the parameters, and approximation errors."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from directrank.oracles import ApproximationErrors, BoundObjective, Part
+from directrank.solvers.smooth.streaming import can_stream, stream
+
+
+def value_and_gradient(
+    objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the objective at `parameters` and its derivative, in one pass over the features.
+
+    Each shard streams its blocks: scores, gradient with respect to scores and the product with the features
+    follow each other while a block is in the processor's cache. Shards are added in index order.
+    """
+    typed = parameters.astype(objective.dtype)
+
+    def statistic(parts: Sequence[Part]) -> tuple[float, np.ndarray]:
+        total, gradient = 0.0, np.zeros(len(parameters))
+        for part in parts:
+            block = features[part.rows]
+            value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
+            total += value
+            gradient += scorer.backward(block, slope)
+        return total, gradient
+
+    if can_stream(objective, scorer):
+        results = stream(objective, scorer, parameters, features)
+    else:
+        results = objective.map_shards(statistic)
+    total = sum(value for value, _ in results)
+    gradient = np.sum([each for _, each in results], axis=0)
+    return objective.scale * total, objective.scale * gradient
+
+
+def penalised(
+    objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray, penalty: float
+) -> tuple[float, np.ndarray]:
+    """Return the objective with half the penalty times the squared norm, and its derivative."""
+    value, gradient = value_and_gradient(objective, scorer, parameters, features)
+    return value + float(0.5 * penalty * parameters @ parameters), gradient + penalty * parameters
+
+
+def approximation_row(objective: BoundObjective, scorer, parameters, features) -> dict[str, float]:
+    """Return the errors of an approximation for the trace, or nothing if the objective does not offer them.
+
+    They are the weighted means over queries of the error and of its proved bound, and the largest bound.
+    """
+    if ApproximationErrors not in objective.offers:
+        return {}
+
+    def statistic(parts: Sequence[Part]) -> np.ndarray:
+        total = np.zeros(3)
+        for part in parts:
+            scores = scorer.forward(parameters, features[part.rows], np.float64)
+            errors, bounds = part.oracles.approximation_errors(scores)
+            weights = objective.weights[part.queries]
+            total[:2] += weights @ errors, weights @ bounds
+            total[2] = max(total[2], bounds.max(initial=0.0, where=weights > 0))
+        return total
+
+    results = np.array(objective.map_shards(statistic))
+    error, bound = results[:, :2].sum(axis=0)
+    return {
+        "approximation_error": float(error),
+        "certified_error": float(bound),
+        "largest_certified_error": float(results[:, 2].max()),
+    }
