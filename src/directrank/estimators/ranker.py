@@ -138,8 +138,9 @@ class Ranker(BaseEstimator):
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
         surrogate, solver, scorer = self.components()
         measure = self._selection_measure(surrogate, solver, scorer)
-        n_threads = processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
-        objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
+        objective = Objective(
+            surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
+        )
         validation = self._validation_data(eval_set, eval_qid, eval_group)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
@@ -212,6 +213,9 @@ class Ranker(BaseEstimator):
     def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
         """Return the queries that choose among iterates, rounds and starts."""
         return validation or groups
+
+    def _n_threads(self) -> int:
+        return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
 
     def _selection_measure(self, surrogate, solver, scorer):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
