@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from directrank import AdaRank, ApproxRank, Regression, StructuralSVM, evaluate, make_ranking
+from directrank import ApproxRank, Regression, StructuralSVM, evaluate, make_ranking
 from directrank.experiments.demo import COLLECTION, MEASURE, N_QUERIES
 
 
 def test_direct_optimisation_beats_least_squares_over_seeds():
-    gains = {ApproxRank: [], StructuralSVM: [], AdaRank: []}
+    gains = {ApproxRank: [], StructuralSVM: []}
     for seed in range(5):
         groups = make_ranking(N_QUERIES, **COLLECTION, random_state=100 + seed)
         train, test = groups.select(range(N_QUERIES // 2)), groups.select(range(N_QUERIES // 2, N_QUERIES))
@@ -18,6 +18,4 @@ def test_direct_optimisation_beats_least_squares_over_seeds():
         base = value(Regression())
         for cls, found in gains.items():
             found.append(value(cls()) - base)
-    assert min(gains[ApproxRank]) > 0
-    assert min(gains[StructuralSVM]) > 0
-    assert all(np.mean(found) > 0.01 for found in gains.values()), gains
+    assert all(min(found) > 0 and np.mean(found) > 0.01 for found in gains.values()), gains
