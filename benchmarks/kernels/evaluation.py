@@ -1,14 +1,13 @@
-"""Evaluation of AP and nDCG@10 over 10,000 queries of 100 documents, on ready arrays.
-
-All competitors run in one process, each round in another order; what is printed is the ratio of their medians
-to ours. The competitors run on one thread; ours as a user meets it, with threads where the work is worth
-them, which 10,000 queries of 100 documents are not, and once more on one.
-pytrec_eval and ranx get their own data structures ready made, ranx after its compilation. Ours keeps the
-ideal DCG of queries it has seen; so the NumPy yardstick comes with the ideal ready made, without it, and with
-the stable sort, which alone has an answer for ties that can be repeated. Competitors that are not installed
-are left out.
+"""Evaluation of AP and nDCG@10 over 10,000 queries of 100 documents, on arrays in memory.
 
     python benchmarks/kernels/evaluation.py [--queries 10000] [--documents 100] [--rounds 25]
+
+All competitors run in one process, in another order each round; the table shows the ratio of each median to
+that of directrank. The competitors run on one thread; directrank runs with its default number of threads,
+which is one at this size, and once with one thread. pytrec_eval and ranx get their own data structures,
+prepared outside the clock, and ranx is timed after its compilation. directrank caches the ideal DCG of
+queries that it has seen, so there are three NumPy yardsticks: with the ideal prepared, without it, and with
+a stable sort, which makes ties reproducible. Competitors that are not installed are skipped.
 """
 
 import argparse
@@ -42,22 +41,22 @@ def ours(relevance, scores, n_threads=None):
     return lambda: mean_values([AP(), NDCG(10)], queries, inner, n_threads=n_threads)
 
 
-def batched_numpy(relevance, scores, keeps_ideal=True, kind=None):
-    places = np.arange(1, relevance.shape[1] + 1)
-    discount = 1.0 / np.log2(1.0 + places[:10])
+def batched_numpy(relevance, scores, caches_ideal=True, kind=None):
+    ranks = np.arange(1, relevance.shape[1] + 1)
+    discount = 1.0 / np.log2(1.0 + ranks[:10])
 
     def ideals():
         ideal = (2.0 ** np.sort(relevance)[:, ::-1][:, :10] - 1.0) @ discount
         return np.where(ideal > 0, ideal, 1.0)
 
-    kept = ideals()
+    cached = ideals()
 
     def both():
-        ideal = kept if keeps_ideal else ideals()
+        ideal = cached if caches_ideal else ideals()
         ranked = np.take_along_axis(relevance, np.argsort(-scores, axis=1, kind=kind), axis=1)
         relevant = ranked > 0
         hits = np.cumsum(relevant, axis=1)
-        ap = (relevant * hits / places).sum(axis=1) / np.maximum(hits[:, -1], 1)
+        ap = (relevant * hits / ranks).sum(axis=1) / np.maximum(hits[:, -1], 1)
         ndcg = (2.0 ** ranked[:, :10] - 1.0) @ discount / ideal
         return [ap.mean(), ndcg.mean()]
 
@@ -95,7 +94,7 @@ COMPETITORS = {
     "directrank": ours,
     "directrank, one thread": functools.partial(ours, n_threads=1),
     "NumPy argsort": batched_numpy,
-    "NumPy argsort, with ideal": functools.partial(batched_numpy, keeps_ideal=False),
+    "NumPy argsort, with ideal": functools.partial(batched_numpy, caches_ideal=False),
     "NumPy stable argsort": functools.partial(batched_numpy, kind="stable"),
     "pytrec_eval (linear gain)": by_pytrec_eval,
     "ranx": by_ranx,
@@ -108,11 +107,11 @@ def compare(relevance, scores, rounds):
         try:
             runners[name] = prepare(relevance, scores)
         except ImportError as error:
-            print(f"  {name} is left out: {error}")
-    values = {name: run() for name, run in runners.items()}  # compiles what compiles
+            print(f"  {name} is skipped: {error}")
+    values = {name: run() for name, run in runners.items()}  # the first call compiles
     order = random.Random(0)
     for _ in range(rounds):
-        # Whoever comes after one that fills the caches is the slower for it: let all take their turn.
+        # A competitor is slower after one that fills the caches, so the order changes every round.
         for name, run in order.sample(list(runners.items()), len(runners)):
             start = time.perf_counter()
             run()

@@ -16,12 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import query_gradient, register_kernel
 from directrank.measures import AP, NDCG
+from directrank.oracles import GradientKernel, ValueAndGradient
 from directrank.scorers import Linear
 from directrank.solvers.smooth.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
@@ -38,7 +40,7 @@ TARGETS = {
 
 @kernel
 def read_pass(values):
-    """Sum of float32 values: the least that a pass over them can cost."""
+    """Sum float32 values: the least work that a pass over them can take."""
     total = values.dtype.type(0)
     for i in range(len(values)):
         total += values[i]
@@ -53,7 +55,7 @@ def same_length_queries(n_queries: int, n_docs: int, rng: np.random.Generator, s
 
 
 def fastest(candidates: dict[str, Callable], rounds: int) -> dict[str, float]:
-    """Seconds of the fastest of `rounds` calls of each candidate, in alternation."""
+    """Return the seconds of the fastest of some calls of each candidate; the candidates take turns."""
     seconds = dict.fromkeys(candidates, np.inf)
     for call in candidates.values():
         call()
@@ -65,41 +67,46 @@ def fastest(candidates: dict[str, Callable], rounds: int) -> dict[str, float]:
     return seconds
 
 
-class EchoForm(NamedTuple):
+class EchoPlugin(NamedTuple):
     """The boundaries of queries."""
 
     indptr: np.ndarray
     longest: int
 
 
-@register_kernel(query_gradient, EchoForm)
+@register_kernel(query_gradient, EchoPlugin)
 @kernel
-def echo(form, q, scores, room, gradient):
+def echo(plugin, q, scores, scratch, gradient):
     """Write the scores as their own gradient."""
     for i in range(len(scores)):
         gradient[i] = scores[i]
     return 0.0
 
 
-class Echo:
-    """Stands for a surrogate whose gradient costs nothing: the scores themselves."""
+class Echo(Surrogate):
+    """A surrogate whose gradient costs nothing: the scores themselves."""
 
-    offers = frozenset({"value_and_gradient", "gradient_plugin"})
-    name = "Echo"
+    offers = frozenset({ValueAndGradient, GradientKernel})
+    is_bound, is_convex, is_smooth = False, True, True
 
     def constant(self, queries):
-        """No query is left out."""
+        """Skip no query."""
         return np.zeros(queries.n_queries, bool)
 
     def bind(self, queries, weights):
         """Bind to the boundaries of the queries."""
-        bound = Echo()
-        bound.form = EchoForm(queries.indptr, int(queries.sizes.max()))
-        return bound
+        return BoundEcho(EchoPlugin(queries.indptr, int(queries.sizes.max())))
+
+
+class BoundEcho:
+    """The oracles of `Echo`."""
+
+    def __init__(self, plugin):
+        self.plugin = plugin
 
     def gradient_plugin(self):
         """Return the boundaries."""
-        return self.form
+        return self.plugin
 
     def value_and_gradient(self, scores):
         """Return the scores as their own gradient."""
@@ -116,8 +123,8 @@ def passes(arguments) -> None:
     w = rng.normal(size=arguments.features) / 50
     scorer = Linear()
 
-    def gradient_of(surrogate, judged=queries):
-        objective = Objective(surrogate, judged, shards, normalise=False)
+    def gradient_of(surrogate, of=queries):
+        objective = Objective(surrogate, of, shards, normalise=False)
         objective.dtype = np.float32
         return lambda: value_and_gradient(objective, scorer, w, features)
 

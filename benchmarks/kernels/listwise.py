@@ -1,12 +1,12 @@
 """Smooth and listwise surrogates as multiples of a read pass over 136 features.
 
+    python benchmarks/kernels/listwise.py [--documents 120000] [--relevant 0.15 0.48] [--rounds 5]
+
 For each surrogate, at 25, 120 and 1,000 documents a query and at list lengths like MSLR-WEB30K's: value and
 gradient with respect to scores alone, and the whole gradient of a linear model (scores, surrogate, product
 with the features), both divided by one pass that reads the features. At 120 documents ApproxNDCG is also
 compared with the plain double loop over pairs, compiled, with `math.exp`. One thread, float32, least
-processor time of some repeats, all in this process.
-
-    python benchmarks/kernels/listwise.py [--documents 120000] [--relevant 0.15 0.48] [--rounds 5]
+processor time of some repetitions, all in one process.
 """
 
 import argparse
@@ -44,7 +44,7 @@ SURROGATES = {
     "SoftRank": GaussianNoise(NDCG(), noise=0.1, longest=2000),
 }
 READ = "(read pass)"
-# SoftRank is cubic: at this share of the documents its time can be waited for.
+# SoftRank is cubic in the list length, so it is timed on this share of the documents.
 SHARE = {"SoftRank": 0.05}
 
 
@@ -91,10 +91,10 @@ def plain_approx_ndcg(s, gain, ideal, indptr, alpha, gradient):
 
 
 def fastest(calls, rounds):
-    """Seconds of the fastest of some calls of each, in turn: another busy process disturbs all alike."""
+    """Return the seconds of the fastest call of each; calls take turns, so that other load disturbs all."""
     seconds = dict.fromkeys(calls, math.inf)
     for call in calls.values():
-        call()  # compiles what compiles
+        call()  # the first call compiles
     for _ in range(rounds):
         for name, call in calls.items():
             start = time.thread_time()

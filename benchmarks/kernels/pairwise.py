@@ -1,12 +1,12 @@
-"""Losses on pairs as multiples of one read pass over the features they are computed from.
-
-First the kernels alone, on lists of 25, 120 and 1,000 documents, in both forms: the vectorised loop over
-pairs, and sorting with prefix sums; then the length of list at which the second becomes the faster one. Then
-whole gradients, from parameters to parameters, on a collection shaped like MSLR-WEB30K: all of it with
-``--multiple 1 --pieces 10`` (0.2 GB at a time). The yardstick is the sum of all features (136 a document) in
-the same process; times are minima of processor time on one thread.
+"""Losses on pairs as multiples of one read pass over the features.
 
     python benchmarks/kernels/pairwise.py [--multiple 0.1] [--pieces 1] [--documents 200000] [--rounds 7]
+
+First the kernels alone, on lists of 25, 120 and 1,000 documents, in both forms: the vectorised loop over
+pairs, and sorting with prefix sums; then the list length from which sorting is faster. Then whole gradients,
+from parameters to parameters, on a collection shaped like MSLR-WEB30K; `--multiple 1 --pieces 10` uses all
+of it, 0.2 GB at a time. The yardstick is the sum of all features (136 for each document) in the same
+process; times are minima of processor time on one thread.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import numpy as np
 from directrank.data.grouping import group_rows
 from directrank.kernels.compile import kernel
 from directrank.measures import AP, DCG, NDCG
+from directrank.oracles import HessianVector
 from directrank.scorers import Linear
 from directrank.solvers.smooth.newton import hessian_vector
 from directrank.solvers.smooth.passes import value_and_gradient
@@ -43,14 +44,14 @@ SURROGATES = {
     "LambdaLoss": SwapWeighted(NDCG()),
     "LambdaRank of AP": SwapWeighted(AP(), weights="swap"),
 }
-#: On whole gradients only, for comparison; `listwise.py` has the details.
+#: Timed on whole gradients only, for comparison; `listwise.py` has the details.
 SMOOTH = {"ApproxNDCG": SmoothedPositions(NDCG()), "ApproxAP": SmoothedPositions(AP())}
 READ = "(read pass)"
 
 
 @kernel
 def read_pass(X):
-    """Sum all features: what it costs to look at them once."""
+    """Sum all features: the least work that reading them once can take."""
     total = np.float32(0)
     for k in range(len(X)):
         total += X[k]
@@ -58,7 +59,7 @@ def read_pass(X):
 
 
 def least_time(run, rounds):
-    """The least processor time of some runs, after one that compiles, in seconds."""
+    """Return the least processor time of some runs, in seconds, after one run that compiles."""
     run()
     times = []
     for _ in range(rounds):
@@ -69,7 +70,7 @@ def least_time(run, rounds):
 
 
 def lists(n_docs, length, seed=0):
-    """Queries of one length, and scores that know something of relevance."""
+    """Return queries of equal length, and scores correlated with relevance."""
     rng = np.random.default_rng(seed)
     n_queries = max(1, n_docs // length)
     relevance = rng.choice(len(SHARES), n_queries * length, p=SHARES).astype(float)
@@ -79,12 +80,12 @@ def lists(n_docs, length, seed=0):
 
 
 def in_form(surrogate, queries, pairs_per_document):
-    """Bind with the switch between the two forms set by hand."""
-    kept, pair_sorting.PAIRS_PER_DOCUMENT = pair_sorting.PAIRS_PER_DOCUMENT, pairs_per_document
+    """Bind with the list length set at which sorting replaces the loop."""
+    default, pair_sorting.PAIRS_PER_DOCUMENT = pair_sorting.PAIRS_PER_DOCUMENT, pairs_per_document
     try:
         return surrogate.bind(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
     finally:
-        pair_sorting.PAIRS_PER_DOCUMENT = kept
+        pair_sorting.PAIRS_PER_DOCUMENT = default
 
 
 def kernels(n_docs, rounds):
@@ -127,7 +128,7 @@ def switch_point(n_docs, rounds):
 
 
 def whole_gradients(multiple, pieces, rounds):
-    """Print full-batch gradients in read passes; with pieces, the sum of those of each, drawn one by one."""
+    """Print full-batch gradients in read passes; pieces are drawn one after the other and summed."""
     theta = np.random.default_rng(2).normal(size=N_FEATURES) / 30
     total, n_queries, n_docs = {}, 0, 0
     for piece in range(pieces):
@@ -146,14 +147,14 @@ def whole_gradients(multiple, pieces, rounds):
 
 
 def candidates(groups, theta):
-    """The read pass, and gradients from parameters to parameters on the same documents."""
+    """Yield the read pass, and gradients from parameters to parameters on the same documents."""
     X, flat = groups.features, groups.features.ravel()
     yield READ, lambda: read_pass(flat)
     for name, surrogate in {**SURROGATES, **SMOOTH}.items():
         objective = Objective(surrogate, groups.queries, groups.shards)
-        objective.dtype = np.float32  # as for the whole collection, in a piece that is one shard
+        objective.dtype = np.float32  # the whole collection has several shards and uses float32
         yield name, lambda o=objective: value_and_gradient(o, Linear(), theta, X)
-        if "hessian_vector" in surrogate.offers:
+        if HessianVector in surrogate.offers:
             scores = Linear().forward(theta, X, np.float32)
             yield (
                 f"{name}, with the Hessian",
@@ -162,7 +163,7 @@ def candidates(groups, theta):
 
 
 def fastest(calls, rounds):
-    """Seconds of the fastest of some calls of each, in turn: another busy process disturbs all alike."""
+    """Return the seconds of the fastest call of each; calls take turns, so that other load disturbs all."""
     seconds = dict.fromkeys(calls, np.inf)
     for call in calls.values():
         call()

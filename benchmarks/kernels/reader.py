@@ -1,7 +1,9 @@
-"""Read one LETOR text with ours and with scikit-learn: megabytes a second and their ratio.
+"""Reading LETOR text with directrank and with scikit-learn: megabytes a second, and their ratio.
 
-Both read the same file in this process; ours after its kernels are compiled. Times are of the processor, so
-that other load counts little.
+    python benchmarks/kernels/reader.py [--megabytes 60]
+
+Both read the same file in this process; directrank after its kernels are compiled. Times are processor
+times, so that other load counts little.
 """
 
 import argparse

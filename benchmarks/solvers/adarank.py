@@ -1,9 +1,10 @@
-"""AdaRank's training time against the same algorithm re-done naively.
+"""AdaRank's training time against a naive implementation of the same algorithm.
 
-Run ``python benchmarks/solvers/adarank.py [--queries 1000] [--docs 100] [--features 46] [--rounds 30]``. The
-published algorithm asks each round how well every feature ranks every query; the twin computes that anew,
-with the same fast measures, where ours looks it up in a table that is computed once. Both choose the same
-features.
+    python benchmarks/solvers/adarank.py [--queries 1000] [--docs 100] [--features 46] [--rounds 30]
+
+The published algorithm asks in each round how well every feature ranks every query. The naive twin computes
+that anew in each round, with the same fast measures; directrank computes it once and looks it up in a table.
+Both choose the same features.
 """
 
 import argparse

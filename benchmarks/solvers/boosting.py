@@ -1,8 +1,8 @@
-"""Boosting over documents: what a round costs, as a multiple of reading the data once.
+"""Boosting over documents: the time of a round, as a multiple of reading the data once.
 
     python benchmarks/solvers/boosting.py [--docs 1000000] [--data OHSUMED]
 
-Times are the least processor time of some repeats; ratios are taken within one run.
+Times are the least processor time of some repetitions; ratios are computed within one run.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def least_seconds(function, repeats=7):
 
 
 def made_up(n_docs, rng):
-    """Queries of 120 documents and their features, in the inner order."""
+    """Return random queries of 120 documents, in the order that the kernels use."""
     n_queries = n_docs // DOCS_PER_QUERY
     relevance = rng.choice(len(GRADES), (n_queries, DOCS_PER_QUERY), p=GRADES).astype(float)
     relevance = -np.sort(-relevance, axis=1).ravel()

@@ -2,11 +2,11 @@
 
     python benchmarks/solvers/cutting_plane.py [--queries 1500] [--passes 900] [--noise 1.0]
 
-Block-coordinate Frank-Wolfe (the first look at zero scores and evaluations of the gap counted as passes),
+Compares block-coordinate Frank-Wolfe (the pass at zero scores and evaluations of the gap count as passes),
 cutting planes with a line search (two passes a plane) and plain cutting planes (one), at three strengths of
-regularisation, on synthetic queries of 60 documents and 46 features. Relevant is what lies above 1.2 of a
-linear truth of unit variance with so much noise. Times are processor time of the one thread, as a multiple
-of reading the features once; BCFW's hold the sweeps among kept cuts, which are shown apart too.
+regularisation, on synthetic queries of 60 documents and 46 features. A document is relevant if a noisy
+linear score of unit variance exceeds 1.2. Times are processor time on one thread, as a multiple of reading
+the features once; those of BCFW include the steps among cached cuts, which are also shown apart.
 """
 
 import argparse
@@ -26,13 +26,13 @@ TARGETS = (0.1, 0.01, 0.001)
 
 
 class Silent:
-    """A monitor that judges nothing."""
+    """A monitor that does nothing."""
 
     def __init__(self, features):
         self.features = features[:1]
 
     def __call__(self, scores):
-        """Return nothing of interest."""
+        """Return a constant."""
         return 0.0
 
 

@@ -1,11 +1,11 @@
-"""How PermuRank's defaults were chosen: training and validation parts only.
+"""How PermuRank's defaults were chosen, on training and validation sets only.
 
     python benchmarks/studies/permurank_selection.py --data OHSUMED [--rounds 100]
 
-For each aggregate and C, over the folds: the mean AP on validation of the round that is best on the training
-queries, of the last round, and of the round that is best on one half of the validation queries, judged on the
-other half (so that no figure is the best of its own hundred); and how many rounds it took. The test parts are
-not opened. The default is the setting and the rule with the largest figure; smaller C are the same model.
+For each aggregate and C, over the folds: the mean validation AP of the round that is best on the training
+queries, of the last round, and of the round that is best on one half of the validation queries, evaluated on
+the other half (so that no figure is the best of its own hundred); and the number of rounds. The test sets
+are not read. The default is the setting and the rule with the largest figure; smaller C give the same model.
 """
 
 import argparse
@@ -27,7 +27,7 @@ HALVINGS = 60
 
 
 class Recorder:
-    """A monitor that keeps the AP of each training and validation query, round by round."""
+    """A monitor that records the AP of each training and validation query in each round."""
 
     def __init__(self, train: QueryGroups, vali: QueryGroups):
         self.parts = train, vali
@@ -45,7 +45,7 @@ class Recorder:
 
 
 def recorded(train, vali, aggregate, C, rounds):
-    """AP of each query after each round: training (rounds, queries) and validation."""
+    """Return the AP of each query after each round: training (rounds, queries) and validation."""
     recorder, surrogate = Recorder(train, vali), WorkingSetBound(AP(), aggregate=aggregate)
     objective = Objective(surrogate, train.queries, train.shards)
     solver = WorkingSets(C=C, rounds=rounds)
@@ -55,7 +55,7 @@ def recorded(train, vali, aggregate, C, rounds):
 
 
 def judged(training, validation, rng):
-    """Validation AP of three choices of the round."""
+    """Return the validation AP of three rules for the round."""
     by_training = validation[np.argmax(training.mean(axis=1))].mean()
     halves = []
     for _ in range(HALVINGS):
