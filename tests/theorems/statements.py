@@ -183,7 +183,7 @@ STATEMENTS = (
 
 
 def marked_tests() -> dict[str, list[str]]:
-    """Return, by the name of a statement, the tests that are marked with it, such as ``test_x.py::test_a``."""
+    """Return, by the name of a statement, the tests marked with it, such as ``test_x.py::test_a``."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(FOLDER.glob("test_*.py")):
         for outer in ast.parse(path.read_text(encoding="utf-8")).body:
