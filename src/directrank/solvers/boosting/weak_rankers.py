@@ -1,12 +1,12 @@
 """Weak rankers that are not stumps: single features, and objects fitted to weighted documents."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from directrank.oracles import BoundObjective, Part
 from directrank.scorers import Tree, single_feature
+from directrank.solvers.sums import sum_over_parts
 
 
 class FeatureSearch:
@@ -26,10 +26,10 @@ class FeatureSearch:
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
         """Return the feature, with either sign, that agrees most with the weights."""
 
-        def statistic(parts: Sequence[Part]) -> np.ndarray:
-            return np.sum([self.features[each.rows].T @ weights[each.rows] for each in parts], axis=0)
+        def statistic(part: Part) -> tuple[np.ndarray]:
+            return ((self.features[part.rows].T @ weights[part.rows]).astype(np.float64),)
 
-        agreement = sum(self.objective.map_shards(statistic), np.zeros(len(self.width)))
+        agreement = sum_over_parts(self.objective, statistic)[0]
         agreement -= self.low * weights.sum(dtype=np.float64)
         merit = np.divide(agreement, self.width, out=np.zeros(len(self.width)), where=self.width > 0)
         k = int(np.argmax(np.abs(merit)))
