@@ -1,105 +1,35 @@
-"""Learning to rank by direct optimisation of the measure you will be judged by.
+"""Learning to rank by directly optimising the measure you report.
 
-Public names are imported when they are first used, so that ``import directrank`` costs nothing.
+Public names are imported when they are first used, so that ``import directrank`` is fast.
 """
+
+# ruff: noqa: F403, F405 - type checkers read the star imports, and only names in __all__ are public
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.data import (
-        ObservedRankings,
-        PreferenceGraph,
-        QueryGroups,
-        find_folds,
-        from_frame,
-        load_letor,
-        make_ranking,
-        read_letor,
-        write_letor,
-    )
-    from directrank.diagnostics import check_data
-    from directrank.errors import DataError, DataFormatError, MeasureNameError, MethodError, ModelFormatError
-    from directrank.estimators import (
-        AdaRank,
-        ApproxRank,
-        FRank,
-        LambdaRank,
-        ListMLE,
-        ListNet,
-        NDCGBoost,
-        OrderPreserving,
-        PermuRank,
-        Preorder,
-        RankBoost,
-        RankCosine,
-        Ranker,
-        RankNet,
-        RankSVM,
-        Regression,
-        SoftRank,
-        StructuralSVM,
-    )
-    from directrank.experiments import compare
-    from directrank.measures import evaluate, parse_measure
-    from directrank.models import load, save
-    from directrank.report import write_report
+    from directrank.data import *
+    from directrank.diagnostics import *
+    from directrank.errors import *
+    from directrank.estimators import *
+    from directrank.experiments import *
+    from directrank.measures import *
+    from directrank.models import *
+    from directrank.report import *
 
     __version__: str
 
-#: Where each public name lives: room by room, from the data up.
-_ROOMS = {
-    "directrank.errors": (
-        "DataError",
-        "DataFormatError",
-        "MeasureNameError",
-        "MethodError",
-        "ModelFormatError",
-    ),
-    "directrank.data": (
-        "ObservedRankings",
-        "PreferenceGraph",
-        "QueryGroups",
-        "find_folds",
-        "from_frame",
-        "load_letor",
-        "make_ranking",
-        "read_letor",
-        "write_letor",
-    ),
-    "directrank.measures": ("evaluate", "parse_measure"),
-    "directrank.estimators": (
-        "AdaRank",
-        "ApproxRank",
-        "FRank",
-        "LambdaRank",
-        "ListMLE",
-        "ListNet",
-        "NDCGBoost",
-        "OrderPreserving",
-        "PermuRank",
-        "Preorder",
-        "RankBoost",
-        "RankCosine",
-        "RankNet",
-        "RankSVM",
-        "Ranker",
-        "Regression",
-        "SoftRank",
-        "StructuralSVM",
-    ),
-    "directrank.models": ("load", "save"),
-    "directrank.diagnostics": ("check_data",),
-    "directrank.experiments": ("compare",),
-    "directrank.report": ("write_report",),
-}
-_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+#: Where public names are looked for, the packages that are fast to import first.
+_PACKAGES = ("errors", "data", "measures", "diagnostics", "models", "estimators", "experiments", "report")
 
 __all__ = [
     "AdaRank",
     "ApproxRank",
+    "ConsistentRank",
     "DataError",
     "DataFormatError",
     "FRank",
+    "LambdaLoss",
     "LambdaRank",
     "ListMLE",
     "ListNet",
@@ -108,7 +38,6 @@ __all__ = [
     "ModelFormatError",
     "NDCGBoost",
     "ObservedRankings",
-    "OrderPreserving",
     "PermuRank",
     "PreferenceGraph",
     "Preorder",
@@ -139,16 +68,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    import importlib
+    if name not in __all__:
+        raise AttributeError(f"module 'directrank' has no attribute {name!r}")
+    from importlib import import_module
+    from importlib.metadata import version
 
     if name == "__version__":
-        from importlib.metadata import version
-
         value: Any = version("directrank")
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
     else:
-        raise AttributeError(f"module 'directrank' has no attribute {name!r}")
+        packages = (import_module(f"directrank.{package}") for package in _PACKAGES)
+        value = next(getattr(package, name) for package in packages if hasattr(package, name))
     globals()[name] = value
     return value
 

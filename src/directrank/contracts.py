@@ -34,15 +34,39 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Measure(Protocol):
-    """A function of positions and relevance, in [0, 1], larger is better."""
+    """A function of positions and relevance, in [0, 1], larger is better.
+
+    `directrank.measures.families.definition.Definition` gives defaults for all but the value and the meaning.
+    """
+
+    #: The name without parameters and cutoff, such as ``nDCG``.
+    bare_name: ClassVar[str]
+    #: One sentence for newcomers.
+    meaning: ClassVar[str]
+    #: Whether more than two grades can change the value.
+    graded: ClassVar[bool]
 
     @property
     def name(self) -> str:
         """The canonical name, in ir_measures' grammar."""
         ...
 
+    @property
+    def is_error(self) -> bool:
+        """Whether reports print 1 − value, so that smaller is better."""
+        ...
+
+    @property
+    def deciding_ranks(self) -> int | None:
+        """How many first ranks decide whether a ranking is perfect; None for all."""
+        ...
+
+    def with_largest_grade(self, grade: float) -> "Measure":
+        """Return the measure for a data set of this largest grade; most measures do not need it."""
+        ...
+
     def leading(self, queries: "Queries") -> np.ndarray:
-        """How many first documents of each query the value depends on, int64 (n_queries,).
+        """How many first documents of each query have their positions read, int64 (n_queries,).
 
         Documents are sorted by descending relevance; most measures read the positions of relevant
         documents only.
@@ -54,7 +78,7 @@ class Measure(Protocol):
         ...
 
     def constant(self, queries: "Queries") -> np.ndarray:
-        """Which queries have one value for every ranking, bool (n_queries,). They cannot teach."""
+        """Which queries have the same value for every ranking, bool (n_queries,); training skips them."""
         ...
 
     def query_values(self, queries: "Queries", positions: "Positions") -> np.ndarray:

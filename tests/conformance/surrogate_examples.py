@@ -16,9 +16,9 @@ def measures():
     names = []
     for measure in MEASURES:
         word = measure.bare_name + ("(max=4)" if measure.bare_name.endswith("ERR") else "")
-        if measure.cutoff_is != "required":
+        if measure.cutoff_is() != "required":
             names.append(word)
-        if measure.cutoff_is != "none":
+        if measure.cutoff_is() != "none":
             names.append(f"{word}@3")
     return [parse_measure(name) for name in names if not name.startswith("DCG")]
 

@@ -192,13 +192,13 @@ def test_a_measure_without_the_view_is_refused_at_construction():
 @pytest.mark.parametrize("method", METHODS, ids=lambda each: each.name)
 def test_every_method_is_a_fitting_triple(method):
     for each in configured(method.name, select_by="nDCG@10"):
-        surrogate, solver, scorer = each.build()._parts()
+        surrogate, solver, scorer = each.build().components()
         check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         assert isinstance(surrogate, Surrogate)
         assert isinstance(solver, Solver)
         assert isinstance(scorer, Scorer)
         for point in each.points():
-            each.build(point)._parts()
+            each.build(point).components()
 
 
 def test_protocols_tell_the_nouns_apart():

@@ -1,22 +1,21 @@
-"""Every estimator: scikit-learn's own checks, and others' calling patterns."""
+"""Every estimator: rows, queries, parameters and scores."""
 
+import inspect
+import re
 import warnings
+from ast import literal_eval
 
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_examples import bits, estimators, every, rows
+from estimator_examples import bits, every, rows
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from directrank.data.groups import QueryGroups
+from directrank.estimators import input_checks
+from directrank.estimators.parameters import SHARED
 from directrank.measures import evaluate
-
-
-@pytest.mark.filterwarnings("ignore:qid is missing:UserWarning")
-@parametrize_with_checks(estimators(), expected_failed_checks=lambda estimator: {})
-def test_check_estimator(estimator, check):
-    check(estimator)
+from directrank.scorers import Linear
 
 
 @every
@@ -24,13 +23,11 @@ def test_predicts_in_the_order_of_rows(estimator):
     X, y, qid = rows()
     order = np.random.default_rng(1).permutation(len(y))
     fitted = clone(estimator).fit(X, y, qid=qid)
-    with pytest.warns(UserWarning, match="not next to each other"):
-        shuffled = clone(estimator).fit(X[order], y[order], qid=qid[order])
+    shuffled = clone(estimator).fit(X[order], y[order], qid=qid[order])
     scores = fitted.predict(X)
     np.testing.assert_array_equal(fitted.predict(X[order]), scores[order])
     np.testing.assert_allclose(shuffled.predict(X), scores, rtol=0, atol=1e-6 * np.abs(scores).max())
-    with pytest.warns(UserWarning, match="not next to each other"):
-        groups = QueryGroups(X[order], y[order], qid[order])
+    groups = QueryGroups(X[order], y[order], qid[order])
     np.testing.assert_array_equal(fitted.predict(groups), scores[order])
 
 
@@ -81,7 +78,8 @@ def test_sizes_that_do_not_add_up_are_refused(estimator):
 
 
 @every
-def test_missing_qid_is_loud(estimator):
+def test_missing_qid_is_loud(estimator, monkeypatch):
+    monkeypatch.setattr(input_checks, "WARNED", set())
     X, y, qid = rows()
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
         one = clone(estimator).fit(X, y)
@@ -95,8 +93,11 @@ def test_missing_qid_is_loud(estimator):
 
 
 @every
-def test_score_is_the_mean_of_the_selection_measure(estimator):
+def test_score_is_ndcg_at_10_or_the_measure_asked_for(estimator):
     X, y, qid = rows()
+    fitted = clone(estimator).fit(X, y, qid=qid)
+    by_default = evaluate(y, fitted.predict(X), qid, measures="nDCG@10")["nDCG@10"]
+    assert fitted.score(X, y, qid=qid) == pytest.approx(by_default, rel=1e-12)
     fitted = clone(estimator).set_params(select_by="nDCG@3").fit(X, y, qid=qid)
     result = evaluate(y, fitted.predict(X), qid, measures="nDCG@3", per_query=True)
     assert fitted.score(X, y, qid=qid) == pytest.approx(result["nDCG@3"], rel=1e-12)
@@ -120,14 +121,15 @@ def test_says_how_training_went(estimator):
     assert fitted.history_
     assert all(np.isfinite(list(fitted.certificate_.values())))
     assert set(fitted.left_out_) <= {"alone", "empty"}
-    if hasattr(fitted._parts()[0], "measure"):
+    if hasattr(fitted.components()[0], "measure"):
         assert set(fitted.left_out_) == {"alone", "empty"}
+        assert "Skipped 2 of 14 queries with nothing to learn from: alone, empty" in fitted.notes_
 
 
 @every
 def test_nothing_to_train_on_says_why(estimator):
     X, y, qid = rows()
-    if not hasattr(estimator._parts()[0], "measure"):
+    if not hasattr(estimator.components()[0], "measure"):
         return
     with pytest.raises(ValueError, match=r"nothing to train on: .* is the same for every ranking"):
         clone(estimator).fit(X, np.zeros(len(y)), qid=qid)
@@ -164,3 +166,34 @@ def test_quiet_where_nothing_is_wrong(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clone(estimator).fit(X, y, qid=qid).predict(X)
+
+
+@every
+def test_coefficients_are_those_of_a_linear_scorer_and_of_no_other(estimator):
+    X, y, qid = rows()
+    assert not hasattr(clone(estimator), "coef_")
+    fitted = clone(estimator).fit(X, y, qid=qid)
+    if not isinstance(fitted.scorer_, Linear):
+        assert not hasattr(fitted, "coef_")
+        with pytest.raises(AttributeError, match=r"no coef_: it has the scorer Additive\(\d+ weak rankers\)"):
+            fitted.coef_  # noqa: B018
+        return
+    assert fitted.coef_.dtype == np.float64
+    assert fitted.coef_.shape == (3,)
+    np.testing.assert_allclose(X @ fitted.coef_, fitted.predict(X), rtol=1e-4, atol=1e-5)
+    assert repr(fitted.scorer_) == "Linear(3 coefficients)"
+
+
+@every
+def test_every_parameter_is_documented_with_its_default(estimator):
+    section = re.search(r"Parameters\n-+\n(.*?)(?=\n\n|\Z)", inspect.getdoc(type(estimator)), re.DOTALL)[1]
+    entries = dict(re.findall(r"^(\w+) : (.*)\n    \S", section, re.MULTILINE))
+    signature = inspect.signature(type(estimator)).parameters
+    assert signature.keys() == estimator.get_params(deep=False).keys()
+    assert entries.keys() - set(SHARED) == signature.keys() - set(SHARED)
+    for name, kind in entries.items():
+        default = re.search(r"default=(.*)", kind)
+        if default:
+            assert literal_eval(default[1]) == signature[name].default
+        else:
+            assert signature[name].default is None

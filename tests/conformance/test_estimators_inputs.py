@@ -10,7 +10,8 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank.data.groups import QueryGroups
-from directrank.estimators import LambdaRank, PermuRank, Ranker
+from directrank.errors import DataError
+from directrank.estimators import LambdaLoss, LambdaRank, PermuRank, Ranker
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
@@ -22,22 +23,27 @@ def test_the_validation_part_is_the_judge(estimator):
     Xv, yv, qv = rows(seed=5)
     fitted = clone(estimator).fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
     on_training = fitted.get_params().get("best_on") == "training"  # by design, and by name
-    assert judged(fitted) == (fitted.score(X, y, qid=qid) if on_training else fitted.score(Xv, yv, qid=qv))
+    assert judged(fitted) == (selecting(fitted, X, y, qid) if on_training else selecting(fitted, Xv, yv, qv))
     alone = clone(estimator).fit(X, y, qid=qid)
-    assert judged(alone) == alone.score(X, y, qid=qid)
+    assert judged(alone) == selecting(alone, X, y, qid)
 
 
 def test_the_judge_can_be_named():
     X, y, qid = rows()
     Xv, yv, qv = rows(seed=5)
     fitted = PermuRank("nDCG", rounds=5, best_on="validation").fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
-    assert judged(fitted) == fitted.score(Xv, yv, qid=qv)
+    assert judged(fitted) == selecting(fitted, Xv, yv, qv)
+
+
+def selecting(fitted, X, y, qid) -> float:
+    """The mean of the measure that selects."""
+    return fitted.set_params(select_by=fitted.selected_by_).score(X, y, qid=qid)
 
 
 def judged(fitted) -> float:
     """The judge's value of what is kept: the best, or the last where a method keeps that by design."""
     values = [row["monitor"] for row in fitted.history_ if "monitor" in row]
-    keeps_last = isinstance(fitted, LambdaRank) or fitted.get_params().get("keep") == "last"
+    keeps_last = isinstance(fitted, (LambdaLoss, LambdaRank)) or fitted.get_params().get("keep") == "last"
     return values[-1] if keeps_last else max(values)
 
 
@@ -121,8 +127,11 @@ def test_frames_name_their_features(estimator, frame):
     assert fitted.feature_names_in_.tolist() == ["bm25", "length", "age"]
     assert bits(fitted) == bits(clone(estimator).fit(X, y, qid=qid))
     np.testing.assert_array_equal(fitted.predict(table), fitted.predict(named))
-    with pytest.raises(ValueError, match="feature names should match"):
-        fitted.predict(frame(named[["length", "bm25", "age"]]))
+    other = frame(named.assign(more=0.0)[["length", "more", "bm25", "age"]])
+    np.testing.assert_array_equal(fitted.predict(other), fitted.predict(named))
+    assert fitted.score(other, y, qid=qid) == fitted.score(named, y, qid=qid)
+    with pytest.raises(DataError, match=r"^X has no column 'bm25', 'age', which the model was fitted with$"):
+        fitted.predict(frame(named[["length"]]))
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         fitted.predict(X)
 
@@ -132,6 +141,9 @@ def test_names_follow_query_groups(estimator):
     X, y, qid = rows()
     fitted = clone(estimator).fit(QueryGroups(X, y, qid, feature_names=["a", "b", "c"]))
     assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+    other = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
+    np.testing.assert_array_equal(fitted.predict(other), fitted.predict(X=QueryGroups(X, y, qid)))
+    assert fitted.score(other) == fitted.score(QueryGroups(X, y, qid))
     assert not hasattr(fitted.fit(QueryGroups(X, y, qid)), "feature_names_in_")
     with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
         fitted.predict(QueryGroups(X[:, :2], y, qid))

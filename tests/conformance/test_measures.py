@@ -1,7 +1,7 @@
 """What every registered measure promises. A measure in `MEASURES` is tested here without another line."""
 
 import functools
-import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 import oracles
 from directrank.contracts import Measure
 from directrank.data.grouping import group_rows
-from directrank.measures import MEASURES, evaluate, parse_measure, settled
+from directrank.measures import MEASURES, evaluate, parse_measure
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.positions import Positions, perfect_positions, positions_of
 from strategies import cases, random_case
@@ -18,8 +18,8 @@ from strategies import cases, random_case
 
 def variants(measure, max_grade=4):
     """The measure as it is, and with a cutoff if it takes one."""
-    ends = {"none": [""], "optional": ["", "@3"], "required": ["@1", "@3"]}[measure.cutoff_is]
-    return [settled(parse_measure(measure.bare_name + end), max_grade) for end in ends]
+    ends = {"none": [""], "optional": ["", "@3"], "required": ["@1", "@3"]}[measure.cutoff_is()]
+    return [parse_measure(measure.bare_name + end).with_largest_grade(max_grade) for end in ends]
 
 
 EVERY = [variant for measure in MEASURES for variant in variants(measure)]
@@ -47,6 +47,42 @@ def test_is_a_measure_and_keeps_its_name(measure):
 
 
 @every
+def test_parameters_that_are_written_can_be_read(measure):
+    again = type(measure)(**{"cutoff": measure.cutoff} if measure.cutoff_is() != "none" else {})
+    for word, value in measure.printed().items():
+        again = replace(again, **type(measure).readers()[word](str(value)))
+    assert again == measure
+
+
+@every
+def test_only_graded_measures_tell_grades_apart(measure):
+    """Where `graded` is False, the documents whose positions are read could all have one grade."""
+    queries, scores, _ = collection()
+    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    read = place < np.repeat(measure.leading(queries), queries.sizes)
+    two = replace(queries, relevance=read.astype(float), _memo={})
+    same = np.allclose(values(measure, queries, scores), values(measure, two, scores), rtol=0, atol=1e-12)
+    assert same != measure.graded
+
+
+@every
+def test_the_deciding_ranks_decide(measure):
+    """A ranking is perfect if and only if its first `deciding_ranks` hold the classes of a perfect one."""
+    queries, _, _ = collection()
+    best = measure.query_values(queries, perfect_positions(queries))
+    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    read = np.where(place < np.repeat(measure.leading(queries), queries.sizes), 1.0, 0.0)
+    classes = queries.relevance if measure.graded else read
+    rng = np.random.default_rng(9)
+    for scores in [queries.relevance + 0.6 * rng.normal(size=queries.n_docs) for _ in range(20)]:
+        ranked = np.lexsort((-scores, np.repeat(np.arange(queries.n_queries), queries.sizes)))
+        right = (classes[ranked] == classes) | (place >= (measure.deciding_ranks or queries.n_docs))
+        perfect = np.logical_and.reduceat(right, queries.indptr[:-1])
+        found = values(measure, queries, scores)
+        assert np.all(found[perfect] >= best[perfect] - 1e-12)
+
+
+@every
 def test_shapes_and_types(measure):
     queries, scores, _ = collection()
     assert values(measure, queries, scores).shape == (queries.n_queries,)
@@ -66,7 +102,7 @@ def test_between_zero_and_one_up_to_grade_31(measure, largest):
         for scores in (case.scores[order], queries.relevance, -queries.relevance):
             found = values(variant, queries, scores)
             assert np.all(found >= 0)
-            if getattr(variant, "normalised", True):
+            if variant.bounded:
                 assert np.all(found <= 1)
 
 
@@ -118,11 +154,9 @@ def test_bitwise_the_same_for_any_order_of_rows_and_queries(measure):
     alone = evaluate(case.relevance, case.scores, case.qid, measures=measure, per_query=True)
     for seed in range(5):
         rows = np.random.default_rng(seed).permutation(len(case.qid))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # rows of a query came apart: that is the point
-            again = evaluate(
-                case.relevance[rows], case.scores[rows], case.qid[rows], measures=measure, per_query=True
-            )
+        again = evaluate(
+            case.relevance[rows], case.scores[rows], case.qid[rows], measures=measure, per_query=True
+        )
         assert again[measure.name] == alone[measure.name]
         place = np.argsort(again.qid)
         np.testing.assert_array_equal(again.per_query[measure.name][place], alone.per_query[measure.name])
@@ -185,7 +219,7 @@ def test_awkward_queries_have_values_in_range(case):
     result = evaluate(case.relevance, case.scores, case.qid, measures=EVERY, per_query=True)
     for measure in EVERY:
         found = result.per_query[measure.name]
-        assert np.all((found >= 0) & ((found <= 1) | (not getattr(measure, "normalised", True))))
+        assert np.all((found >= 0) & ((found <= 1) | (not measure.bounded)))
 
 
 @smooth

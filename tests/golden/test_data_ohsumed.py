@@ -82,7 +82,7 @@ def test_the_check_says_what_is_known(tests_of_folds):
     assert found["constant_features"].count == len(CONSTANT)
     assert found["constant_features"].examples == [f"feature {k}" for k in CONSTANT[:5]]
     assert f"{found['duplicate_documents'].count / check.n_docs:.0%}" == "13%"
-    assert "The row order gives the relevance away" in found["order_leaks_relevance"].message
+    assert "The order of the rows leaks the labels" in found["order_leaks_relevance"].message
 
 
 def average_precision(relevance) -> float:

@@ -9,6 +9,8 @@ from directrank.diagnostics.consistency import EXAMPLES, check, random_distribut
 from directrank.measures import parse_measure
 from directrank.surrogates import OrderPreserving, Pairwise, PairwiseHinge, SwapWeighted, gain_difference
 
+HUBER = ("--set", "margin=huber", "--set", "width=0.5")
+
 
 def run(capsys, *arguments):
     code = main(["consistency", *map(str, arguments)])
@@ -34,7 +36,7 @@ def one_line(capsys, code, *arguments):
     ],
 )
 def test_the_examples_refute_what_they_say(capsys, name, method, value, best):
-    code, out, _ = run(capsys, method, "DCG", "--example", name, "--set", "margin=huber")
+    code, out, _ = run(capsys, method, "DCG", "--example", name, *HUBER)
     assert code == 0
     assert f"expected DCG {value:.4f}" in out
     assert f"expected DCG {best:.4f}" in out
@@ -62,7 +64,18 @@ def test_theorem_3(capsys):
 
 
 def test_json_has_everything(capsys):
-    code, out, _ = run(capsys, "preorder", "DCG", "--example", "graded", "--set", "margin=huber", "--json")
+    code, out, _ = run(
+        capsys,
+        "preorder",
+        "DCG",
+        "--example",
+        "graded",
+        "--set",
+        "margin=huber",
+        "--set",
+        "width=0.5",
+        "--json",
+    )
     found = json.loads(out)
     verdict = check(Pairwise(), parse_measure("DCG"), EXAMPLES["graded"][1])
     assert code == 0
@@ -81,8 +94,8 @@ def test_a_file(capsys, tmp_path):
     path.write_text(
         '[{"probability": 0.2, "relevance": [4, 0, 0]}, {"relevance": [0, 1, 0], "probability": 0.8}]'
     )
-    from_file = run(capsys, "preorder", "DCG", path, "--set", "margin=huber")
-    assert from_file == run(capsys, "preorder", "DCG", "--example", "graded", "--set", "margin=huber")
+    from_file = run(capsys, "preorder", "DCG", path, *HUBER)
+    assert from_file == run(capsys, "preorder", "DCG", "--example", "graded", *HUBER)
 
 
 @pytest.mark.parametrize(

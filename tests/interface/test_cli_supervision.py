@@ -7,8 +7,8 @@ import pytest
 
 from directrank import (
     ApproxRank,
+    ConsistentRank,
     ObservedRankings,
-    OrderPreserving,
     PreferenceGraph,
     QueryGroups,
     RankSVM,
@@ -61,9 +61,9 @@ def test_preferences(train, tmp_path, capsys):
     (tmp_path / "edges.txt").write_text("# better worse weight\n\n" + "\n".join(lines) + "  # the last\n")
     assert fit(capsys, "consistent-ndcg(WPD)", "train.txt", "--preferences", "edges.txt")[0] == 0
     graph = PreferenceGraph(*np.array(edges).T, weights)
-    expected = OrderPreserving("WPD", margin="squared_hinge").fit(data.X, graph, data.qid)
+    expected = ConsistentRank("WPD", margin="squared_hinge").fit(data.X, graph, data.qid)
     np.testing.assert_allclose(coefficients(), expected.scorer_.coefficients, rtol=1e-9)
-    truth = OrderPreserving("WPD", margin="squared_hinge").fit(data).scorer_.coefficients
+    truth = ConsistentRank("WPD", margin="squared_hinge").fit(data).scorer_.coefficients
     assert coefficients() @ truth > 0.8 * np.linalg.norm(coefficients()) * np.linalg.norm(truth)
 
 
@@ -75,7 +75,7 @@ def test_rankings(train, tmp_path, capsys):
         positions[rows[np.argsort(-data.relevance[rows], kind="stable")]] = np.arange(1, len(rows) + 1)
     write_letor(QueryGroups(data.X, positions, data.qid), tmp_path / "ranked.txt")
     assert fit(capsys, "consistent-ndcg(ZeroOne)", "ranked.txt", "--rankings")[0] == 0
-    expected = OrderPreserving("ZeroOne", margin="squared_hinge").fit(
+    expected = ConsistentRank("ZeroOne", margin="squared_hinge").fit(
         data.X, ObservedRankings(positions), data.qid
     )
     np.testing.assert_allclose(coefficients(), expected.scorer_.coefficients, rtol=1e-6)
@@ -145,6 +145,6 @@ def test_a_start_from_a_model(train, capsys):
 
 
 def test_weights_of_grades_by_a_measure(train, capsys):
-    assert fit(capsys, "irsvm", "train.txt", "--set", "weight=nDCG@1", "--set", "loss=hinge")[0] == 0
-    expected = RankSVM(per_query=True, weight="nDCG@1", loss="hinge").fit(read("train.txt"))
+    assert fit(capsys, "irsvm", "train.txt", "--set", "weight=nDCG@1", "--set", "margin=hinge")[0] == 0
+    expected = RankSVM(normalise=True, weight="nDCG@1", margin="hinge").fit(read("train.txt"))
     np.testing.assert_array_equal(coefficients(), expected.scorer_.coefficients)

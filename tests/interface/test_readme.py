@@ -11,7 +11,6 @@ from directrank.data import make_ranking
 from directrank.estimators.methods import METHODS
 from directrank.experiments.demo import write_folds
 from directrank.measures import MEASURES
-from directrank.report.words import meaning
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -30,7 +29,9 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def methods_table() -> str:
     rows = [
         (
-            f"`{method.name}(measure)`" if method.takes_measure else f"`{method.name}`",
+            ", ".join(
+                [f"`{method.name}{'(measure)' * method.takes_measure}`", *map("`{}`".format, method.aliases)]
+            ),
             f"`{method.estimator.__name__}`",
             method.summary,
             ", ".join(method.grid) or "–",
@@ -43,7 +44,7 @@ def methods_table() -> str:
 
 def measures_table() -> str:
     cutoff = {"optional": "[@k]", "required": "@k", "none": ""}
-    rows = [(f"`{each.bare_name}{cutoff[each.cutoff_is]}`", meaning(each.bare_name)) for each in MEASURES]
+    rows = [(f"`{each.bare_name}{cutoff[each.cutoff_is()]}`", each.meaning) for each in MEASURES]
     return table(("name", "what it says"), rows)
 
 
@@ -56,9 +57,8 @@ def test_table_of_measures_is_that_of_the_registry():
 
 
 def test_every_measure_has_a_sentence_for_newcomers():
-    from directrank.report.words import MEANINGS
-
-    assert [each.bare_name for each in MEASURES if each.bare_name not in MEANINGS] == []
+    assert all(each.meaning.endswith(".") for each in MEASURES)
+    assert len({each.meaning for each in MEASURES}) == len(MEASURES)
 
 
 @pytest.mark.parametrize(

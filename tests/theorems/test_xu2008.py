@@ -1,8 +1,7 @@
 """J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures", SIGIR 2008.
 
-Statements of the paper, by enumeration of all permutations. Nothing here knows the library, except for the
-last tests, which compare it with what was enumerated. A permutation is written as the ranking: documents in
-order.
+Statements of the paper, by enumeration of all permutations: the formulas and the errata, without the library.
+``test_xu2008_library.py`` compares the library with the same enumerations.
 """
 
 import itertools
@@ -13,68 +12,19 @@ import pytest
 
 from directrank.surrogates.margins import MARGINS, margin_named
 from oracles import average_precision, ndcg, precision, reciprocal_rank
+from rankings import (
+    cross_level_map,
+    literal_map,
+    margins_and_losses,
+    permutations,
+    queries,
+    random_query,
+    split,
+    type_two_bounds,
+    working_set_loss,
+)
 
 MEASURES = {"AP": average_precision(), "nDCG": ndcg(), "RR": reciprocal_rank(), "WTA": precision(1)}
-
-
-def permutations(n):
-    return [list(each) for each in itertools.permutations(range(n))]
-
-
-def positions(ranking):
-    out = np.empty(len(ranking))
-    out[ranking] = np.arange(1, len(ranking) + 1)
-    return out
-
-
-def literal_map(ranking):
-    """Eq. (2): the coefficient of each document's features."""
-    n, pi = len(ranking), positions(ranking)
-    coefficients = np.zeros(n)
-    for k, m in itertools.combinations(range(n), 2):
-        z = 1.0 if pi[k] < pi[m] else -1.0
-        coefficients[k] += z / (n * (n - 1))
-        coefficients[m] -= z / (n * (n - 1))
-    return coefficients
-
-
-def cross_level_map(ranking, y):
-    """The same, over pairs of different relevance and divided by their number."""
-    n, pi = len(ranking), positions(ranking)
-    pairs = [(k, m) for k in range(n) for m in range(n) if y[k] > y[m]]
-    coefficients = np.zeros(n)
-    for k, m in pairs:
-        z = 1.0 if pi[k] < pi[m] else -1.0
-        coefficients[k] += z / len(pairs)
-        coefficients[m] -= z / len(pairs)
-    return coefficients
-
-
-def random_query(rng, n, grades=2):
-    """Relevance with two classes at least, and scores with ties now and then."""
-    while True:
-        y = rng.integers(0, grades, n).astype(float)
-        if 0 < np.count_nonzero(y) < n:
-            break
-    s = rng.normal(size=n) if rng.random() < 0.6 else rng.integers(0, 3, n).astype(float)
-    return y, s
-
-
-def queries(count, grades=2, longest=5, seed=0):
-    rng = np.random.default_rng(seed)
-    return [random_query(rng, int(rng.integers(2, longest + 1)), grades) for _ in range(count)]
-
-
-def split(measure, y):
-    """Perfect and imperfect permutations with the value of each imperfect one."""
-    perfect, imperfect = [], []
-    for ranking in permutations(len(y)):
-        value = measure(y[ranking])
-        if value > 1 - 1e-12:
-            perfect.append(ranking)
-        else:
-            imperfect.append((ranking, value))
-    return perfect, imperfect
 
 
 def by_score(s, F):
@@ -87,6 +37,7 @@ def descends(s, ranking):
     return all(a >= b - 1e-12 for a, b in itertools.pairwise(s[ranking]))
 
 
+@pytest.mark.statement("Xu, Theorem 1")
 def test_theorem_1_f_and_F_generate_the_same_ranking():
     """Given a fixed parameter vector w, the two ranking models f and F generate the same ranking result."""
     for _, s in queries(60):
@@ -101,27 +52,8 @@ def test_sorting_by_f_maximises_the_cross_level_F():
         assert [int(i) for i in np.argsort(-s, kind="stable")] in best
 
 
-def margins_and_losses(measure, y, s, coefficients):
-    """(E(π*) − E(π), F(π*) − F(π)) of every pair of a perfect and an imperfect permutation."""
-    perfect, imperfect = split(measure, y)
-    return [
-        (1.0 - value, float((coefficients(best) - coefficients(ranking)) @ s))
-        for best in perfect
-        for ranking, value in imperfect
-    ]
-
-
-def type_two_bounds(pairs):
-    return {
-        "(6)": max(d * (x <= 0) for d, x in pairs),
-        "exponential": max(d * math.exp(-x) for d, x in pairs),
-        "logistic": max(d * math.log2(1 + math.exp(-x)) for d, x in pairs),
-        "slack-rescaled hinge": max(d * max(1 - x, 0) for d, x in pairs),
-        "margin-rescaled hinge (9)": max(0.0, max(d - x for d, x in pairs)),
-        "sum of hinges (7)": sum(d * max(1 - x, 0) for d, x in pairs),
-    }
-
-
+@pytest.mark.statement("Xu, Theorem 2")
+@pytest.mark.statement("Xu, Eq. (7)")
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("which", ["literal", "cross-level"])
 def test_theorem_2_and_every_bound_dominates_the_basic_loss(name, which):
@@ -143,6 +75,7 @@ def test_theorem_2_and_every_bound_dominates_the_basic_loss(name, which):
             assert math.log2(1 + math.exp(-(1 - loss))) >= loss
 
 
+@pytest.mark.statement("Xu, type one, logistic")
 def test_the_exponential_type_one_bound_is_tighter_than_the_logistic_one():
     """'The exponential loss function is tighter than the logistic loss function since E in [0, +1].'"""
     E = np.linspace(0, 1, 1001)
@@ -189,6 +122,7 @@ def test_figure_1_is_what_the_margins_compute():
     assert {each.name for each in MARGINS} >= {"exponential", "logistic", "hinge"}
 
 
+@pytest.mark.statement("Xu, Eqs. (8) and (9)")
 def test_8_and_9_agree_for_lambda_m_over_2C():
     """(8) as a quadratic programme over w and ξ has the minimum of (9)'s sum + λ|w|², times C/m."""
     from scipy.optimize import minimize
@@ -251,16 +185,7 @@ def test_the_gap_between_perfect_and_imperfect_in_eq_2():
         assert min(cross) > max(cross_level_map(r, y) @ s for r, _ in imperfect)
 
 
-def working_set_loss(measure, y, s, B, C, divide_by_C=False):
-    """(11) for one query."""
-    total = 0.0
-    for best in B:
-        for ranking in C:
-            x = (literal_map(best) - literal_map(ranking)) @ s
-            total += (1 - measure(y[ranking])) * max(1 - x, 0)
-    return total / len(B) / (len(C) if divide_by_C else 1)
-
-
+@pytest.mark.statement("Xu, Eq. (11)")
 def test_11_bounds_the_basic_loss_iff_the_predicted_permutation_is_in_C():
     rng = np.random.default_rng(6)
     below, below_mean = 0, 0

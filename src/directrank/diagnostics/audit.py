@@ -1,4 +1,4 @@
-"""A trained model's loss with every bound on it and every approximation of it, query by query."""
+"""Compare a model's loss with its bounds and approximations, query by query."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
-from directrank.data.queries import Queries
+from directrank.diagnostics.enumerated import enumerated_rows
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.measures.positions import positions_of
@@ -32,10 +32,10 @@ class Summary:
     largest : float
         The largest such distance.
     loosest : str
-        The query where it is.
+        The query with the largest distance.
     error : float
-        Mean of what theory allows: of an approximation, its distance; of a bound, how much the maximum over
-        all rankings can lie above its value, which a ranking attains. NaN where no theorem says anything.
+        Mean of the proved limits: for an approximation, of its distance; for a bound, of the maximum over all
+        rankings minus the value, which one ranking attains. NaN without a theorem.
     holds : bool or None
         Whether a bound lies above the loss on every query; None for an approximation.
     """
@@ -52,18 +52,18 @@ class Summary:
 
 @dataclass(frozen=True)
 class Audit:
-    """What `audit` found.
+    """A model's loss, and its bounds and approximations.
 
     Attributes
     ----------
     measure : str
     qid : list of str
-        The queries that were audited.
+        The audited queries.
     loss : ndarray of shape (n_queries,)
-        1 − E of each, expected over ties.
+        1 − E of each query, expected over ties.
     rows : list of AuditRow
     left_out : list of str
-        Queries on which the measure is the same for every ranking.
+        Queries that are not audited: the measure is the same for every ranking.
     """
 
     measure: str
@@ -118,7 +118,7 @@ class Audit:
 
 
 def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -> Audit:
-    """Put the loss of a trained model beside every bound on it and every approximation of it.
+    """Compare the loss of a trained model with its bounds and approximations.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     groups : QueryGroups
         With relevance.
     measure : str or Measure, optional
-        By default the ranker's own.
+        By default the measure that the ranker trains, or else the one by which it selects.
 
     Returns
     -------
@@ -140,32 +140,24 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
 
     Notes
     -----
-    Every registered surrogate adds its rows. Bounds depend on the scale of the scores: type-two bounds ask
-    for a margin in score units, and smoothing for a steepness in their inverse.
+    Every registered surrogate adds its rows; if all lists are short, one row enumerates their rankings.
+    Bounds depend on the scale of the scores: type-two bounds have a margin in score units, and smoothing has
+    a steepness in inverse score units.
     """
-    chosen = parse_measure(measure or getattr(ranker, "measure", None) or ranker.selected_by_)
-    return audit_scores(ranker.predict(groups), groups, chosen)
+    own = ranker.get_params(deep=False).get("measure")
+    return audit_scores(ranker.predict(groups), groups, measure or own or ranker.selected_by_)
 
 
 def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measure") -> Audit:
-    """Audit scores, (n_docs,) in the caller's row order, wherever they come from; see `audit`."""
+    """Audit any scores, (n_docs,) in the caller's row order; see `audit`."""
     chosen = parse_measure(measure)
-    queries, scores, left_out = _teaching(chosen, groups, groups.to_inner(scores))
+    constant = chosen.constant(groups.queries)
+    if constant.all():
+        raise DataError(f"nothing to audit: {chosen.name} is the same for every ranking of each query")
+    queries, rows = groups.queries.chosen(~constant)
+    scores = groups.to_inner(scores)[rows].astype(np.float64)
     values = chosen.query_values(queries, positions_of(queries, scores))
-    rows = [row for cls in SURROGATES for row in cls.audit_rows(chosen, queries, scores)]
-    names = [str(each) for each in queries.qid]
-    return Audit(chosen.name, names, 1.0 - values, rows, left_out)
-
-
-def _teaching(measure: Measure, groups: QueryGroups, scores: np.ndarray):
-    queries = groups.queries
-    idle = measure.constant(queries)
-    if idle.all():
-        raise DataError(f"nothing to audit: {measure.name} is the same for every ranking of each query")
-    kept = ~np.repeat(idle, queries.sizes)
-    sizes = queries.sizes[~idle]
-    some = Queries(
-        queries.relevance[kept], np.concatenate(([0], np.cumsum(sizes))), queries.row[kept],
-        queries.qid[~idle], None if queries.docid is None else queries.docid[kept],
-    )  # fmt: skip
-    return some, scores[kept].astype(np.float64), [str(each) for each in queries.qid[idle]]
+    found = [row for cls in SURROGATES for row in cls.audit_rows(chosen, queries, scores)]
+    found += enumerated_rows(chosen, queries, scores)
+    left_out = [str(each) for each in groups.queries.qid[constant]]
+    return Audit(chosen.name, [str(each) for each in queries.qid], 1.0 - values, found, left_out)

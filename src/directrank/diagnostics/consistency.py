@@ -1,8 +1,8 @@
-"""Is the minimiser of a surrogate best for a measure? On a finite distribution of supervision.
+"""Check whether minimising a surrogate's expected value yields the best ranking for a measure.
 
-A surrogate is consistent with a measure if, whatever the distribution of relevance given a query, scores that
-minimise the expected surrogate also rank best in expectation (Buffoni et al. 2011, Definition 2). One
-distribution can refute it; `check` looks at one.
+A surrogate is consistent with a measure if, for every distribution of relevance given a query, scores that
+minimise the expected surrogate also rank best in expectation (Buffoni et al. 2011, Definition 2). A single
+distribution can refute this; `check` tests one.
 """
 
 import itertools
@@ -23,13 +23,13 @@ from directrank.oracles import Reweighable, ValueAndGradient
 from directrank.surrogates.objective import Objective
 
 MAX_DOCS = 8
-#: Scores nearer than this share of their range are one.
+#: Scores that differ by less than this share of their range count as tied.
 TIED = 1e-6
-#: Less regret than this is rounding.
+#: Smaller regrets are rounding.
 NO_REGRET = 1e-9
 
 
-#: Distributions that refute something, by name: what they show, and probability and relevance of outcomes.
+#: Distributions that refute the consistency of a loss: by name, that loss, and probability and relevance.
 EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
     "graded": (
         "plain pairs, and pairs per query, of three grades",
@@ -53,7 +53,7 @@ EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `check` found.
+    """The result of `check`.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class Verdict:
     regret : float
         ``best_value - value``, ≥ 0.
     consistent : bool
-        Whether the regret is nothing but rounding. True does not prove consistency; False refutes it.
+        Whether the regret is only rounding. True does not prove consistency; False refutes it.
     supervision : ndarray of shape (n_docs,) or None
-        The expected standard form of the measure, by which to rank is best; None if it has none.
+        The expected standard form of the measure, which ranks best; None if it has none.
     """
 
     scores: np.ndarray
@@ -113,7 +113,7 @@ class Distribution:
         if not (np.isfinite(relevance).all() and (relevance >= 0).all()):
             raise ValueError("relevance must be finite and not negative")
         self.queries: Queries = group_rows(relevance, np.repeat(np.arange(len(outcomes)), self.n_docs))[0]
-        # Which document stands at each row of the outcomes, sorted by relevance.
+        # The document of each row of the outcomes, whose rows are sorted by relevance.
         self.document = self.queries.row % self.n_docs
 
     def expected_values(self, measure: Measure, scores: np.ndarray) -> np.ndarray:
@@ -148,7 +148,7 @@ class Distribution:
 def check(
     surrogate: Surrogate, measure: Measure, distribution: Sequence[tuple[float, Sequence[float]]]
 ) -> Verdict:
-    """Minimise the expected surrogate over a distribution, and compare its order with the best one.
+    """Minimise the expected surrogate over a distribution, and compare its ranking with the best one.
 
     Parameters
     ----------
@@ -165,11 +165,11 @@ def check(
     Raises
     ------
     TypeError
-        If the surrogate has no value, or none that gradients minimise.
+        If the surrogate has no value, or gradients cannot minimise it.
     ValueError
-        If the distribution is none.
+        If the distribution is not valid.
     DataError
-        If no outcome can teach.
+        If every outcome has documents of one grade only.
 
     References
     ----------
@@ -215,7 +215,7 @@ def random_distribution(
 ) -> list[tuple[float, tuple[float, ...]]]:
     """Return a random distribution over two to five outcomes for 2 to `max_docs` documents, for `check`.
 
-    Every outcome has two grades, so that it can teach.
+    Every outcome has at least two grades.
     """
     n_docs, n_outcomes = int(rng.integers(2, max_docs + 1)), int(rng.integers(2, 6))
     relevance = rng.integers(0, max_grade + 1, (n_outcomes, n_docs))
@@ -239,7 +239,7 @@ def minimiser(surrogate: Surrogate, outcomes: Distribution) -> np.ndarray:
 
 
 def merged(scores: np.ndarray) -> np.ndarray:
-    """Return ranks of scores, those nearer than rounding sharing one, as ties."""
+    """Return ranks of scores, ascending; scores that differ by rounding are tied."""
     order = np.argsort(scores)
     apart = np.diff(scores[order]) > TIED * max(np.ptp(scores), np.finfo(float).tiny)
     ranks = np.empty(len(scores))

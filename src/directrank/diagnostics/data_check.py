@@ -1,6 +1,6 @@
-"""What a careful colleague would say about a collection before training on it."""
+"""Checks of a collection before training: what would make training or comparisons misleading."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -9,28 +9,30 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.diagnostics.duplicates import column_hashes, column_ranges, row_hashes
+from directrank.measures import AP
+from directrank.measures.positions import positions_of
 
 N_EXAMPLES = 5
-# A leak is worth a word if it moves the mean by this much, and by so many standard errors.
+# A leak is reported if it moves the mean by this much, and by this many standard errors.
 MATERIAL_DIFFERENCE, STANDARD_ERRORS = 0.02, 3.0
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know about a collection.
+    """One remark on a collection.
 
     Attributes
     ----------
     code : str
-        Its name for programs.
+        The kind of remark, for programs.
     message : str
         One sentence for people.
     count : int
-        How many queries, features or documents it is about.
+        How many queries, features or documents it concerns.
     examples : list
         The first few qids or features.
     values : dict of str to float
-        The figures behind it, where there are any.
+        The figures behind it, if any.
     """
 
     code: str
@@ -42,14 +44,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class DataCheck:
-    """The findings about a collection.
+    """The remarks on a collection.
 
     Attributes
     ----------
     name : str
     n_queries, n_docs, n_features : int
     findings : list of Finding
-        Empty if there is nothing to say.
+        Empty if there is nothing to remark.
     """
 
     name: str
@@ -59,20 +61,20 @@ class DataCheck:
     findings: list[Finding]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """Return one line of text a finding."""
+        """Return the sentence of each finding."""
         return [finding.message for finding in self.findings]
 
 
 def check_data(groups: QueryGroups) -> DataCheck:
-    """Look for what would make training or comparison misleading. Nothing is changed.
+    """Report what would make training or comparisons misleading. The data are not changed.
 
-    Queries without relevant or without irrelevant documents and others of one relevance level, features that
-    are constant or duplicated, documents that duplicate another of their query, and a row order that gives
-    the relevance away.
+    Reported are queries without relevant or without irrelevant documents and others of one grade, features
+    that are constant or duplicated, documents that duplicate another of their query, and an order of rows
+    that leaks the labels.
 
     Parameters
     ----------
@@ -82,82 +84,80 @@ def check_data(groups: QueryGroups) -> DataCheck:
     -------
     DataCheck
     """
-    looks: list[Callable[[QueryGroups], list[Finding]]] = [_features, _duplicate_documents]
+    checks = [_features, _duplicate_documents]
     if groups.labelled:
-        looks = [_levels, *looks, _leaking_order]
-    findings = [finding for look in looks for finding in look(groups)]
+        checks = [_grades, *checks, _leaking_order]
+    findings = [finding for check in checks for finding in check(groups)]
     return DataCheck(groups.name, groups.n_queries, groups.n_docs, groups.n_features, findings)
 
 
-def _levels(groups: QueryGroups) -> list[Finding]:
+def _grades(groups: QueryGroups) -> list[Finding]:
     queries = groups.queries
     best, worst = queries.relevance[queries.indptr[:-1]], queries.relevance[queries.indptr[1:] - 1]
-    return [
-        *_about_queries(
-            queries,
-            best <= 0,
+    kinds = (
+        (
             "no_relevant",
+            best <= 0,
             "without a relevant document: every measure is 0 there; not used in training",
         ),
-        *_about_queries(
-            queries,
-            worst > 0,
-            "no_irrelevant",
-            "without an irrelevant document: AP and P are constant there",
-        ),
-        *_about_queries(
-            queries,
-            (best == worst) & (best > 0),
+        ("no_irrelevant", worst > 0, "without an irrelevant document: AP and P are constant there"),
+        (
             "one_level",
-            "of one relevance level: all rankings are as good there; not used in training",
+            (best == worst) & (best > 0),
+            "of one relevance level: all rankings are equally good there; not used in training",
         ),
-    ]
-
-
-def _about_queries(queries: Queries, found: np.ndarray, code: str, what: str) -> list[Finding]:
-    count = int(found.sum())
-    if not count:
-        return []
-    examples = _plain(queries.qid[found][:N_EXAMPLES])
-    word = "query" if count == 1 else "queries"
-    message = f"{count} {word} of {queries.n_queries} {what} (qid {_listed(examples, count)})."
-    return [Finding(code, message, count, examples)]
+    )
+    return [
+        finding
+        for code, found, what in kinds
+        for finding in _listing(
+            code, f"{{}} of {queries.n_queries} {what} (qid {{}}).", ("query", "queries"),
+            _plain(queries.qid[found]),
+        )
+    ]  # fmt: skip
 
 
 def _features(groups: QueryGroups) -> list[Finding]:
     constant, within = column_ranges(groups.features, groups.queries.indptr)
-    pairs = _equal_columns(groups.features, ~constant)
+
+    def names(which: np.ndarray) -> list[str]:
+        return [feature_name(groups, column) for column in np.flatnonzero(which).tolist()]
+
+    equal = _equal_columns(groups.features, ~constant)
+    duplicates = [f"{feature_name(groups, b)} = {feature_name(groups, a)}" for a, b in equal]
+    one_or_more = ("feature is", "features are")
     return [
-        *_about_features(
-            groups, constant, "constant_features", "constant over all documents: they cannot rank"
+        *_listing(
+            "constant_features", "{} constant over all documents and cannot rank them ({}).",
+            one_or_more, names(constant),
         ),
-        *_about_features(
-            groups,
-            within & ~constant,
-            "constant_within_queries",
-            "constant within every query: alone they cannot rank",
+        *_listing(
+            "constant_within_queries", "{} constant within every query and cannot rank alone ({}).",
+            one_or_more, names(within & ~constant),
         ),
-        *_about_pairs(groups, pairs),
-    ]
+        *_listing(
+            "duplicate_features", "{} an earlier one ({}).", ("feature duplicates", "features duplicate"),
+            duplicates,
+        ),
+    ]  # fmt: skip
 
 
-def _about_features(groups: QueryGroups, found: np.ndarray, code: str, what: str) -> list[Finding]:
-    columns = np.flatnonzero(found)
-    if not len(columns):
+def _listing(code: str, sentence: str, words: tuple[str, str], names: Sequence[Any]) -> list[Finding]:
+    """Return the finding about some queries or features, or none; `sentence` takes count and examples."""
+    count, examples = len(names), list(names[:N_EXAMPLES])
+    if not count:
         return []
-    examples = [feature_name(groups, column) for column in columns[:N_EXAMPLES]]
-    word = "feature is" if len(columns) == 1 else "features are"
-    message = f"{len(columns)} {word} {what} ({_listed(examples, len(columns))})."
-    return [Finding(code, message, len(columns), examples)]
+    listed = ", ".join(map(str, examples)) + (", …" if count > N_EXAMPLES else "")
+    return [Finding(code, sentence.format(f"{count} {words[count > 1]}", listed), count, examples)]
 
 
 def feature_name(groups: QueryGroups, column: int) -> str:
-    """Return the name of a feature: the caller's, or its number from 1 as LETOR files count."""
+    """Return the name of a feature: the caller's, or its number from 1 as in LETOR files."""
     return groups.feature_names[column] if groups.feature_names else f"feature {column + 1}"
 
 
 def _equal_columns(X: np.ndarray, wanted: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs of an earlier column and one that equals it."""
+    """Return pairs of an earlier column and one that equals it."""
     hashes = column_hashes(X).tolist()
     first: dict[int, int] = {}
     pairs = []
@@ -166,15 +166,6 @@ def _equal_columns(X: np.ndarray, wanted: np.ndarray) -> list[tuple[int, int]]:
         if earlier != column and np.array_equal(X[:, earlier], X[:, column]):
             pairs.append((earlier, column))
     return pairs
-
-
-def _about_pairs(groups: QueryGroups, pairs: list[tuple[int, int]]) -> list[Finding]:
-    if not pairs:
-        return []
-    examples = [f"{feature_name(groups, b)} = {feature_name(groups, a)}" for a, b in pairs[:N_EXAMPLES]]
-    word = "feature duplicates" if len(pairs) == 1 else "features duplicate"
-    message = f"{len(pairs)} {word} an earlier one ({_listed(examples, len(pairs))})."
-    return [Finding("duplicate_features", message, len(pairs), examples)]
 
 
 def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
@@ -186,11 +177,11 @@ def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
     count = int(same.sum())
     if not count:
         return []
-    torn = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
+    differ = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
     examples = _plain(queries.qid[np.unique(query[order[1:][same]])][:N_EXAMPLES])
     share = f"{count} documents of {queries.n_docs} ({count / queries.n_docs:.0%})"
-    split = ", some with another relevance" if torn.any() else ""
-    message = f"{share} repeat the features of another of their query{split}: every model ties them."
+    grades = ", some with another relevance" if differ.any() else ""
+    message = f"{share} repeat the features of another of their query{grades}: every model ties them."
     return [Finding("duplicate_documents", message, count, examples)]
 
 
@@ -207,42 +198,27 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
         "standard_error": error,
     }
     message = (
-        "The row order gives the relevance away: a constant score has AP "
-        f"{values['input_order']:.3f} if ties keep the row order and {values['expected']:.3f} in "
-        "expectation. Score ties by their expected value (ties='expected'); under the row order a model "
-        "gains by tying."
+        "The order of the rows leaks the labels: a constant score has AP "
+        f"{values['input_order']:.3f} if ties keep the order of rows and {values['expected']:.3f} in "
+        "expectation. Evaluate ties by their expected value, the default; under the order of rows a model "
+        "gains by tying documents."
     )
     return [Finding("order_leaks_relevance", message, len(gain), [], values)]
 
 
 def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
-    """AP of a score that ties all documents: in the caller's row order, and expected.
-
-    With R of n documents relevant the expectation is ``((1 - c) H_n + c n) / n``, where
-    ``c = (R - 1) / (n - 1)`` and H_n is the harmonic number; 0 if R is 0.
+    """Return AP of a score that ties all documents: with ties in the caller's row order, and expected.
 
     Returns
     -------
     in_order, expected : ndarray of shape (n_queries,), float64
     """
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
-    order = np.lexsort((queries.row, query))
-    relevant = queries.relevance[order] > 0
-    n, n_relevant = queries.sizes, queries.n_positive
-    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], n) + 1
-    before = np.concatenate(([0], np.cumsum(relevant)))
-    so_far = before[1:] - np.repeat(before[queries.indptr[:-1]], n)
-    sums = np.bincount(query, weights=np.where(relevant, so_far / place, 0.0), minlength=queries.n_queries)
-    in_order = sums / np.maximum(n_relevant, 1)
-    harmonic = np.cumsum(1.0 / np.arange(1, n.max(initial=0) + 1))[n - 1]
-    c = (n_relevant - 1) / np.maximum(n - 1, 1)
-    expected = np.where(n_relevant > 0, ((1 - c) * harmonic + c * n) / n, 0.0)
+    tied = np.zeros(queries.n_docs)
+    in_order, expected = (
+        AP().query_values(queries, positions_of(queries, tied, ties=ties)) for ties in ("input", "expected")
+    )
     return in_order, expected
 
 
 def _plain(values: np.ndarray) -> list[Any]:
     return [value if isinstance(value, (bool, int, float)) else str(value) for value in values.tolist()]
-
-
-def _listed(examples: list[Any], count: int) -> str:
-    return ", ".join(map(str, examples)) + (", …" if count > len(examples) else "")

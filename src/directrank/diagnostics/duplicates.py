@@ -1,4 +1,4 @@
-"""Which columns never change, and which rows are alike."""
+"""Constant columns, and hashes that find equal rows and columns."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ NEGATIVE_ZERO = np.uint32(0x80000000)
 
 
 def column_ranges(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Say which columns are constant over all rows, and which within every query.
+    """Return which columns are constant over all rows, and which within every query.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def column_hashes(X: np.ndarray) -> np.ndarray:
 
 @kernel
 def _mixed(h, bits):
-    # The two zeros are equal and must hash alike.
+    # 0.0 and -0.0 are equal and must have the same hash.
     value = np.uint64(0) if bits == NEGATIVE_ZERO else np.uint64(bits)
     h = (h ^ (value + MULTIPLIER)) * MULTIPLIER
     return h ^ (h >> np.uint64(29))

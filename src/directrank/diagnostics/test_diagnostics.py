@@ -1,4 +1,4 @@
-"""What else is kept of a tested model: nDCG at every place, what ties do, and how tight its bounds are."""
+"""Diagnostics of a model on test data: nDCG at each cutoff, the effect of ties, and its bounds."""
 
 import math
 from typing import Any
@@ -10,9 +10,9 @@ from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.measures import evaluate
 
-#: nDCG is kept at the cutoffs 1 … PLACES.
-PLACES = 10
-#: An audit looks at so many documents at most, in whole queries, and at no query with more than LONGEST.
+#: nDCG is computed at the cutoffs 1 … CUTOFFS.
+CUTOFFS = 10
+#: The largest number of audited documents, in whole queries, none of which is longer than LONGEST.
 AUDITED, LONGEST = 10_000, 1_000
 
 Record = dict[str, Any]
@@ -20,13 +20,13 @@ Record = dict[str, Any]
 
 def curve(test: QueryGroups, scores: np.ndarray, convention: str) -> list[float]:
     """Return mean nDCG@1 … nDCG@10 of scores, each in [0, 1]."""
-    names = [f"nDCG@{place}" for place in range(1, PLACES + 1)]
+    names = [f"nDCG@{cutoff}" for cutoff in range(1, CUTOFFS + 1)]
     found = evaluate(test, scores, measures=names, convention=convention)
     return [found[name] for name in names]
 
 
 def ties(test: QueryGroups, scores: np.ndarray, measures) -> Record:
-    """Return how many documents and queries ties concern, and the values if they kept the order of rows.
+    """Count the documents and queries that ties affect, and evaluate with ties in the order of rows.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ def ties(test: QueryGroups, scores: np.ndarray, measures) -> Record:
     scores : ndarray of shape (n_docs,)
         In the caller's row order.
     measures : sequence of str
-        Reported in the standard convention, but for ties.
+        Evaluated in the standard convention, except for ties.
 
     Returns
     -------
     dict
-        ``documents`` that share their score with another of their query; ``queries`` with two such of
-        different relevance, where their order matters; ``input``, values by measure.
+        ``documents`` with the score of another document of their query; ``queries`` with a tie between
+        different grades, whose order matters; ``input``, the values by measure.
     """
     queries, inner = test.queries, test.to_inner(scores)
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
@@ -49,25 +49,25 @@ def ties(test: QueryGroups, scores: np.ndarray, measures) -> Record:
     tied = np.zeros(queries.n_docs, dtype=bool)
     tied[:-1] |= same
     tied[1:] |= same
-    unlike = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
+    differ = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
     return {
         "documents": int(tied.sum()),
-        "queries": len(np.unique(query[order[1:][unlike]])),
+        "queries": len(np.unique(query[order[1:][differ]])),
         "input": dict(evaluate(test, scores, measures=measures, ties="input")),
     }
 
 
 def bounds(test: QueryGroups, scores: np.ndarray, measure: str) -> Record | None:
-    """Return the audit's summaries of scores of the test part, or None if there is nothing to audit.
+    """Return the audit's summaries for scores of the test set, or None if there is nothing to audit.
 
-    Long parts are audited on whole queries spread evenly over them, so that the time has a limit.
+    To limit the time, large test sets are audited on some of their queries, spread evenly.
     """
     rows = _spread(test)
     if not rows.any():
         return None
-    some = test if rows.all() else QueryGroups(test.X[rows], test.relevance[rows], test.qid[rows])
+    audited = test if rows.all() else QueryGroups(test.X[rows], test.relevance[rows], test.qid[rows])
     try:
-        found = audit_scores(scores[rows], some, measure)
+        found = audit_scores(scores[rows], audited, measure)
     except DataError:  # the measure is the same for every ranking of these queries
         return None
     names = ("name", "kind", "mean", "distance", "largest", "loosest", "holds")
@@ -81,7 +81,7 @@ def bounds(test: QueryGroups, scores: np.ndarray, measure: str) -> Record | None
 
 
 def _spread(groups: QueryGroups) -> np.ndarray:
-    """Return which rows to audit, (n_docs,) bool: whole queries spread evenly, none of them too long."""
+    """Return which rows to audit, bool (n_docs,): whole queries spread evenly, none of them too long."""
     sizes = groups.queries.sizes
     fit = np.flatnonzero(sizes <= LONGEST)
     step = max(1, math.ceil(int(sizes[fit].sum()) / AUDITED))

@@ -1,43 +1,13 @@
-"""Estimators: scikit-learn's face of the library."""
+"""Estimators: learning to rank behind scikit-learn's interface."""
 
-from directrank.estimators.presets import (
-    AdaRank,
-    ApproxRank,
-    FRank,
-    LambdaRank,
-    ListMLE,
-    ListNet,
-    NDCGBoost,
-    OrderPreserving,
-    PermuRank,
-    Preorder,
-    RankBoost,
-    RankCosine,
-    RankNet,
-    RankSVM,
-    Regression,
-    SoftRank,
-    StructuralSVM,
-)
+# ruff: noqa: F401 - the names are exported by `directrank`, which lists them
+
+from directrank.estimators.presets.approximate import ApproxRank, SoftRank
+from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
+from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
+from directrank.estimators.presets.consistent import ConsistentRank
+from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank
+from directrank.estimators.presets.listwise import ListMLE, ListNet, RankCosine
+from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM
+from directrank.estimators.presets.regression import Regression
 from directrank.estimators.ranker import Ranker
-
-__all__ = [
-    "AdaRank",
-    "ApproxRank",
-    "FRank",
-    "LambdaRank",
-    "ListMLE",
-    "ListNet",
-    "NDCGBoost",
-    "OrderPreserving",
-    "PermuRank",
-    "Preorder",
-    "RankBoost",
-    "RankCosine",
-    "RankNet",
-    "RankSVM",
-    "Ranker",
-    "Regression",
-    "SoftRank",
-    "StructuralSVM",
-]

@@ -1,4 +1,4 @@
-"""What a name on the command line stands for."""
+"""`Method`: one entry of the table of methods. `Configured`: a method with its measure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,19 +7,24 @@ from typing import Any
 
 from directrank.estimators.ranker import Ranker
 
+#: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
+PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
+
 
 @dataclass(frozen=True)
 class Method:
-    """A named method.
+    """One entry of the table of methods.
 
     Parameters
     ----------
     name : str
-        On the command line.
+        Its name on the command line.
     estimator : type
         A `Ranker`.
-    summary, paper : str
-        One line each, for people.
+    summary : str, optional
+        What it does, in one line; by default the first line of the estimator's docstring.
+    paper : str, optional
+        Where it was published.
     measure : str, optional
         The measure that the name fixes.
     takes_measure : bool, default=False
@@ -27,17 +32,24 @@ class Method:
     fixed : mapping
         Constructor parameters that the name fixes.
     grid : mapping of str to tuple
-        Hyper-parameters that a comparison selects on the validation part.
+        Hyper-parameters that a comparison selects on the validation set.
+    aliases : tuple of str
+        Other names of the same method.
     """
 
     name: str
     estimator: type[Ranker]
-    summary: str
-    paper: str
+    summary: str = ""
+    paper: str = ""
     measure: str | None = None
     takes_measure: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        line = (self.estimator.__doc__ or "?").splitlines()[0].rstrip(".")
+        object.__setattr__(self, "summary", self.summary or line[0].lower() + line[1:])
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ class Configured:
     select_by: str
 
     def points(self) -> list[dict[str, Any]]:
-        """Return the grid, one dict of parameters a point."""
+        """Return the grid: one dict of parameters for each point."""
         names = list(self.method.grid)
         return [dict(zip(names, values, strict=True)) for values in product(*self.method.grid.values())]
 
@@ -60,9 +72,6 @@ class Configured:
         A method that trains for a measure keeps its best round or start by that measure; `select_by` chooses
         among points, and inside methods that have no measure of their own.
         """
-        arguments: dict[str, Any] = {**self.method.fixed, **(parameters or {})}
-        if self.measure is None:
-            arguments["select_by"] = self.select_by
-        else:
-            arguments["measure"] = self.measure
+        trained = {"select_by": self.select_by} if self.measure is None else {"measure": self.measure}
+        arguments: Any = {**self.method.fixed, **(parameters or {}), **trained}
         return self.method.estimator(**arguments, random_state=random_state)

@@ -1,14 +1,35 @@
-"""The methods by name: what the command line and a comparison can train."""
+"""The table of methods: what the command line and a comparison can train, by name."""
 
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
 from directrank.estimators.method import Configured, Method
-from directrank.estimators.presets import METHODS
+from directrank.estimators.presets import (
+    approximate,
+    boosted,
+    bounds,
+    consistent,
+    lambdas,
+    listwise,
+    pairs,
+    regression,
+)
 from directrank.measures import parse_measure
 
 __all__ = ["METHODS", "Configured", "Method", "configured"]
+
+#: Every named method, in the order of printing.
+METHODS = (
+    *regression.METHODS,
+    *pairs.METHODS,
+    *listwise.METHODS,
+    *lambdas.METHODS,
+    *consistent.METHODS,
+    *approximate.METHODS,
+    *bounds.METHODS,
+    *boosted.METHODS,
+)
 
 _SPEC = re.compile(r"([A-Za-z][\w-]*)\s*(?:\((.*)\))?$")
 
@@ -32,14 +53,15 @@ def split_specs(text: str) -> list[str]:
 def configured(spec: str | Sequence[str | Configured], select_by: str = "AP") -> list[Configured]:
     """Return the methods that a comma-separated list names; ``all`` names every one.
 
-    In a sequence, methods of one's own may stand beside names: a `Configured` is taken as it is.
+    A sequence may hold `Configured` methods of your own beside names. An alias gives the method that it is
+    another name of.
 
     Raises
     ------
     ValueError
         If a method is unknown, or a measure is given to one that takes none.
     MeasureNameError
-        If a measure's name is not understood.
+        If the name of a measure is unknown.
     """
     pieces = split_specs(spec) if isinstance(spec, str) else list(spec)
     if pieces == ["all"]:
@@ -53,16 +75,16 @@ def configured(spec: str | Sequence[str | Configured], select_by: str = "AP") ->
 def _configured(piece: str, select_by: str) -> Configured:
     match = _SPEC.match(piece)
     name, inner = (match.group(1).lower(), match.group(2)) if match else (piece, None)
-    method = next((each for each in METHODS if each.name == name), None)
-    if method is None:
-        names = [each.name for each in METHODS]
-        near = get_close_matches(name, names, 1)
-        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    named = {name: method for method in METHODS for name in (method.name, *method.aliases)}
+    if name not in named:
+        near = get_close_matches(name, named, 1)
+        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(named)}"
         raise ValueError(f"no method is called {piece!r}; {advice}")
+    method = named[name]
     if inner is not None and not method.takes_measure:
         raise ValueError(f"{name} takes no measure in brackets, but {piece!r} gives one")
     measure = parse_measure(inner).name if inner else method.measure
     if measure is None and method.takes_measure:
         measure = select_by
-    shown = f"{name}({measure})" if measure and measure != method.measure else name
+    shown = f"{method.name}({measure})" if measure and measure != method.measure else method.name
     return Configured(shown, method, measure, select_by)

@@ -1,6 +1,8 @@
-"""One estimator: a surrogate, a solver and a scorer, with scikit-learn's face."""
+"""One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,42 +11,51 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from directrank.contracts import Solver, Surrogate, check_fit
+from directrank.contracts import Measure, Solver, Surrogate, check_fit
+from directrank.data.categories import as_grades
+from directrank.data.frames import columns_in_order
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
+from directrank.errors import DataError
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights
-from directrank.estimators.selection import MeanMonitor, mean_measure
-from directrank.measures import parse_measure
-from directrank.scorers import SCORERS, default_scorer
+from directrank.estimators.selection import MeanMonitor
+from directrank.measures import mean_value, parse_measure
+from directrank.scorers import SCORERS, Linear, default_scorer
 from directrank.solvers import SOLVERS
 from directrank.surrogates import Objective
 
+#: The measure that `Ranker.score` reports unless `select_by` names another.
+SCORE = "nDCG@10"
 
+
+@dataclass(init=False, eq=False, repr=False, kw_only=True)
 class Ranker(BaseEstimator):
-    """A ranking function learned by any fitting triple of surrogate, solver and scorer.
+    """A ranking function learned by any compatible surrogate, solver and scorer.
 
     Parameters
     ----------
     surrogate : Surrogate
-        What is minimised, with its measure.
+        The loss to minimise, with its measure.
     solver : Solver
         Must need only oracles that the surrogate offers.
     scorer : Scorer, optional
         By default the first of `Linear` and `Additive` that the solver can train.
     select_by : str or Measure, optional
-        The measure by which iterates, rounds and starts are chosen, on `eval_set` if it is given and else on
-        the training queries; the surrogate's own measure by default, AP if it has none.
-    random_state : int, default=0
+        The measure that chooses among iterates, rounds and starts, on `eval_set` if it is given and else on
+        the training set; the surrogate's own measure by default, AP if it has none. `score` reports it too.
+    random_state : int, RandomState or None, default=0
         The same seed and data give the same bits.
     n_jobs : int, optional
-        Threads; all processors by default. Results do not depend on it.
+        Number of threads; all processors by default. Results do not depend on it.
     strict_qid : bool, default=False
-        Refuse to take rows without qid as one query.
+        Refuse rows without qid, rather than treat them as one query.
 
     Attributes
     ----------
     scorer_ : Scorer
+    coef_ : ndarray of shape (n_features,), float64
+        The weight of each feature, where the scorer is linear. No ranking depends on an intercept.
     history_ : list of dict
         One row an iteration.
     status_ : str
@@ -52,10 +63,9 @@ class Ranker(BaseEstimator):
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
     left_out_ : ndarray
-        The qid of queries that could not teach: one document, or one grade only.
+        The qid of skipped queries: nothing can be learned from one document, or from one grade.
     notes_ : list of str
-        What became of the data: queries left out, counted and named, and grades taken as two classes. They
-        stand in the first row of the history too.
+        Messages about the data, such as skipped queries; the first row of the history repeats them.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where features have names.
@@ -79,17 +89,15 @@ class Ranker(BaseEstimator):
     __metadata_request__fit: ClassVar[dict] = {"qid": True, "sample_weight": True}
     __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
 
+    select_by: str | Measure | None = None
+    random_state: Any = 0
+    n_jobs: int | None = None
+    strict_qid: bool = False
+
     def __init__(
-        self,
-        surrogate=None,
-        solver=None,
-        scorer=None,
-        *,
-        select_by=None,
-        random_state=0,
-        n_jobs=None,
-        strict_qid=False,
-    ):
+        self, surrogate=None, solver=None, scorer=None, *,
+        select_by=None, random_state=0, n_jobs=None, strict_qid=False,
+    ):  # fmt: skip
         if isinstance(surrogate, Surrogate) and isinstance(solver, Solver):
             check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
@@ -97,33 +105,25 @@ class Ranker(BaseEstimator):
         self.n_jobs, self.strict_qid = n_jobs, strict_qid
 
     def fit(
-        self,
-        X,
-        y=None,
-        qid=None,
-        *,
-        sample_weight=None,
-        eval_set=None,
-        eval_qid=None,
-        group=None,
-        eval_group=None,
-    ):
-        """Learn from queries.
+        self, X, y=None, qid=None, *,
+        sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
+    ):  # fmt: skip
+        """Learn a ranking function from queries.
 
         Parameters
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
         y : array of shape (n_docs,), PreferenceGraph or ObservedRankings
-            Relevance, or supervision of another kind (`OrderPreserving`); not with QueryGroups.
+            Relevance, or supervision of another kind (`ConsistentRank`); not with QueryGroups.
         qid : array of shape (n_docs,), optional
             The query of each row, of any hashable type and in any order.
         sample_weight : array of shape (n_docs,) or (n_queries,), optional
-            Weight of each query: the same on all its rows, or one a query in order of appearance. Whole
-            numbers that differ inside a query are taken as copies of rows.
+            Weight of each query: the same on all its rows, or one per query in order of appearance. Whole
+            numbers that differ inside a query count as copies of rows.
         eval_set : QueryGroups, (X, y), (X, y, qid) or a list of one of these, optional
-            The validation part.
+            The validation set.
         eval_qid, group, eval_group : array, optional
-            The qid of `eval_set`; or sizes of consecutive queries in place of a qid a row.
+            The qid of `eval_set`; or sizes of consecutive queries instead of one qid per row.
 
         Returns
         -------
@@ -133,20 +133,19 @@ class Ranker(BaseEstimator):
         Raises
         ------
         DataError
-            If the data cannot be used, or no query can teach.
+            If the data cannot be used, or there is nothing to learn from in any query.
         """
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
-        surrogate, solver, scorer = self._parts()
-        check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
+        surrogate, solver, scorer = self.components()
+        measure = self._selection_measure(surrogate, solver, scorer)
         objective = Objective(
             surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
         )
         validation = self._validation_data(eval_set, eval_qid, eval_group)
-        measure = self._selection_measure(surrogate)
-        judges = self._judged_on(groups, validation)
-        monitor = MeanMonitor(measure, judges, weights if judges is groups else None)
+        selection = self._selection_set(groups, validation)
+        monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        scorer = self._started(scorer, groups, weights)
+        scorer = self._initial_scorer(scorer, groups, weights)
         with threadpool_limits(limits=1, user_api="blas"):
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
@@ -154,16 +153,8 @@ class Ranker(BaseEstimator):
         return self._adopt(solution, measure)
 
     def checked(self) -> "Ranker":
-        """Return itself, or raise what `fit` would raise about its parameters, before any data are read.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a parameter has a value that the method does not take.
-        """
-        surrogate, solver, scorer = self._parts()
-        check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
-        self._selection_measure(surrogate)
+        """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
+        self._selection_measure(*self.components())
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -172,16 +163,18 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+            Columns with names are found by their names, in any order.
+
+        Raises
+        ------
+        DataError
+            If a column of the training data is missing.
         """
-        check_is_fitted(self)
-        if isinstance(X, QueryGroups):
-            self._check_width(X)
-            return X.to_caller(self.scorer_.scores(X.features))
-        features = validate_data(self, X, reset=False, dtype=np.float32, order="C")
-        return self.scorer_.scores(features)
+        features, in_caller_order = self._features(X)
+        return in_caller_order(self.scorer_.scores(features))
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
-        """Return the mean of the selection measure over queries, with expected ties.
+        """Return the mean over queries of nDCG@10, or of `select_by` if it is given, with expected ties.
 
         Parameters
         ----------
@@ -193,29 +186,43 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         groups = self._groups(X, y, qid, None, reset=False)
         weights = None if sample_weight is None else query_weights(sample_weight, groups)
-        return mean_measure(self._selection_measure(), groups, self.scorer_.scores(groups.features), weights)
+        if self.select_by is None and groups.queries.standardised:
+            raise DataError(f"{SCORE} needs grades, not preferences or rankings: set select_by, such as WPD")
+        measure = parse_measure(SCORE if self.select_by is None else self.select_by)
+        return mean_value(measure, groups.queries, self.scorer_.scores(groups.features), weights)
 
-    def _parts(self) -> tuple[Any, Any, Any]:
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weight of each feature, float64 (n_features,); only rankers with a linear scorer have it."""
+        scorer = getattr(self, "scorer_", None)
+        if not isinstance(scorer, Linear):
+            why = "is not fitted yet" if scorer is None else f"has the scorer {scorer!r}, which is not linear"
+            raise AttributeError(f"{type(self).__name__} has no coef_: it {why}")
+        return np.asarray(scorer.coefficients, np.float64)
+
+    def components(self) -> tuple[Any, Any, Any]:
+        """Return the surrogate, the solver and the scorer that `fit` uses."""
         if self.surrogate is None or self.solver is None:
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
-    def _started(self, scorer, groups: QueryGroups, weights):
-        """Return the scorer from which training starts; presets that take a start override this."""
+    def _initial_scorer(self, scorer, groups: QueryGroups, weights):
+        """Return the scorer from which training starts."""
         return scorer
 
-    def _judged_on(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
-        """Return the queries by which iterates, rounds and starts are chosen."""
+    def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
+        """Return the queries that choose among iterates, rounds and starts."""
         return validation or groups
 
     def _n_threads(self) -> int:
         return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
 
-    def _selection_measure(self, surrogate=None):
+    def _selection_measure(self, surrogate, solver, scorer):
+        """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
+        check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         if self.select_by is not None:
             return parse_measure(self.select_by)
-        own = (surrogate or self._parts()[0]).measure
-        return own or parse_measure("AP")
+        return surrogate.measure or parse_measure("AP")
 
     def _training_data(self, X, y, qid, group, sample_weight):
         if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
@@ -223,12 +230,13 @@ class Ranker(BaseEstimator):
             times = copies(sample_weight, np.zeros(rows) if qid is None else np.asarray(qid))
             if times is not None:
                 X = validate_data(self, X, dtype=np.float32, order="C")
-                y, X = np.repeat(np.asarray(y), times), np.repeat(X, times, axis=0)
+                y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
                 qid, sample_weight = None if qid is None else np.repeat(np.asarray(qid), times), None
         groups = self._groups(X, y, qid, group, reset=True)
         return groups, None if sample_weight is None else query_weights(sample_weight, groups)
 
     def _groups(self, X, y, qid, group, reset: bool) -> QueryGroups:
+        X = X if reset else columns_in_order(X, getattr(self, "feature_names_in_", None))
         if isinstance(X, QueryGroups):
             if reset:
                 self.n_features_in_ = X.n_features
@@ -242,6 +250,15 @@ class Ranker(BaseEstimator):
         if not isinstance(target, SUPERVISION) and len(target) != len(features):
             raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
         return QueryGroups(features, target, qid_of_rows(qid, group, len(features), self.strict_qid))
+
+    def _features(self, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
+        """Return the features to score, and the function that puts scores in the caller's order of rows."""
+        check_is_fitted(self)
+        X = columns_in_order(X, getattr(self, "feature_names_in_", None))
+        if isinstance(X, QueryGroups):
+            self._check_width(X)
+            return X.features, X.to_caller
+        return validate_data(self, X, reset=False, dtype=np.float32, order="C"), np.asarray
 
     def _name_features(self, names) -> None:
         if names is not None:
@@ -266,8 +283,7 @@ class Ranker(BaseEstimator):
             eval_qid = eval_qid[0] if isinstance(eval_qid, list) else eval_qid
             eval_group = eval_group[0] if isinstance(eval_group, list) else eval_group
         if isinstance(eval_set, QueryGroups):
-            self._check_width(eval_set)
-            return eval_set
+            return self._groups(eval_set, None, None, None, reset=False)
         X, y, *rest = eval_set
         return self._groups(X, y, rest[0] if rest else eval_qid, eval_group, reset=False)
 

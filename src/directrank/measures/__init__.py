@@ -4,15 +4,13 @@ from directrank.measures.average_precision import AP
 from directrank.measures.dcg import DCG, NDCG
 from directrank.measures.err import ERR, NERR
 from directrank.measures.evaluation.conventions import CONVENTIONS, Convention
-from directrank.measures.evaluation.evaluate import Evaluation, evaluate, mean_value, mean_values, settled
+from directrank.measures.evaluation.evaluate import Evaluation, evaluate, mean_value, mean_values
 from directrank.measures.mean_ndcg import MeanNDCG
 from directrank.measures.naming.names import parse_measure
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P
 from directrank.measures.reciprocal_rank import RR
-
-#: Every measure, in order of importance: the order of printing.
-MEASURES = (NDCG, AP, P, RR, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG)
+from directrank.measures.table import MEASURES
 
 __all__ = [
     "AP",
@@ -34,5 +32,4 @@ __all__ = [
     "mean_value",
     "mean_values",
     "parse_measure",
-    "settled",
 ]

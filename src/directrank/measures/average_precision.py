@@ -1,30 +1,25 @@
 """Average precision."""
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.capabilities import RelevantTerms
-from directrank.measures.exchange.tables import ap_swaps, pair_table
-from directrank.measures.naming.grammar import (
-    Named,
-    checked_choice,
-    checked_cutoff,
-    checked_grade,
-    choice,
-    grade,
-)
+from directrank.measures.exchange.tables import ap_swaps, filled_table
+from directrank.measures.families.definition import parameter
+from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, n_relevant, reciprocals
+from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions
-from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
 from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth.precision import PrecisionForm, soft_ap
 
 
-class AP(Named):
+@dataclass(frozen=True, repr=False)
+class AP(TwoClasses):
     r"""Average precision: the mean, over relevant documents, of the precision at their positions.
 
     .. math:: \frac{1}{R} \sum_{i : y_i \ge t, \pi_i \le k} \frac{|\{j : y_j \ge t, \pi_j \le \pi_i\}|}{\pi_i}
@@ -41,9 +36,9 @@ class AP(Named):
 
     Notes
     -----
-    The mean of AP over queries is called MAP. Under random order of ties a relevant document at place p of a
-    block of m documents, r of them relevant, has (p − 1)(r − 1)/(m − 1) others before it there, whence a
-    closed form with harmonic numbers [2]_.
+    The mean of AP over queries is called MAP. Under random tie-breaking a relevant document at rank p of a
+    block of m tied documents, r of them relevant, has (p − 1)(r − 1)/(m − 1) relevant ones before it in the
+    block, which gives a closed form with harmonic numbers [2]_.
 
     References
     ----------
@@ -53,39 +48,23 @@ class AP(Named):
        presence of tied scores", ECIR 2008.
     """
 
-    bare_name = "AP"
-    aliases = ("MAP", "map_cut", "average_precision")
-    parameters: ClassVar = {"rel": grade("rel"), "denominator": choice("denominator", "relevant", "min")}
+    aliases: ClassVar = ("MAP", "map_cut", "average_precision")
+    meaning: ClassVar = (
+        "Average precision: at each relevant document, the share of relevant documents down to it; averaged "
+        "over the relevant documents. Its mean over queries is called MAP."
+    )
 
-    def __init__(self, cutoff: int | None = None, *, rel: float = 1, denominator: str = "relevant"):
-        self.cutoff, self.rel = checked_cutoff(cutoff), checked_grade("rel", rel)
-        self.denominator = checked_choice("denominator", denominator, ("relevant", "min"))
-
-    def printed(self) -> dict[str, Any]:
-        """The parameters that are not at their defaults."""
-        words: dict[str, Any] = {} if self.rel == 1 else {"rel": self.rel}
-        return words if self.denominator == "relevant" else words | {"denominator": self.denominator}
-
-    def leading(self, queries: Queries) -> np.ndarray:
-        """Relevant documents come first; the value depends on their positions alone."""
-        return n_relevant(queries, self.rel)
-
-    def undefined(self, queries: Queries) -> np.ndarray:
-        """Queries without a relevant document."""
-        return n_relevant(queries, self.rel) == 0
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents are all relevant, or all not."""
-        return one_class(queries, self.rel)
+    cutoff: int | None = None
+    _: KW_ONLY
+    denominator: str = parameter("relevant", grammar.one_of("relevant", "min"))
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
-        sums = np.empty(queries.n_queries)
-        places = longest(queries)
-        cutoff = min(self.cutoff or places, places)
+        sums, n_ranks = np.empty(queries.n_queries), queries.longest
         _ap(
-            positions.above, positions.tied, queries.indptr, self.leading(queries), harmonic_numbers(places),
-            cutoff, np.empty(places, np.uint8), np.empty(2 * places, np.int32), sums,
+            positions.above, positions.tied, queries.indptr, self.leading(queries), harmonic_numbers(n_ranks),
+            min(self.cutoff or n_ranks, n_ranks), np.empty(n_ranks, np.uint8),
+            np.empty(2 * n_ranks, np.int32), sums,
         )  # fmt: skip
         return np.minimum(sums / self._divisor(queries), 1.0)
 
@@ -93,14 +72,13 @@ class AP(Named):
         """See `PositionDifferentiable`; [1]_ (15), and (16) for a cutoff."""
         values = np.zeros(queries.n_queries)
         gradient = np.zeros(len(positions), positions.dtype)
-        form, room = self.position_form(queries, truncation), np.empty(longest(queries))
-        soft_ap(form, queries.indptr, self.leading(queries), positions, room, values, gradient)
+        form, scratch = self.position_form(queries, truncation), np.empty(queries.longest)
+        soft_ap(form, queries.indptr, self.leading(queries), positions, scratch, values, gradient)
         return values, gradient
 
     def position_form(self, queries: Queries, truncation: float) -> PrecisionForm:
         """See `PositionFormed`."""
-        cutoff = float(self.cutoff) if self.cutoff else math.inf
-        return PrecisionForm(self._divisor(queries), cutoff, float(truncation))
+        return PrecisionForm(self._divisor(queries), float(self.cutoff or math.inf), float(truncation))
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; a proved form of [1]_ Theorem 2, and the error of (16) for a cutoff."""
@@ -111,21 +89,17 @@ class AP(Named):
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: the i-th relevant document adds i / p, divided by their number."""
-        growth = 1.0 / self._of_relevant(n_relevant)
-        return terms(reciprocals(sizes, self.cutoff), growth=growth, n_queries=len(sizes))
+        curve = reciprocals(int(sizes.max(initial=1)), self.cutoff)
+        return RelevantTerms.of(curve, len(sizes), growth=1.0 / self._of_relevant(n_relevant))
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
-        table, worth = np.zeros(pairs.n_pairs), np.append(0.0, reciprocals(queries.sizes, self.cutoff))
-        ap_swaps(
-            place, queries.indptr, self.leading(queries), pairs.below, pairs.start, worth,
-            self._divisor(queries), table,
-        )  # fmt: skip
-        return table
+        reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
+        leading, divisor = self.leading(queries), self._divisor(queries)
+        return filled_table(queries, place, ap_swaps, leading, reciprocal, divisor)
 
     def _divisor(self, queries: Queries) -> np.ndarray:
-        key = ("divisor of AP", self.rel, self.denominator, self.cutoff)
+        key = ("divisor", self)
         return queries.once(key, lambda: self._of_relevant(n_relevant(queries, self.rel)))
 
     def _of_relevant(self, relevant: np.ndarray) -> np.ndarray:
@@ -135,9 +109,9 @@ class AP(Named):
 
 
 @lru_cache(64)
-def harmonic_numbers(places: int) -> np.ndarray:
-    """Return the sums of 1/p over the first 0, 1, …, `places` positions, not to be written to."""
-    return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, places + 1))))
+def harmonic_numbers(n_ranks: int) -> np.ndarray:
+    """Return the sums of 1/p over the first 0, 1, …, `n_ranks` ranks, not to be written to."""
+    return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, n_ranks + 1))))
 
 
 def ap_naive(above, tied, divisor, cutoff) -> float:
@@ -153,8 +127,8 @@ def ap_naive(above, tied, divisor, cutoff) -> float:
 
 
 @kernel
-def _ap(above, tied, indptr, leading, harmonic, cutoff, flags, room, sums):
-    # Terms add up by place, not by document, so the value is independent of the order of rows, bit for bit.
+def _ap(above, tied, indptr, leading, harmonic, cutoff, flags, scratch, sums):
+    # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
     for q in range(len(leading)):
         start, lead, n = indptr[q], indptr[q] + leading[q], indptr[q + 1] - indptr[q]
         a, m, relevant = above[start:lead], tied[start:lead], flags[:n]
@@ -165,21 +139,21 @@ def _ap(above, tied, indptr, leading, harmonic, cutoff, flags, room, sums):
             flags[np.uint64(a[i])] = 1
             ties += m[i] != 1
         if ties > 0:
-            sums[q] = _sum_with_ties(a, m, harmonic, n, min(n, cutoff), room)
+            sums[q] = _sum_with_ties(a, m, harmonic, n, min(n, cutoff), scratch)
             continue
         found = np.uint64(0)
         for p in range(min(n, cutoff)):
-            room[found] = p  # the next relevant place overwrites any other
+            scratch[found] = p  # overwritten unless this rank holds a relevant document
             found += np.uint64(relevant[p])
         value = 0.0
         for i in range(np.int64(found)):
-            value += (i + 1.0) / (room[i] + 1.0)
+            value += (i + 1.0) / (scratch[i] + 1.0)
         sums[q] = value
 
 
 @kernel
-def _sum_with_ties(above, tied, harmonic, n, cutoff, room):
-    relevant, size = room[:n], room[n : 2 * n]
+def _sum_with_ties(above, tied, harmonic, n, cutoff, scratch):
+    relevant, size = scratch[:n], scratch[n : 2 * n]
     for p in range(n):
         relevant[p] = 0
     for p in range(n):

@@ -1,12 +1,12 @@
-"""What some measures can do besides judging a ranking, for surrogates that ask for it."""
+"""What some measures can do besides evaluating a ranking, for surrogates that need it."""
 
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
+from directrank.measures.families.two_classes import RelevantTerms
 
 
 @runtime_checkable
@@ -36,33 +36,11 @@ class PositionDifferentiable(Measure, Protocol):
 
 @runtime_checkable
 class PositionFormed(PositionDifferentiable, Protocol):
-    """A measure whose `position_gradient` can also be had query by query inside a compiled loop."""
+    """A measure whose `position_gradient` a compiled loop can also compute query by query."""
 
     def position_form(self, queries: Queries, truncation: float) -> Any:
-        """Return the form that `directrank.kernels.plugins.position_slopes` reads."""
+        """Return the arrays that `directrank.kernels.plugins.position_slopes` reads."""
         ...
-
-
-@dataclass(frozen=True)
-class RelevantTerms:
-    r"""A measure of two classes as a sum over relevant documents, counted from the top.
-
-    .. math:: E(\pi) = \text{const} + \sum_{i=1}^{R} (a + b\,i + e\,[\![ i = 1 ]\!]) \, v(p_i)
-
-    where :math:`p_i` is the position of the i-th relevant document of the ranking.
-
-    Attributes
-    ----------
-    curve : ndarray of shape (longest + 1,), float64
-        v at each position from 1; its first entry belongs to no position.
-    level, growth, first : ndarray of shape (n_queries,), float64
-        a, b and e of each query, the divisor of the measure included.
-    """
-
-    curve: np.ndarray
-    level: np.ndarray
-    growth: np.ndarray
-    first: np.ndarray
 
 
 @runtime_checkable
@@ -90,8 +68,8 @@ class PositionBounded(Measure, Protocol):
     def position_slopes(self, queries: Queries) -> np.ndarray:
         """Slopes u ≥ 0 of the documents, float64 (n_docs,); 0 beyond the leading documents.
 
-        For every ranking of a query, E(π) ≥ E₁ − Σ u (π − 1), E₁ being what the sum over documents would be
-        if all of them stood at position 1.
+        For every ranking of a query, E(π) ≥ E₁ − Σ u (π − 1), where E₁ is the sum over documents if each of
+        them were at position 1.
         """
         ...
 
@@ -100,7 +78,7 @@ class PositionBounded(Measure, Protocol):
 class Standardised(Measure, Protocol):
     """A measure with a standard form of its supervision (Buffoni et al. 2011, Definition 4).
 
-    Whatever the distribution of relevance, to rank by the expected standard form is best in expectation.
+    For every distribution of relevance, ranking by the expected standard form is best in expectation.
     """
 
     def supervision(self, queries: Queries) -> np.ndarray:
@@ -126,25 +104,25 @@ class PositionLinear(Measure, Protocol):
     """A measure that adds up over documents, each by its own position."""
 
     def linear_in_positions(
-        self, queries: Queries, places: int | None = None
+        self, queries: Queries, n_ranks: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a, of shape (n_docs,), and b, of `places` (the longest query's): E = Σ_i a_i b[π_i − 1].
+        """Return a, of shape (n_docs,), and b, of `n_ranks` (the longest query's): E = Σ_i a_i b[π_i − 1].
 
-        Exchanging two documents changes E by (a_i − a_j)(b[π_j − 1] − b[π_i − 1]). Both are float64 and
-        not negative; a is zero beyond the `leading` documents.
+        Swapping two documents changes E by (a_i − a_j)(b[π_j − 1] − b[π_i − 1]). Both are float64, not
+        negative and not to be written to; a is zero beyond the `leading` documents.
         """
         ...
 
 
 @runtime_checkable
 class Swappable(Measure, Protocol):
-    """A measure that knows what the exchange of two documents does, without evaluating it anew."""
+    """A measure with a closed form for the change when two documents are swapped."""
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
-        """|E after the exchange − E| of all pairs of different relevance, float64 (n_pairs,).
+        """|E after the swap − E| of all pairs of different relevance, float64 (n_pairs,).
 
-        `place` is the place of each document in its query from 0, int64 (n_docs,), all different; pairs stand
-        as in `directrank.measures.exchange.tables.PairTable`. Measures without it are evaluated after each
-        exchange.
+        `place` is the rank of each document in its query, counted from 0, int64 (n_docs,), all different. The
+        order of pairs is that of `directrank.measures.exchange.tables.PairTable`. Measures without a closed
+        form are evaluated after each swap.
         """
         ...

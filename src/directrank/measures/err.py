@@ -1,7 +1,8 @@
-"""Expected reciprocal rank, as it stands and divided by its ideal."""
+"""Expected reciprocal rank, plain and divided by its largest possible value."""
 
 import math
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,21 +10,17 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.graded import err_swaps
-from directrank.measures.exchange.tables import pair_table
-from directrank.measures.naming.grammar import Named, checked_cutoff, checked_grade
+from directrank.measures.exchange.tables import filled_table
+from directrank.measures.families.definition import parameter
+from directrank.measures.families.stopping import Stopping
+from directrank.measures.families.two_classes import reciprocals
+from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.measures.relevant import longest, reciprocals
-from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.stops import soft_stops
 
 
-def read_max(value: Any) -> dict[str, Any]:
-    """Read ``max=`` into an argument of `ERR`."""
-    return {"max_grade": checked_grade("max", value)}
-
-
-class ERR(Named):
-    r"""Expected reciprocal rank: of the position at which a user stops, who goes down from the top.
+@dataclass(frozen=True, repr=False)
+class ERR(Stopping):
+    r"""Expected reciprocal rank of the document at which a user, reading from the top, stops.
 
     .. math:: \sum_{p \le k} \frac{1}{p} \, r_p \prod_{j < p} (1 - r_j),
         \qquad r_p = \frac{2^{y_p} - 1}{2^{y_\max}}
@@ -34,50 +31,35 @@ class ERR(Named):
         k, the last position that counts; all by default.
     max_grade : float, optional
         The largest grade of the data set, ``max=`` in names. It has no default: `evaluate` takes the largest
-        grade it is told or sees, and prints it. It is never that of a query.
+        grade that it is given or finds in the data, and prints it. It is never that of one query.
 
     Notes
     -----
-    Under random order of ties the users who pass the first t documents of a block are the mean product of
-    1 − r over its subsets of t documents.
+    Under random tie-breaking the share of users who pass the first t documents of a tied block is the mean
+    product of 1 − r over its subsets of t documents.
 
     References
     ----------
     .. [1] O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan, "Expected reciprocal rank for graded relevance",
        CIKM 2009.
-    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
-       retrieval measures", Information Retrieval 13, 2010.
     """
 
-    bare_name = "ERR"
-    graded = True
-    parameters: ClassVar = {"max": read_max}
+    meaning: ClassVar = (
+        "Expected reciprocal rank: the mean of 1/rank of the document that satisfies a reader who goes down "
+        "the list."
+    )
 
-    def __init__(self, cutoff: int | None = None, *, max_grade: float | None = None):
-        self.cutoff = checked_cutoff(cutoff)
-        self.max_grade = None if max_grade is None else checked_grade("max", max_grade)
+    cutoff: int | None = None
+    _: KW_ONLY
+    max_grade: float | None = parameter(None, grammar.grade, word="max")
 
-    def printed(self) -> dict[str, Any]:
-        """The largest grade, if it is known."""
-        return {} if self.max_grade is None else {"max": self.max_grade}
-
-    def with_max_grade(self, max_grade: float) -> "ERR":
+    def with_largest_grade(self, grade: float) -> "ERR":
         """Return the measure with this largest grade, unless it has one."""
-        return (
-            self if self.max_grade else type(self)(self.cutoff, max_grade=max_grade if max_grade > 0 else 1)
-        )
+        return self if self.max_grade else replace(self, max_grade=grade if grade > 0 else 1)
 
     def leading(self, queries: Queries) -> np.ndarray:
-        """Nobody stops at a document of grade 0; the value depends on the positions of the others."""
+        """No user stops at a document of grade 0; the value depends on the positions of the others."""
         return queries.n_positive
-
-    def undefined(self, queries: Queries) -> np.ndarray:
-        """Queries where nobody ever stops."""
-        return queries.n_positive == 0
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents all have the same grade."""
-        return queries.relevance[queries.indptr[:-1]] == queries.relevance[queries.indptr[1:] - 1]
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined.
@@ -87,52 +69,20 @@ class ERR(Named):
         DataError
             If the largest grade is not known, or a document exceeds it.
         """
-        values = np.empty(queries.n_queries)
-        places = longest(queries)
+        values, n_ranks = np.empty(queries.n_queries), queries.longest
         _stops(
-            self._stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            min(self.cutoff or places, places), places, values,
+            self.stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
+            min(self.cutoff or n_ranks, n_ranks), n_ranks, values,
         )  # fmt: skip
         return values
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [2]_ (14) for who is before whom, and (16) for a cutoff."""
-        values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
-        stopping = self._stopping(queries)
-        soft_stops(
-            positions, queries.indptr, queries.n_positive, stopping, 1.0 - stopping, self._norm(queries),
-            float(self.cutoff or math.inf), float(truncation), values, gradient,
-        )  # fmt: skip
-        return values, gradient
-
-    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
-        """See `Certified`; each product is off by at most as many comparisons as it has factors."""
-        stopping, leading = self._stopping(queries), queries.n_positive
-        reached = np.concatenate(([0.0], np.cumsum(stopping)))
-        total = reached[queries.indptr[1:]] - reached[queries.indptr[:-1]]
-        largest = stopping[queries.indptr[:-1]]
-        least = stopping[queries.indptr[:-1] + np.maximum(leading - 1, 0)]
-        products = largest * np.maximum(total - least, 0.0) * comparison_error(error, truncation)
-        bound = (
-            products * reciprocal_sums(leading, error) + error + cutoff_error(error, truncation, self.cutoff)
-        )
-        return bound / self._norm(queries)
-
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
-        table, worth = np.zeros(pairs.n_pairs), np.append(0.0, reciprocals(queries.sizes, self.cutoff))
-        err_swaps(
-            self._stopping(queries), place, queries.indptr, pairs.below, pairs.start, worth,
-            self._norm(queries), table,
-        )  # fmt: skip
-        return table
+        reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
+        stopping, norm = self.stopping(queries), self.norm(queries)
+        return filled_table(queries, place, err_swaps, stopping, reciprocal, norm)
 
-    def _norm(self, queries: Queries) -> np.ndarray:
-        """What the value of each query is divided by; 1 where the query is undefined."""
-        return np.ones(queries.n_queries)
-
-    def _stopping(self, queries: Queries) -> np.ndarray:
+    def stopping(self, queries: Queries) -> np.ndarray:
         """The probability to stop at each document."""
         g = self.max_grade
         if g is None:
@@ -155,14 +105,16 @@ class NERR(ERR):
         The largest grade of the data set; see `ERR`.
     """
 
-    bare_name = "nERR"
+    bare_name: ClassVar = "nERR"
+    meaning: ClassVar = "Expected reciprocal rank, divided by that of the best possible ranking."
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
-        return np.minimum(super().query_values(queries, positions) / self._norm(queries), 1.0)
+        return np.minimum(super().query_values(queries, positions) / self.norm(queries), 1.0)
 
-    def _norm(self, queries: Queries) -> np.ndarray:
-        return queries.once(("ideal", self.name), lambda: self._ideal(queries))
+    def norm(self, queries: Queries) -> np.ndarray:
+        """The ERR of the best ranking of each query; 1 where the query is undefined."""
+        return queries.once(("ideal", self), lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:
         plain = ERR(self.cutoff, max_grade=self.max_grade)
@@ -186,15 +138,15 @@ def stops_naive(stopping, above, tied, cutoff) -> float:
 
 
 @kernel
-def _stops(stopping, above, tied, indptr, leading, cutoff, places, values):
-    first, following = np.empty(places, np.int64), np.empty(places, np.int64)
-    mean = np.empty(places + 1)
+def _stops(stopping, above, tied, indptr, leading, cutoff, n_ranks, values):
+    first, following = np.empty(n_ranks, np.int64), np.empty(n_ranks, np.int64)
+    mean = np.empty(n_ranks + 1)
     for q in range(len(indptr) - 1):
         start = indptr[q]
         length = min(cutoff, indptr[q + 1] - start)
         for p in range(length):
             first[p] = -1
-        # A chain of documents for each place, so that blocks and their documents come in a fixed order.
+        # The documents at each rank form a linked list, so that they are visited in a fixed order.
         for i in range(leading[q] - 1, -1, -1):
             a = above[start + i]
             if a < length:
@@ -213,8 +165,8 @@ def _stops(stopping, above, tied, indptr, leading, cutoff, places, values):
 
 @kernel
 def _pass(stopping, following, i, m, mean):
-    # mean[t]: the mean product of 1 - r over the subsets of t documents of a block of m; those where nobody
-    # stops come first.
+    # mean[t] is the mean product of 1 - r over the subsets of t documents of a block of m. Documents at which
+    # no user stops come first.
     graded, each = 0, i
     while each >= 0:
         graded += 1

@@ -1,37 +1,58 @@
 """Agreement with relevance, pair by pair and as a whole: the complements of WPD and of the 0/1 error.
 
-Both are known as errors, smaller is better, while a measure here is larger the better. So the class holds the
-agreement, which is what trains, selects and bounds; and its name says which of the two `evaluate` prints.
-``WPD`` prints the error, ``WPD(complement=1)`` the agreement.
+Both are known as errors, where smaller is better, while a measure here is larger for a better ranking. The
+classes therefore compute the agreement, which training and selection use. `evaluate` prints the error for
+``WPD`` and the agreement for ``WPD(complement=1)``.
 """
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.capabilities import RelevantTerms
 from directrank.measures.exchange.graded import wpd_swaps
-from directrank.measures.exchange.tables import pair_table
-from directrank.measures.naming.grammar import Named, checked_choice
+from directrank.measures.exchange.tables import filled_table
+from directrank.measures.families.definition import Definition, parameter
+from directrank.measures.families.two_classes import RelevantTerms
+from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions
-from directrank.measures.relevant import longest, terms
 
 
-def read_complement(value: Any) -> dict[str, Any]:
-    """Read ``complement=`` into an argument of `WPD`."""
-    return {"complement": checked_choice("complement", str(value), ("0", "1")) == "1"}
+def _flag(word: str, value: Any) -> bool:
+    return value if isinstance(value, bool) else grammar.one_of("0", "1")(word, str(value)) == "1"
 
 
-class WPD(Named):
+@dataclass(frozen=True, repr=False)
+class Agreement(Definition):
+    """A measure of the pairs of documents of different grades, printed as an error."""
+
+    _: KW_ONLY
+    complement: bool = parameter(False, _flag)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether reports print 1 − value, so that smaller is better."""
+        return not self.complement
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """Documents above the lowest grade of their query: every pair of different grades has one."""
+        return queries.once("above the lowest grade", lambda: _above_lowest(queries))
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries without two documents of different grades."""
+        return queries.single_grade
+
+
+class WPD(Agreement):
     r"""Rate of weighted pairwise disagreement, the supervision being relevance itself.
 
     .. math:: \frac{1}{|\{(i, j) : y_i > y_j\}|} \sum_{i, j : y_i > y_j} [\![ \pi_i > \pi_j ]\!]
 
     Values of queries are the complement, the share of pairs in the right order; a tied pair is half right.
-    With two grades that is the area under the ROC curve.
+    With two grades that is the area under the ROC curve. The printed error of a query without a pair is 0.
 
     Parameters
     ----------
@@ -48,34 +69,10 @@ class WPD(Named):
        order-preserving losses and standardized supervision", ICML 2011, Eq. (12).
     """
 
-    bare_name = "WPD"
-    graded = True
-    parameters: ClassVar = {"complement": read_complement}
-    cutoff_is = "none"
-
-    def __init__(self, *, complement: bool = False):
-        self.complement = complement
-
-    @property
-    def printed_as_error(self) -> bool:
-        """Whether reports show 1 − value."""
-        return not self.complement
-
-    def printed(self) -> dict[str, Any]:
-        """The parameters that are not at their defaults."""
-        return {"complement": 1} if self.complement else {}
-
-    def leading(self, queries: Queries) -> np.ndarray:
-        """Documents above the lowest grade of their query: every pair of different grades has one."""
-        return queries.once("above the lowest grade", lambda: _above_lowest(queries))
-
-    def undefined(self, queries: Queries) -> np.ndarray:
-        """Queries without two documents of different grades."""
-        return self.leading(queries) == 0
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries without two documents of different grades."""
-        return self.leading(queries) == 0
+    meaning: ClassVar = (
+        "Weighted pairwise disagreement: the share of pairs of documents of different grades that are ranked "
+        "in the wrong order. An error: smaller is better."
+    )
 
     def supervision(self, queries: Queries) -> np.ndarray:
         """See `Standardised`; [1]_ section 5.3: documents below less documents above, over the pairs.
@@ -101,23 +98,19 @@ class WPD(Named):
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
-        table = np.zeros(pairs.n_pairs)
-        wpd_swaps(queries.relevance, place, queries.indptr, pairs.below, pairs.start, table)
-        return table
+        return filled_table(queries, place, wpd_swaps, queries.relevance)
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: each position down costs one pair, as in the area under the ROC curve."""
         pairs = np.maximum(n_relevant * (sizes - n_relevant), 1)
-        places = np.arange(1.0, int(sizes.max(initial=1)) + 1)
-        return terms(-places, level=1.0 / pairs, n_queries=len(sizes))
+        return RelevantTerms.of(-np.arange(1.0, int(sizes.max(initial=1)) + 1), len(sizes), level=1.0 / pairs)
 
 
-class ZeroOne(WPD):
+class ZeroOne(Agreement):
     r"""0/1 error: 1 unless no document stands above one of a higher grade.
 
     Values of queries are the complement: the probability, over random orders of tied documents, of a ranking
-    that relevance allows.
+    that relevance allows. The printed error of a query of one grade is 0.
 
     Parameters
     ----------
@@ -131,12 +124,10 @@ class ZeroOne(WPD):
        other way round.
     """
 
-    #: A ranking is right as a whole: there is no sum over documents.
-    relevant_terms: ClassVar[Any] = None
-    swap_differences: ClassVar[Any] = None
-
-    bare_name = "ZeroOne"
-    aliases = ("0/1", "zero_one", "01")
+    aliases: ClassVar = ("0/1", "zero_one", "01")
+    meaning: ClassVar = (
+        "0/1 error: 0 if no document is ranked above one of a higher grade, else 1. Smaller is better."
+    )
 
     def supervision(self, queries: Queries) -> np.ndarray:
         """See `Standardised`; [1]_ section 5.4: Borda's points, their mean over the rankings allowed.
@@ -153,7 +144,7 @@ class ZeroOne(WPD):
         values = np.empty(queries.n_queries)
         _right_order(
             queries.relevance, positions.above, positions.tied, queries.indptr, self.leading(queries),
-            longest(queries), values,
+            queries.longest, values,
         )  # fmt: skip
         return values
 
@@ -211,8 +202,8 @@ def _agreement(relevance, above, tied, indptr, leading, values):
         for i in range(start, lead):
             if relevance[i] != relevance[grade]:
                 grade = i
-            # All documents above or beside it, less those of a higher grade; those of its own grade are
-            # counted from both sides, and taken off below.
+            # Count the documents above it or tied with it, less those of a higher grade. Pairs of its own
+            # grade are counted twice, and subtracted below.
             wrong += 2 * above[i] + tied[i] - 1 - _twice_above(above[start:grade], above[i])
             last = i + 1 == lead or relevance[i + 1] != relevance[i]
             if last:
@@ -223,21 +214,23 @@ def _agreement(relevance, above, tied, indptr, leading, values):
 
 
 @kernel
-def _right_order(relevance, above, tied, indptr, leading, places, values):
-    size, left, count = np.empty(places, np.int64), np.empty(places, np.int64), np.empty(places, np.int64)
+def _right_order(relevance, above, tied, indptr, leading, n_ranks, values):
+    scratch = np.empty((3, n_ranks), np.int64)
+    size, left, count = scratch[0], scratch[1], scratch[2]
     for q in range(len(indptr) - 1):
         values[q] = 0.0
         if leading[q] > 0:
             start, lead = indptr[q], indptr[q] + leading[q]
             a = above[start:lead]
             if _in_order(relevance[start:lead], a):
-                values[q] = _kept_by_chance(relevance[start:lead], a, tied[start:lead], size, left, count)
+                m = tied[start:lead]
+                values[q] = _chance_of_right_order(relevance[start:lead], a, m, size, left, count)
 
 
 @kernel
 def _in_order(y, a):
-    # No document strictly above one of a higher grade. Those of the lowest grade are not in sight: all that
-    # stand above the last block must be.
+    # No document may be strictly above one of a higher grade. The lowest grade is not among `y`: every
+    # document above the last block must be one of `a`.
     last, reached = 0, 0
     for i in range(len(a)):
         if i > 0 and y[i] != y[i - 1]:
@@ -252,8 +245,8 @@ def _in_order(y, a):
 
 
 @kernel
-def _kept_by_chance(y, a, m, size, left, count):
-    # Each grade in turn must take the first of the places that are left in its blocks: 1 / C(left, count).
+def _chance_of_right_order(y, a, m, size, left, count):
+    # Each grade in turn must take the first of the ranks that are left in its blocks: 1 / C(left, count).
     for i in range(len(a)):
         size[a[i]], left[a[i]] = m[i], m[i]
     chance, i = 1.0, 0

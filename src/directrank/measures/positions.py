@@ -1,8 +1,8 @@
-"""Positions of documents under ties: where scores end and measures begin.
+"""Positions of documents under ties: what measures know of scores.
 
-Documents with the same score form a block. Under random tie-breaking each of them takes each place of the
-block with equal probability, so a document's position is known by two integers: how many documents are
-`above` its block, and how many are `tied` in it. Every other policy yields blocks of one.
+Documents with the same score form a block. Under random tie-breaking each of them takes each rank of the
+block with equal probability, so two integers describe a document's position: how many documents are `above`
+its block, and how many are `tied` in it. Every other way to break ties yields blocks of one document.
 """
 
 from dataclasses import dataclass
@@ -12,23 +12,22 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import extremes
-from directrank.measures.relevant import longest
 
 TIES = ("expected", "input", "worst", "best", "docid")
 
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
-# Documents are counted for so many at once, against so many others.
+# The kernel compares `WIDTH` documents with `DEPTH` others at once.
 WIDTH, DEPTH = 16, 8
-# Scores are sorted into cells of whole numbers, which fit 16 bits; documents in the same cell are looked at
-# again. What pads a query is in no document's cell, and above none.
+# Scores are rounded to whole numbers of 16 bits, cells; documents of one cell are compared again by score.
+# The padding of a query is a cell of no document, below all of them.
 LOWEST_CELL, CELLS, PADDING = -32767, 65534.0, np.int16(-32768)
 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Where each document may stand.
+    """The possible ranks of each document.
 
     Document i takes each position ``above[i] + 1, …, above[i] + tied[i]`` with equal probability.
 
@@ -37,7 +36,7 @@ class Positions:
     above : ndarray of shape (n_docs,), int32
         Documents ranked before the block of the document.
     tied : ndarray of shape (n_docs,), int32
-        Documents in its block, itself included; 0 where the position was not asked for.
+        Documents in its block, itself included; 0 where the position was not computed.
     """
 
     above: np.ndarray
@@ -57,7 +56,7 @@ def positions_of(
     ties : {"expected", "input", "worst", "best", "docid"}, default="expected"
         Random order in expectation; the caller's row order; least or most relevant first; descending docid.
     leading : ndarray of shape (n_queries,), int64, optional
-        How many first documents of each query are asked for (all by default).
+        How many first documents of each query to compute positions for; all by default.
 
     Returns
     -------
@@ -67,8 +66,8 @@ def positions_of(
         return _strict(queries, scores, ties)
     wanted = queries.sizes if leading is None else leading
     above, tied = np.empty(queries.n_docs, np.int32), np.empty(queries.n_docs, np.int32)
-    if longest(queries) <= COUNTING_LIMIT:
-        _count(scores, queries.indptr, wanted, *_cells(longest(queries)), above, tied)
+    if queries.longest <= COUNTING_LIMIT:
+        _count(scores, queries.indptr, wanted, *_cells(queries.longest), above, tied)
         return Positions(above, tied)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
     _count(scores, queries.indptr, np.where(by_sorting, 0, wanted), *_cells(COUNTING_LIMIT), above, tied)
@@ -79,23 +78,23 @@ def positions_of(
 
 
 def _cells(longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Room for the cells of a query and two counts of each: a kernel that makes room compiles for longer."""
+    """Return scratch arrays: cells and two counters a cell; allocated here to shorten compilation."""
     cells, greater, equal = np.empty((3, longest + WIDTH), np.int16)
     return cells, greater, equal
 
 
 def perfect_positions(queries: Queries) -> Positions:
     """Positions of the documents of each query in its best ranking."""
-    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    return Positions(place.astype(np.int32), np.ones(queries.n_docs, np.int32))
+    rank = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    return Positions(rank.astype(np.int32), np.ones(queries.n_docs, np.int32))
 
 
 def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     if ties == "docid" and queries.docid is not None:
         # trec_eval breaks ties by descending docid.
-        _, place = np.unique(queries.docid, return_inverse=True)
-        second = -place
+        _, alphabetical = np.unique(queries.docid, return_inverse=True)
+        second = -alphabetical
     else:
         second = {
             "input": queries.row,
@@ -163,7 +162,7 @@ def _count(scores, indptr, leading, cells, greater, equal, above, tied):
 
 @kernel
 def _fill_cells(s, cells):
-    # Rounding keeps the order. Where the range or its inverse overflows, all documents share a cell.
+    # Rounding preserves the order. If the range or its inverse overflows, all documents share a cell.
     low, high = extremes(s)
     scale = s.dtype.type(CELLS) / (high - low)
     usable = scale > 0.0 and scale < np.inf
@@ -175,15 +174,15 @@ def _fill_cells(s, cells):
 
 @kernel
 def _compare_cells(block, cells, depth, greater, equal):
-    # Documents stand side by side and their counts stay in registers; no vector is summed across.
+    # A vector holds several documents and its counters stay in registers; no vector is summed across.
     first = WIDTH * block
     x, g, e = cells[first : first + WIDTH], greater[first : first + WIDTH], equal[first : first + WIDTH]
     for i in range(WIDTH):
         g[i] = 0
     for i in range(WIDTH):
         e[i] = 0
-    for some in range(depth):
-        j = DEPTH * some
+    for step in range(depth):
+        j = DEPTH * step
         c0, c1, c2, c3 = cells[j], cells[j + 1], cells[j + 2], cells[j + 3]
         c4, c5, c6, c7 = cells[j + 4], cells[j + 5], cells[j + 6], cells[j + 7]
         for i in range(WIDTH):
@@ -195,7 +194,7 @@ def _compare_cells(block, cells, depth, greater, equal):
 
 @kernel
 def _greater_and_equal(s, x, greater, equal):
-    # Unless all of a cell are tied, it takes the scores to tell its documents apart.
+    # The counts of cells are right if all documents of the cell are tied; else the scores are compared.
     same, larger = 0, 0
     for j in range(len(s)):
         same += s[j] == x

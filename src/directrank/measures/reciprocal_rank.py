@@ -1,22 +1,20 @@
 """Reciprocal rank: one over the position of the first relevant document."""
 
-import math
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.capabilities import RelevantTerms
-from directrank.measures.exchange.tables import pair_table, rr_swaps
-from directrank.measures.naming.grammar import Named, checked_cutoff, checked_grade, grade
+from directrank.measures.exchange.tables import filled_table, rr_swaps
+from directrank.measures.families.stopping import Stopping
+from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, reciprocals
 from directrank.measures.positions import Positions
-from directrank.measures.relevant import longest, n_relevant, one_class, reciprocals, terms
-from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.stops import soft_stops
 
 
-class RR(Named):
+@dataclass(frozen=True, repr=False)
+class RR(TwoClasses, Stopping):
     r"""Reciprocal rank; its mean over queries is called MRR.
 
     .. math:: 1 / \min_{i : y_i \ge t} \pi_i, \qquad 0 \text{ if that position is beyond } k
@@ -32,75 +30,42 @@ class RR(Named):
     ----------
     .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures efficiently in the
        presence of tied scores", ECIR 2008.
-    .. [2] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
-       retrieval measures", Information Retrieval 13, 2010.
     """
 
-    bare_name = "RR"
-    aliases = ("MRR", "recip_rank", "reciprocal_rank")
-    parameters: ClassVar = {"rel": grade("rel")}
+    aliases: ClassVar = ("MRR", "recip_rank", "reciprocal_rank")
+    meaning: ClassVar = (
+        "Reciprocal rank: 1 if the first document is relevant, 1/2 if the second is the first relevant one, "
+        "and so on. Its mean over queries is called MRR."
+    )
 
-    def __init__(self, cutoff: int | None = None, *, rel: float = 1):
-        self.cutoff, self.rel = checked_cutoff(cutoff), checked_grade("rel", rel)
+    cutoff: int | None = None
 
-    def printed(self) -> dict[str, Any]:
-        """The parameters that are not at their defaults."""
-        return {} if self.rel == 1 else {"rel": self.rel}
-
-    def leading(self, queries: Queries) -> np.ndarray:
-        """Relevant documents come first; the value depends on their positions alone."""
-        return n_relevant(queries, self.rel)
-
-    def undefined(self, queries: Queries) -> np.ndarray:
-        """Queries without a relevant document."""
-        return n_relevant(queries, self.rel) == 0
-
-    def constant(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents are all relevant, or all not."""
-        return one_class(queries, self.rel)
+    @property
+    def deciding_ranks(self) -> int:
+        """The first rank decides."""
+        return 1
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         values = np.empty(queries.n_queries)
-        cutoff = self.cutoff or longest(queries)
+        cutoff = self.cutoff or queries.longest
         _first(positions.above, positions.tied, queries.indptr, self.leading(queries), cutoff, values)
         return values
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [2]_ (14) for who is first, and (16) for a cutoff."""
-        values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
-        soft_stops(
-            positions, queries.indptr, self.leading(queries),
-            np.ones(queries.n_docs), np.zeros(queries.n_docs), np.ones(queries.n_queries),
-            float(self.cutoff or math.inf), float(truncation), values, gradient,
-        )  # fmt: skip
-        return values, gradient
-
-    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
-        """See `Certified`; each of R products is off by at most R − 1 comparisons."""
-        relevant = self.leading(queries)
-        products = np.maximum(relevant - 1, 0) * comparison_error(error, truncation)
-        return (
-            products * reciprocal_sums(relevant, error) + error + cutoff_error(error, truncation, self.cutoff)
-        )
+    def stopping(self, queries: Queries) -> np.ndarray:
+        """1 for relevant documents."""
+        return (queries.relevance >= self.rel).astype(np.float64)
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: the first relevant document decides."""
-        return terms(reciprocals(sizes, self.cutoff), first=1.0, n_queries=len(sizes))
+        curve = reciprocals(int(sizes.max(initial=1)), self.cutoff)
+        return RelevantTerms.of(curve, len(sizes), first=1.0)
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        pairs = pair_table(queries)
-        # One place more than the longest query has, for a relevant document that does not exist.
-        worth = np.concatenate(([0.0], reciprocals(queries.sizes, self.cutoff), [0.0]))
-        table = np.zeros(pairs.n_pairs)
-        rr_swaps(place, queries.indptr, self.leading(queries), pairs.below, pairs.start, worth, table)
-        return table
-
-    @property
-    def fixed_places(self) -> int:
-        """The first position decides."""
-        return 1
+        # One rank more than the longest query has, for a relevant document that does not exist.
+        reciprocal = np.concatenate(([0.0], reciprocals(queries.longest, self.cutoff), [0.0]))
+        return filled_table(queries, place, rr_swaps, self.leading(queries), reciprocal)
 
 
 def first_naive(above, tied, cutoff) -> float:
@@ -128,7 +93,7 @@ def _first(above, tied, indptr, leading, cutoff, values):
             if above[i] < a:
                 a, m, r = above[i], tied[i], 0
             r += above[i] == a
-        # Of the m places of the block, the first that holds one of its r relevant documents.
+        # The block has m ranks and r relevant documents; u ranks of it hold none before the first that does.
         value, none_yet = 0.0, 1.0
         for u in range(min(m - r + 1, cutoff - a)):
             here = r / (m - u)

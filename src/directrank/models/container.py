@@ -20,7 +20,6 @@ from directrank.storage.strict_json import dump, parse
 KEY = "directrank"
 #: A header longer than this is refused before it is read. A million feature names take about 20 MB.
 MAX_HEADER = 1 << 26
-DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32}
 
 
 def write_container(path: str | os.PathLike, description: dict[str, Any], tensors: dict[str, np.ndarray]):
@@ -59,8 +58,6 @@ def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, n
         description = parse(header["__metadata__"][KEY].encode())
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ModelFormatError(_foreign(path)) from None
-    layout = {name: entry for name, entry in header.items() if name != "__metadata__"}
-    _check_layout(path, layout, len(content) - 8 - length)
     tensors = _tensors(path, content)
     expected = description.pop("sha256", None) if isinstance(description, dict) else None
     if expected is None:
@@ -81,7 +78,7 @@ def digest(description: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
 
 
 def damaged(path: str | os.PathLike, how: str) -> str:
-    """Return the message for a model that was one once."""
+    """Return the message for a file that was a model before it was damaged."""
     return f"{path}: the model is damaged: {how}. Copy it again from where it was saved, or train it again."
 
 
@@ -93,7 +90,7 @@ def _foreign(path: str | os.PathLike) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """Read the file, looking at the length of its header first: a gigabyte of text is refused unread."""
+    """Return the bytes of the file; one with an impossible length of header is refused before it is read."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         start = file.read(8)
@@ -106,30 +103,8 @@ def _content(path: Path) -> bytes:
         return start + file.read()
 
 
-def _check_layout(path, layout: dict[str, Any], available: int) -> None:
-    """Check types, shapes and places before any array is made; tensors fill the rest of the file."""
-    spans = []
-    for entry in layout.values():
-        try:
-            (begin, end), shape = entry["data_offsets"], entry["shape"]
-            numbers = [begin, end, *shape]
-            itemsize = np.dtype(DTYPES[entry["dtype"]]).itemsize
-        except (KeyError, TypeError, ValueError):
-            raise ModelFormatError(damaged(path, "a tensor is not described")) from None
-        if not all(type(number) is int and 0 <= number <= available for number in numbers):
-            raise ModelFormatError(damaged(path, "a tensor does not fit the file"))
-        count = itemsize
-        for extent in shape:
-            count *= extent
-        if count != end - begin:
-            raise ModelFormatError(damaged(path, "a tensor does not fit the file"))
-        spans.append((begin, end))
-    ends = [0, *(end for _, end in sorted(spans))]
-    if [begin for begin, _ in sorted(spans)] != ends[:-1] or ends[-1] != available:
-        raise ModelFormatError(damaged(path, "its tensors do not fill the file"))
-
-
 def _tensors(path, content: bytes) -> dict[str, np.ndarray]:
+    """Return the tensors; safetensors checks types, shapes and offsets before it makes any array."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

@@ -1,34 +1,36 @@
-"""Saving a fitted ranker and getting it back, bit for bit."""
+"""Saving a fitted ranker, and loading it bit for bit."""
 
 import os
 from typing import Any
 
 import numpy as np
 
+from directrank.contracts import Measure
 from directrank.errors import ModelFormatError
 from directrank.models.container import damaged, read_container, write_container
-from directrank.models.scorer_kinds import SCORER_KINDS, kind_of
+from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.strict_json import as_plain
 
+#: Version of the format, written to every file; `load` refuses other versions by name.
 FORMAT = 1
-#: What a fit leaves behind beside the scorer; kept as JSON.
+#: Fitted attributes that are saved beside the scorer, as JSON.
 FITTED = ("status_", "certificate_", "history_", "message_", "selected_by_")
-#: What a composed `Ranker` was made of; objects, which a data-only file cannot hold.
+#: Parameters of a composed `Ranker` that are objects, which a data-only file cannot hold.
 COMPOSED = ("surrogate", "solver", "scorer")
 
 
 def save(ranker, path: str | os.PathLike) -> None:
-    """Write a fitted ranker to one file, whole or not at all.
+    """Write a fitted ranker to one file; a failure leaves no partial file.
 
     The file is a safetensors file whose header says the class, the parameters, the names of features, how
-    training ended and a checksum. It holds data only: loading it runs nothing. Of a composed `Ranker` it
-    keeps the scorer and the selection measure, not the surrogate and the solver: what comes back predicts
-    and scores, and needs those two to be fitted again.
+    training ended and a checksum. It holds data only: loading it runs no code. Of a composed `Ranker` the
+    file holds the scorer, not the surrogate and the solver: the loaded ranker predicts and scores, and needs
+    these two to be fitted again.
 
     Parameters
     ----------
     ranker : Ranker
-        A fitted estimator of this library.
+        A fitted estimator of this library. Of a pipeline or a search, save the ranker inside.
     path : path
         The file; an existing one is replaced.
 
@@ -43,21 +45,23 @@ def save(ranker, path: str | os.PathLike) -> None:
     """
     from sklearn.utils.validation import check_is_fitted
 
+    from directrank import __version__
+
+    _check_class(ranker)
     check_is_fitted(ranker, "scorer_")
-    _known_class(type(ranker))
-    kind = kind_of(ranker.scorer_)
+    kind, tensors = take_apart(ranker.scorer_)
     names = getattr(ranker, "feature_names_in_", None)
     description = {
         "format": FORMAT,
-        "library": _library_version(),
+        "library": __version__,
         "class": type(ranker).__name__,
         "parameters": _parameters(ranker),
-        "scorer": kind.name,
+        "scorer": kind,
         "n_features": int(ranker.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "fitted": {name: _plain(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)},
     }
-    write_container(path, description, kind.take_apart(ranker.scorer_))
+    write_container(path, description, tensors)
 
 
 def load(path: str | os.PathLike):
@@ -96,21 +100,13 @@ def load(path: str | os.PathLike):
 
 def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
     known = {each.__name__: each for each in _classes()}
-    kinds = {kind.name: kind for kind in SCORER_KINDS}
     if description["class"] not in known:
         raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(known)}")
-    kind = kinds.get(description["scorer"])
-    if kind is None or sorted(tensors) != sorted(kind.tensors):
-        raise ModelFormatError(
-            f"scorer {description['scorer']!r} with tensors {sorted(tensors)} is not known"
-        )
     n_features, names = description["n_features"], description["feature_names"]
-    if not kind.fits(tensors, n_features) or (names is not None and len(names) != n_features):
-        raise ModelFormatError(f"its tensors do not fit {n_features} features")
-    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
-        raise ModelFormatError("it holds a number that is not finite")
+    if names is not None and len(names) != n_features:
+        raise ModelFormatError(f"its names of features do not fit {n_features} features")
     ranker = known[description["class"]](**description["parameters"])
-    ranker.scorer_ = kind.put_together(tensors)
+    ranker.scorer_ = put_together(description["scorer"], tensors, n_features)
     ranker.n_features_in_ = n_features
     if names is not None:
         ranker.feature_names_in_ = np.array(names, dtype=object)
@@ -121,27 +117,35 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
 
 
 def _classes() -> tuple[type, ...]:
-    """Return the estimators that a file may name: the composed one and those of the registered methods."""
+    """Return the estimators that a file may name: those of the table of methods, and `Ranker`."""
     from directrank.estimators import Ranker
     from directrank.estimators.methods import METHODS
 
     return tuple(dict.fromkeys([*(method.estimator for method in METHODS), Ranker]))
 
 
+def _check_class(ranker) -> None:
+    name = type(ranker).__name__
+    if hasattr(ranker, "steps"):
+        raise TypeError(
+            f"a {name} cannot be saved, the ranker in it can: save(pipeline[-1], path). The file does not "
+            "hold the other steps, such as a scaler: save them yourself, and apply them before predict"
+        )
+    if hasattr(ranker, "best_estimator_"):
+        raise TypeError(f"a {name} cannot be saved, the ranker in it can: save(search.best_estimator_, path)")
+    if type(ranker) not in _classes():
+        known = ", ".join(each.__name__ for each in _classes())
+        raise TypeError(f"a {name} cannot be saved; classes that can: {known}")
+
+
 def _parameters(ranker) -> dict[str, Any]:
     parameters = ranker.get_params(deep=False)
-    if all(name in parameters for name in COMPOSED):
-        parameters.update(dict.fromkeys(COMPOSED), select_by=ranker.selected_by_)
+    if type(ranker).__name__ == "Ranker":
+        parameters.update(dict.fromkeys(COMPOSED))
     if not isinstance(parameters.get("weak_ranker", ""), str):
         # The scorer has the trees of the classifier; to be fitted again the ranker needs it anew.
         parameters["weak_ranker"] = None
     return {name: _plain(value, name) for name, value in parameters.items()}
-
-
-def _known_class(ranker: type) -> None:
-    if ranker not in _classes():
-        known = ", ".join(each.__name__ for each in _classes())
-        raise TypeError(f"a {ranker.__name__} cannot be saved; classes that can: {known}")
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -159,19 +163,13 @@ def _plain(value: Any, name: str) -> Any:
         return [_plain(each, name) for each in value]
     if isinstance(value, dict):
         return {key: _plain(each, name) for key, each in value.items()}
-    # A generator of random numbers has done its work once the ranker is fitted.
+    # A fitted ranker no longer needs its generator of random numbers.
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return None
-    # A ranker from which training started stands for its coefficients.
+    # A ranker from which training started is replaced by its coefficients.
     if hasattr(value, "scorer_"):
         return _plain(value.scorer_.coefficients, name)
-    # A measure is saved by its name, which the estimator reads as well.
-    if hasattr(value, "query_values") and hasattr(value, "name"):
-        return str(value.name)
+    # Estimators also accept a measure by name.
+    if isinstance(value, Measure):
+        return value.name
     raise TypeError(f"{name}={value!r} cannot be saved: use a number, a text or the name of a measure")
-
-
-def _library_version() -> str:
-    from directrank import __version__
-
-    return __version__

@@ -94,6 +94,9 @@ class Additive:
         self.offset, self.slope = offset, slope
         self.others = others or {}
 
+    def __repr__(self) -> str:
+        return f"Additive({f'{self.n_rounds} weak rankers' if self.n_rounds else 'not trained'})"
+
     @classmethod
     def of(cls, coefficients: Sequence[float], weak_rankers: Sequence[Any]) -> "Additive":
         """Return the weighted sum of some weak rankers, trees or others."""

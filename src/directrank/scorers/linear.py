@@ -19,6 +19,10 @@ class Linear:
     def __init__(self, coefficients: np.ndarray | None = None):
         self.coefficients = coefficients
 
+    def __repr__(self) -> str:
+        size = "not trained" if self.coefficients is None else f"{len(self.coefficients)} coefficients"
+        return f"Linear({size})"
+
     def initial(self, n_features: int) -> np.ndarray:
         """Return the parameters from which training starts: its coefficients, or zeros."""
         return np.zeros(n_features) if self.coefficients is None else np.array(self.coefficients, float)

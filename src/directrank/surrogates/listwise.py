@@ -5,7 +5,7 @@ import numpy as np
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
-from directrank.measures.dcg import gains
+from directrank.measures.families.graded_gains import gains_of
 from directrank.oracles import ValueAndGradient
 from directrank.surrogates.listwise_kernels import cosines, cross_entropies, likelihoods, softmax_of_segments
 
@@ -57,7 +57,7 @@ class SoftmaxCrossEntropy(_Supervised):
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
-        truth = gains(queries, SUPERVISIONS[self.supervision])
+        truth = gains_of(queries, SUPERVISIONS[self.supervision])
         target = queries.once(
             ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
         )
@@ -130,7 +130,7 @@ class CosineDistance(_Supervised):
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
-        truth = gains(queries, SUPERVISIONS[self.supervision])
+        truth = gains_of(queries, SUPERVISIONS[self.supervision])
         return BoundListwise(cosines, truth, queries.indptr, weights)
 
 

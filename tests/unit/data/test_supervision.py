@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import ObservedRankings, OrderPreserving, PreferenceGraph, QueryGroups, RankSVM
+from directrank import ConsistentRank, ObservedRankings, PreferenceGraph, QueryGroups, RankSVM
 from directrank.errors import DataError
 from directrank.measures import WPD, ZeroOne
 from directrank.surrogates import OrderPreserving as Surrogate
@@ -108,9 +108,9 @@ class TestFit:
     def test_rankings(self, data):
         X, worth, qid = data
         positions = np.concatenate([np.argsort(np.argsort(-w)) + 1 for w in worth.reshape(30, 10)])
-        ranker = OrderPreserving("ZeroOne").fit(X, ObservedRankings(positions), qid)
+        ranker = ConsistentRank("ZeroOne").fit(X, ObservedRankings(positions), qid)
         assert np.corrcoef(ranker.predict(X), worth)[0, 1] > 0.9
-        by_grades = OrderPreserving("ZeroOne").fit(X, 10 - positions, qid)
+        by_grades = ConsistentRank("ZeroOne").fit(X, 10 - positions, qid)
         np.testing.assert_allclose(ranker.scorer_.coefficients, by_grades.scorer_.coefficients, rtol=1e-6)
 
     def test_preferences(self, data):
@@ -119,10 +119,12 @@ class TestFit:
         first, second = rng.integers(0, 300, (2, 20_000))
         kept = (qid[first] == qid[second]) & (worth[first] > worth[second])
         graph = PreferenceGraph(first[kept], second[kept])
-        ranker = OrderPreserving("WPD").fit(X, graph, qid, eval_set=(X, graph, qid))
+        ranker = ConsistentRank("WPD").fit(X, graph, qid, eval_set=(X, graph, qid))
         assert np.corrcoef(ranker.predict(X), worth)[0, 1] > 0.9
         # Edges are few and drawn at random: their net weights are a noisy order of their own.
-        assert ranker.score(X, graph, qid) > 0.75
+        with pytest.raises(DataError, match=r"nDCG@10 needs grades, .*: set select_by"):
+            ranker.score(X, graph, qid)
+        assert ranker.set_params(select_by="WPD").score(X, graph, qid) > 0.75
         assert RankSVM(select_by="WPD").fit(X, graph, qid).score(X, graph, qid) > 0.75
 
     def test_weights_of_queries(self, data):
@@ -131,7 +133,7 @@ class TestFit:
         weights = np.where(qid < 15, 2.0, 1.0)
 
         def coefficients(X, positions, qid, **options):
-            ranker = OrderPreserving("ZeroOne").fit(X, ObservedRankings(positions), qid, **options)
+            ranker = ConsistentRank("ZeroOne").fit(X, ObservedRankings(positions), qid, **options)
             return ranker.scorer_.coefficients
 
         weighted = coefficients(X, positions, qid, sample_weight=weights)

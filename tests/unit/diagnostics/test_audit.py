@@ -60,7 +60,7 @@ def test_the_loss_is_one_minus_the_measure(fitted):
     found = audit(ranker, groups)
     assert found.measure == "AP"
     # The query that cannot teach has the value 0 in the score.
-    assert found.loss.mean() == pytest.approx(1 - ranker.score(groups) * 12 / 11)
+    assert found.loss.mean() == pytest.approx(1 - ranker.set_params(select_by="AP").score(groups) * 12 / 11)
     exponential = next(row for row in found.rows if (row.name, row.kind) == ("exponential", "type one"))
     np.testing.assert_allclose(exponential.values, [math.exp(loss - 1) for loss in found.loss])
 

@@ -11,17 +11,17 @@ import pytest
 
 from directrank.data import (
     QueryGroups,
-    check_data,
     find_folds,
     from_frame,
     load_letor,
     make_ranking,
-    make_web30k,
     write_letor,
 )
+from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap
 from directrank.diagnostics.duplicates import column_hashes, column_ranges, column_ranges_naive, row_hashes
 from directrank.errors import DataError, DataFormatError
+from web30k import make_web30k
 
 
 def line(qid, last=1) -> str:

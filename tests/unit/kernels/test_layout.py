@@ -13,9 +13,10 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
-from directrank.measures import average_precision, dcg, positions
+from directrank.measures import NDCG, average_precision, positions
 from directrank.measures.exchange import graded
 from directrank.measures.exchange import tables as swapping
+from directrank.measures.families import gain_sum
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
 from directrank.solvers.cuts import simplex_qp
@@ -101,9 +102,9 @@ def calls(sizes, dtype):
             *(average_precision.harmonic_numbers(max(sizes)), max(sizes)),
             *(np.empty(max(sizes), np.uint8), np.empty(2 * max(sizes), np.int32), k["per_query"]),
         ),
-        "_dcg": (
-            *(dcg._dcg, dcg.leading_gains(k["queries"], "exponential"), *k["places"], *tables),
-            *(*dcg.worth_of_places(max(sizes), "log2", 5), 5, np.empty(max(sizes) + 1), k["per_query"]),
+        "_add_gains": (
+            *(gain_sum._add_gains, NDCG().read_gains(k["queries"]), *k["places"], *tables),
+            *(*gain_sum.cut_discounts(NDCG(5), max(sizes)), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
         "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
         "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),
@@ -177,11 +178,11 @@ def swap_calls(k, weights):
     table, twin = numbers[0, : pairs.n_pairs].copy(), np.arange(queries.n_docs)
     cells = (pairs.below, pairs.start)
     return {
-        "ap_swaps": (swapping.ap_swaps, place, indptr, k["lead"], *cells, worth, divisor, table),
-        "rr_swaps": (swapping.rr_swaps, place, indptr, k["lead"], *cells, worth, table),
-        "err_swaps": (graded.err_swaps, stopping, place, indptr, *cells, worth, divisor, table),
-        "wpd_swaps": (graded.wpd_swaps, queries.relevance, place, indptr, *cells, table),
-        "gain_swaps": (graded.gain_swaps, gain, place, curve, indptr, *cells, table),
+        "ap_swaps": (swapping.ap_swaps, place, indptr, *cells, k["lead"], worth, divisor, table),
+        "rr_swaps": (swapping.rr_swaps, place, indptr, *cells, k["lead"], worth, table),
+        "err_swaps": (graded.err_swaps, place, indptr, *cells, stopping, worth, divisor, table),
+        "wpd_swaps": (graded.wpd_swaps, place, indptr, *cells, queries.relevance, table),
+        "gain_swaps": (graded.gain_swaps, place, indptr, *cells, gain, curve, table),
         "average_over_twins": (
             *(swap_tables.average_over_twins, table, pairs.below, pairs.stop, pairs.start),
             *(twin, np.ones(queries.n_docs, np.int64)),

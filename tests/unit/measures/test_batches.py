@@ -1,11 +1,11 @@
-"""Evaluation by chunks of queries, on threads where the work is worth them."""
+"""Evaluation by batches of queries, on threads where they pay off."""
 
 import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, ERR, NDCG, P
-from directrank.measures.evaluation import batches as chunks
+from directrank.measures.evaluation import batches
 from directrank.measures.evaluation.batches import values_of
 from directrank.measures.positions import positions_of
 
@@ -29,20 +29,20 @@ def fresh(queries):
 
 
 @pytest.mark.parametrize("n_threads", [None, 1, 3])
-@pytest.mark.parametrize("chunk_docs", [1, 7, 200, 10**6])
-def test_neither_chunks_nor_threads_matter(monkeypatch, chunk_docs, n_threads):
+@pytest.mark.parametrize("batch_docs", [1, 7, 200, 10**6])
+def test_neither_batches_nor_threads_matter(monkeypatch, batch_docs, n_threads):
     queries, scores = collection()
     positions = positions_of(queries, scores)
-    monkeypatch.setattr(chunks, "CHUNK_DOCS", chunk_docs)
+    monkeypatch.setattr(batches, "BATCH_DOCS", batch_docs)
     found = values_of(MEASURES, fresh(queries), scores, n_threads=n_threads)
     for measure, values in zip(MEASURES, found, strict=True):
         np.testing.assert_array_equal(values, measure.query_values(queries, positions))
 
 
-def test_chunks_are_whole_queries_in_order(monkeypatch):
+def test_batches_are_whole_queries_in_order(monkeypatch):
     queries, _ = collection()
-    monkeypatch.setattr(chunks, "CHUNK_DOCS", 100)
-    parts = chunks._chunks(queries)
+    monkeypatch.setattr(batches, "BATCH_DOCS", 100)
+    parts = batches._batches(queries)
     assert len(parts) > 10
     assert sum(each.n_queries for _, each in parts) == queries.n_queries
     assert [rows.start for rows, _ in parts[1:]] == [rows.stop for rows, _ in parts[:-1]]
@@ -52,10 +52,10 @@ def test_chunks_are_whole_queries_in_order(monkeypatch):
 def test_threads_start_for_much_work_only(monkeypatch):
     # Two queries, 100² + 164² pairs with what a query takes beside its documents.
     queries, _ = group_rows(np.zeros(136), np.repeat([0, 1], [36, 100]))
-    monkeypatch.setattr(chunks, "processors", lambda: 3)
-    assert chunks._threads(queries, 2, "expected") == 1
-    assert chunks._threads(queries, 2, "input") == 3
+    monkeypatch.setattr(batches, "processors", lambda: 3)
+    assert batches._threads(queries, 2, "expected") == 1
+    assert batches._threads(queries, 2, "input") == 3
     passes = 3 * (100**2 + 164**2)
     for per_thread, threads in ((passes // 2 + 1, 1), (passes // 2, 2), (passes // 3, 3), (passes // 50, 3)):
-        monkeypatch.setattr(chunks, "PAIRS_PER_THREAD", per_thread)
-        assert chunks._threads(queries, 2, "expected") == threads
+        monkeypatch.setattr(batches, "PAIRS_PER_THREAD", per_thread)
+        assert batches._threads(queries, 2, "expected") == threads

@@ -19,7 +19,6 @@ from directrank.measures import (
     mean_value,
     mean_values,
     parse_measure,
-    settled,
 )
 from directrank.measures.evaluation.evaluate import exact_sum
 
@@ -90,6 +89,40 @@ def test_weights_of_queries():
     )
 
 
+# Three queries: one right and two wrong pairs; no relevant document; one grade. Eq. (12) over no pairs is 0.
+PAIRS = ([0, 2, 1, 0, 0, 1, 1], [3.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0], list("aaabbcc"))
+
+
+@pytest.mark.parametrize("empty", ["zero", "one"])
+def test_errors_over_no_pairs_are_0(empty):
+    result = evaluate(*PAIRS, measures=["WPD", "ZeroOne"], empty=empty, per_query=True)
+    assert result.per_query["WPD"].tolist() == pytest.approx([2 / 3, 0, 0])
+    assert result.per_query["ZeroOne"].tolist() == [1, 0, 0]
+    assert result["WPD"] == pytest.approx((2 / 3 + 0 + 0) / 3)
+    assert result["ZeroOne"] == pytest.approx((1 + 0 + 0) / 3)
+
+
+@pytest.mark.parametrize("convention", ["standard", "letor3", "lightgbm", "xgboost"])
+def test_errors_over_no_pairs_are_0_in_every_convention(convention):
+    result = evaluate(*PAIRS, measures=["WPD", "ZeroOne"], convention=convention)
+    assert result["WPD"] == pytest.approx(2 / 9)
+    assert result["ZeroOne"] == pytest.approx(1 / 3)
+
+
+def test_complements_of_errors_over_no_pairs_follow_empty():
+    names = ["WPD(complement=1)", "ZeroOne(complement=1)"]
+    for empty, value in (("zero", 0.0), ("one", 1.0)):
+        result = evaluate(*PAIRS, measures=names, empty=empty, per_query=True)
+        assert result.per_query[names[0]].tolist() == pytest.approx([1 / 3, value, value])
+        assert result.per_query[names[1]].tolist() == [0, value, value]
+
+
+def test_queries_without_pairs_can_be_skipped():
+    result = evaluate(*PAIRS, measures=["WPD", "ZeroOne"], empty="skip", per_query=True)
+    assert np.isnan(result.per_query["WPD"]).tolist() == [False, True, True]
+    assert (result["WPD"], result["ZeroOne"]) == (pytest.approx(2 / 3), 1)
+
+
 def test_errors_are_printed_as_errors():
     # Query a has the pairs (2, 1), (2, 0), (1, 0): two wrong, one right. Query c: its pair is wrong.
     result = ours(measures=["WPD", "WPD(complement=1)", "ZeroOne"], per_query=True, empty="skip")
@@ -121,16 +154,15 @@ def test_err_needs_a_largest_grade_that_holds():
         mean_value(ERR(), queries, inner)
     with pytest.raises(DataError, match="relevance 2 exceeds"):
         mean_value(ERR(max_grade=1), queries, inner)
-    assert settled(ERR(5), 4) == ERR(5, max_grade=4)
-    assert settled(ERR(5, max_grade=3), 4) == ERR(5, max_grade=3)
-    assert settled(parse_measure("nERR"), 0).name == "nERR(max=1)"
-    assert settled(AP(), 4) == AP()
+    assert ERR(5).with_largest_grade(4) == ERR(5, max_grade=4)
+    assert ERR(5, max_grade=3).with_largest_grade(4) == ERR(5, max_grade=3)
+    assert parse_measure("nERR").with_largest_grade(0).name == "nERR(max=1)"
+    assert AP().with_largest_grade(4) == AP()
 
 
 def test_accepts_query_groups_with_scores_in_row_order():
     shuffled = np.random.default_rng(0).permutation(len(QID))
-    with pytest.warns(UserWarning, match="gathered"):
-        groups = QueryGroups(np.zeros((len(QID), 1)), np.array(RELEVANCE)[shuffled], np.array(QID)[shuffled])
+    groups = QueryGroups(np.zeros((len(QID), 1)), np.array(RELEVANCE)[shuffled], np.array(QID)[shuffled])
     result = evaluate(groups, np.array(SCORES)[shuffled], measures=["AP", "RR"])
     assert dict(result) == dict(ours(measures=["AP", "RR"]))
     with pytest.raises(DataError, match="give no others"):

@@ -1,4 +1,4 @@
-"""What exchanging two documents does to a measure: closed forms against evaluation after each exchange."""
+"""The change of a measure when two documents are swapped: closed forms against evaluation after each swap."""
 
 import itertools
 import math
@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import oracles
-from directrank import LambdaRank, make_ranking
+from directrank import LambdaLoss, LambdaRank, make_ranking
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
 from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import AT_ONCE, pair_table, swaps_by_evaluation
+from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
 from directrank.surrogates import Objective, SwapWeighted
 from directrank.surrogates.exchange.tables import expected_differences, strict_ranking
@@ -210,19 +211,8 @@ class TestTies:
         ]
 
 
-class Halves:
-    """A measure that this library has never heard of: the share of relevant documents in the upper half."""
-
-    name = "Halves"
-
-    def leading(self, queries):
-        return queries.n_positive
-
-    def undefined(self, queries):
-        return queries.n_positive == 0
-
-    def constant(self, queries):
-        return (queries.n_positive == 0) | (queries.n_positive == queries.sizes)
+class Halves(Definition):
+    """A measure that is not in the table: the share of relevant documents in the upper half."""
 
     def query_values(self, queries, positions):
         query = np.repeat(np.arange(queries.n_queries), queries.sizes)
@@ -243,15 +233,16 @@ class TestTraining:
     )
     def test_lambdarank_takes_any_measure(self, name):
         X, y, qid = learnable()
-        ranker = LambdaRank(name, weights="swap").fit(X, y, qid)
+        ranker = LambdaRank(name).fit(X, y, qid)
         assert ranker.selected_by_ == parse_measure(name).name
-        by_ndcg = LambdaRank("nDCG", select_by=name).fit(X, y, qid)
+        ranker.select_by = name
+        by_ndcg = LambdaLoss("nDCG", select_by=name).fit(X, y, qid)
         assert ranker.score(X, y, qid) > 0.95 * by_ndcg.score(X, y, qid)
         assert not any("closed form" in note for note in ranker.notes_)
 
     def test_a_measure_from_outside_is_evaluated_and_says_so(self):
         X, y, qid = learnable(6, 8)
-        ranker = LambdaRank(Halves(), weights="swap", rounds=2).fit(X, y, qid)
+        ranker = LambdaRank(Halves(), rounds=2).fit(X, y, qid)
         pairs = sum(a > b for q in range(6) for a in y[qid == q] for b in y[qid == q])
         assert f"evaluated {pairs} times" in ranker.notes_[-1]
         assert ranker.score(X, y, qid) > 0.7
@@ -263,7 +254,7 @@ class TestTraining:
             SwapWeighted(AP(), weights="ndcg2")
         X, y, qid = learnable()
         with pytest.raises(DataError, match="ERR needs the largest grade"):
-            LambdaRank("ERR", weights="swap").fit(X, y, qid)
+            LambdaRank("ERR").fit(X, y, qid)
 
     def test_table_losses_by_definition(self):
         """The value is Σ w |ΔE| ln(1 + e^{−(s_i − s_j)}), and two queries weigh differently."""

@@ -8,12 +8,12 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
 from directrank.measures.average_precision import ap_naive
-from directrank.measures.dcg import SHIFTS, dcg_naive, discounts, gains
 from directrank.measures.err import stops_naive
+from directrank.measures.families.gain_sum import gain_sum_naive
+from directrank.measures.families.graded_gains import SHIFTS, discounts_of, gains_of
 from directrank.measures.mean_ndcg import mean_ndcg_naive
 from directrank.measures.pairwise import agreement_naive, right_order_naive
 from directrank.measures.positions import positions_naive, positions_of
-from directrank.measures.precision import hits_naive
 from directrank.measures.reciprocal_rank import first_naive
 from directrank.measures.smooth.gain import soft_dcg_naive
 from directrank.measures.smooth.precision import soft_ap_naive, soft_precision_naive
@@ -42,6 +42,11 @@ def agree(measure, naive, *, levels):
     found = measure.query_values(queries, positions)
     expected = [naive(queries, *each) for each in each_query(queries, positions, measure.leading(queries))]
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def hits(above, tied, cutoff):
+    """Expected number of relevant documents within the cutoff, of one query."""
+    return sum(np.mean(np.arange(a, a + m) < cutoff) for a, m in zip(above, tied, strict=True))
 
 
 tied = pytest.mark.parametrize("levels", [1, 6, 10**6])
@@ -129,7 +134,7 @@ def test_average_precision(levels, cutoff, denominator):
 def test_precision(levels, cutoff):
     agree(
         P(cutoff),
-        lambda queries, q, rows, above, tied: hits_naive(above, tied, cutoff) / cutoff,
+        lambda queries, q, rows, above, tied: hits(above, tied, cutoff) / cutoff,
         levels=levels,
     )
 
@@ -148,8 +153,8 @@ def test_reciprocal_rank(levels, cutoff):
 @cut
 def test_dcg(levels, cutoff):
     def naive(queries, q, rows, above, tied):
-        return dcg_naive(
-            gains(queries, "exponential")[rows], above, tied, discounts(100, "log2"), cutoff or 1000
+        return gain_sum_naive(
+            gains_of(queries, "exponential")[rows], above, tied, discounts_of(100, "log2"), cutoff or 1000
         )
 
     agree(DCG(cutoff), naive, levels=levels)
@@ -161,8 +166,8 @@ def test_mean_ndcg(levels):
     positions = positions_of(queries, scores)
     found = MeanNDCG().query_values(queries, positions)
     for q, rows, above, tied_ in each_query(queries, positions, queries.sizes):
-        gain = gains(queries, "exponential")[rows]
-        expected = mean_ndcg_naive(gain, above, tied_, discounts(100, "log2")) if gain.any() else 0.0
+        gain = gains_of(queries, "exponential")[rows]
+        expected = mean_ndcg_naive(gain, above, tied_, discounts_of(100, "log2")) if gain.any() else 0.0
         assert found[q] == pytest.approx(expected, rel=1e-12)
 
 
@@ -212,7 +217,7 @@ def test_smooth_discounted_gain(beta, cutoff, discount):
     queries, _ = collection()
     p = 1 + 89 * np.random.default_rng(9).random(queries.n_docs)
     found, slopes = DCG(cutoff, discount=discount).position_gradient(queries, p, beta)
-    gain = gains(queries, "exponential")
+    gain = gains_of(queries, "exponential")
     for q in range(queries.n_queries):
         rows = slice(queries.indptr[q], queries.indptr[q] + queries.n_positive[q])
         value, slope = soft_dcg_naive(gain[rows], p[rows], SHIFTS[discount], cutoff or np.inf, beta)

@@ -7,6 +7,9 @@ import struct
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from directrank import AdaRank, ApproxRank, Ranker, Regression, load, make_ranking, save
 from directrank.errors import ModelFormatError
@@ -94,6 +97,24 @@ def test_what_cannot_be_saved_is_refused_by_name(groups, tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         save(AdaRank(), tmp_path / "model.dr")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_pipeline_and_a_search_the_ranker_inside_is_saved(groups, tmp_path):
+    pipeline = make_pipeline(StandardScaler(), Regression()).fit(
+        groups.X, groups.relevance, regression__qid=groups.qid
+    )
+    with pytest.raises(
+        TypeError, match=r"a Pipeline cannot be saved, .*save\(pipeline\[-1\], path\).* scaler"
+    ):
+        save(pipeline, tmp_path / "model.dr")
+    save(pipeline[-1], tmp_path / "model.dr")
+    scaled = pipeline[:-1].transform(groups.X)
+    np.testing.assert_array_equal(load(tmp_path / "model.dr").predict(scaled), pipeline.predict(groups.X))
+    search = GridSearchCV(Regression(), {"ridge": [0.0, 1.0]}, cv=GroupKFold(2))
+    with pytest.warns(UserWarning, match="qid is missing"):
+        search.fit(groups.X, groups.relevance, groups=groups.qid)
+    with pytest.raises(TypeError, match=r"save\(search.best_estimator_, path\)"):
+        save(search, tmp_path / "model.dr")
 
 
 def refused(path, content: bytes) -> str:

@@ -122,7 +122,7 @@ class TestSolving:
             groups = collection(seed)
             differences, weights = pair_differences(groups, per_query=per_query)
             w, best = optimum(differences, weights, penalty)
-            ranker = RankSVM(loss="hinge", penalty=penalty, per_query=per_query).fit(groups)
+            ranker = RankSVM(margin="hinge", penalty=penalty, normalise=per_query).fit(groups)
             reached = value(differences, weights, penalty, ranker.scorer_.coefficients)
             certificate = ranker.certificate_
             assert ranker.status_ == "converged"
@@ -138,7 +138,7 @@ class TestSolving:
     def test_every_bound_of_the_trace_is_below_the_optimum(self):
         groups = collection(4)
         _, best = optimum(*pair_differences(groups), 0.01)
-        ranker = RankSVM(loss="hinge", penalty=0.01).fit(groups)
+        ranker = RankSVM(margin="hinge", penalty=0.01).fit(groups)
         assert len(ranker.history_) > 3
         for row in ranker.history_:
             assert row["bound"] <= best + 1e-9 <= row["objective"] + 2e-9
@@ -156,21 +156,21 @@ class TestSolving:
     def test_many_shards_in_single_precision(self):
         groups = collection(6, n_queries=60, n_docs=30, n_features=900)
         assert len(groups.shards) > 3
-        ranker = RankSVM(loss="hinge", penalty=0.1).fit(groups)
+        ranker = RankSVM(margin="hinge", penalty=0.1).fit(groups)
         w = ranker.scorer_.coefficients
         differences, weights = pair_differences(groups)
         assert ranker.certificate_["objective"] == pytest.approx(
             value(differences, weights, 0.1, w), rel=1e-4
         )
         for n_jobs in (1, 3):
-            again = RankSVM(loss="hinge", penalty=0.1, n_jobs=n_jobs).fit(groups)
+            again = RankSVM(margin="hinge", penalty=0.1, n_jobs=n_jobs).fit(groups)
             assert again.scorer_.coefficients.tobytes() == w.tobytes()
 
     def test_rounding_the_corner_changes_little(self):
         groups = collection(7)
         differences, weights = pair_differences(groups)
         _, best = optimum(differences, weights, 0.1)
-        rounded = RankSVM(loss="huber", penalty=0.1).fit(groups).scorer_.coefficients
+        rounded = RankSVM(margin="huber", penalty=0.1).fit(groups).scorer_.coefficients
         assert best < value(differences, weights, 0.1, rounded) < best + 1e-3
 
     def test_penalties_are_positive(self):
@@ -224,11 +224,11 @@ class TestGradeWeights:
             expected = np.mean(means)
             assert table(np.array([better]), np.array([worse]))[0] == pytest.approx(expected, abs=0.03)
 
-    @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "huber"])
-    def test_a_measure_stands_for_its_weights(self, loss):
+    @pytest.mark.parametrize("margin", ["squared_hinge", "hinge", "huber"])
+    def test_a_measure_stands_for_its_weights(self, margin):
         groups = collection(8)
         table = SwapDrop(NDCG(1)).estimated(groups.queries, np.ones(groups.n_queries))
-        options = {"loss": loss, "per_query": True, "penalty": 0.05}
+        options = {"margin": margin, "normalise": True, "penalty": 0.05}
         by_name, by_hand = (RankSVM(weight=each, **options).fit(groups) for each in ("nDCG@1", table))
         np.testing.assert_array_equal(by_name.scorer_.coefficients, by_hand.scorer_.coefficients)
         plain = RankSVM(**options).fit(groups)

@@ -6,7 +6,7 @@ from directrank.cli.output import print_columns, print_json
 
 
 def methods(json: JSON = False) -> None:
-    """List the methods that can be trained."""
+    """List the methods to train."""
     from directrank.estimators.methods import METHODS
 
     if json:
@@ -14,7 +14,7 @@ def methods(json: JSON = False) -> None:
         return
     rows = [
         [
-            f"{method.name}(MEASURE)" if method.takes_measure else method.name,
+            ", ".join([method.name + "(MEASURE)" * method.takes_measure, *method.aliases]),
             method.summary,
             ", ".join(method.grid) or "–",
             method.paper,
@@ -27,6 +27,7 @@ def methods(json: JSON = False) -> None:
 def _method_facts(method) -> dict:
     return {
         "name": method.name,
+        "aliases": list(method.aliases),
         "class": method.estimator.__name__,
         "summary": method.summary,
         "paper": method.paper,
@@ -39,32 +40,30 @@ def _method_facts(method) -> dict:
 def measures(json: JSON = False) -> None:
     """List the measures and the conventions for reporting them."""
     from directrank.measures import CONVENTIONS, MEASURES
-    from directrank.report.words import meaning
 
     if json:
         listed = [
-            {"name": each.bare_name, "parameters": list(each.parameters), "meaning": meaning(each.bare_name)}
+            {"name": each.bare_name, "parameters": list(each.readers()), "meaning": each.meaning}
             for each in MEASURES
         ]
         conventions = {name: each.explanation for name, each in CONVENTIONS.items()}
         print_json({"measures": listed, "conventions": conventions})
         return
-    rows = [[_form(each), meaning(each.bare_name)] for each in MEASURES]
+    rows = [[_form(each), each.meaning] for each in MEASURES]
     print_columns(["measure", "what it says"], rows)
     print()
-    print_columns(
-        ["convention", "what it does"], [[name, each.explanation] for name, each in CONVENTIONS.items()]
-    )
+    rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
+    print_columns(["convention", "what it does"], rows)
 
 
 def _form(measure) -> str:
-    inside = ",".join(measure.parameters)
-    cutoff = {"optional": "[@k]", "required": "@k", "none": ""}[measure.cutoff_is]
+    inside = ",".join(measure.readers())
+    cutoff = {"optional": "[@k]", "required": "@k", "none": ""}[measure.cutoff_is()]
     return measure.bare_name + (f"[({inside})]" if inside else "") + cutoff
 
 
 def doctor(json: JSON = False) -> int:
-    """Check the installation: versions, the folder of compiled code, and one small fit."""
+    """Check the installation: versions, the cache of compiled kernels, and one small fit."""
     from directrank.cli.commands.doctor import examined
 
     findings = examined()

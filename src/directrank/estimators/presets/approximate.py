@@ -1,49 +1,26 @@
-"""Smooth approximations of the measure: ApproxAP, ApproxNDCG and their kin."""
+"""Smooth approximations of the measure for a linear scorer: ApproxAP, ApproxNDCG and SoftRank."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 
+from directrank.estimators.gradient_ranker import GradientRanker
+from directrank.estimators.initialisation import Start, initial_coefficients
 from directrank.estimators.method import Method
+from directrank.estimators.parameters import AnyMeasure, MaxIterations, Penalty, estimator, positional
 from directrank.estimators.ranker import Ranker
-from directrank.estimators.start import start_coefficients
 from directrank.measures import AP, NDCG, parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import LBFGS, SGD
-from directrank.surrogates import SmoothedPositions
+from directrank.solvers import LBFGS
+from directrank.surrogates import GaussianNoise, SmoothedPositions
+
+Restarts = Annotated[int, "Number of random starts beside `start`; the selection measure chooses among all."]
 
 
-class ApproxRank(Ranker):
+@estimator
+class ApproxRank(GradientRanker):
     """Smoothed positions with an L2 penalty: ApproxAP, ApproxNDCG and their kin.
-
-    Parameters
-    ----------
-    measure : str or Measure, default="nDCG"
-        Any measure with a position gradient: AP, nDCG, P, RR, ERR, with or without a cutoff.
-    steepness : float, default=10.0
-        α > 0, in 1/score.
-    truncation : float, default=1.0
-        β > 0, in 1/position; read by AP, RR, ERR and cutoffs.
-    anneal : sequence of float, optional
-        Lower steepnesses to pass through first, rising; every start does (L-BFGS only).
-    penalty : float, default=1e-3
-        λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores.
-    start : {"auto", "zero", "regression", "ranksvm"}, array of shape (n_features,) or fitted ranker
-        Where the search starts, "auto" by default. Measures that read the first places only, by a cutoff or
-        as RR and ERR do, are flat where relevant documents lie far below: "auto" starts them from least
-        squares, and AP and nDCG of the whole list from zero.
-    n_restarts : int, default=0
-        Random starts beside it; the selection measure decides among all.
-    solver : {"lbfgs", "sgd"}, default="lbfgs"
-        SGD is the paper's, query by query.
-    max_iterations : int, default=200
-        Iterations of each start; epochs for SGD.
-    learning_rate : float, default=0.01
-        SGD's step.
-    certify : {"ends", "all"}, default="ends"
-        Where `history_` says how far the approximation is off on the training queries
-        (``approximation_error``, the mean), with its proved bound (``certified_error``,
-        ``largest_certified_error``): at the end of each start, or at every iterate.
-    select_by, random_state, n_jobs, strict_qid
-        See `Ranker`.
 
     References
     ----------
@@ -51,45 +28,79 @@ class ApproxRank(Ranker):
        retrieval measures", Information Retrieval 13, 2010.
     """
 
-    def __init__(
-        self, measure="nDCG", *, steepness=10.0, truncation=1.0, anneal=None, penalty=1e-3, start="auto",
-        n_restarts=0, solver="lbfgs", max_iterations=200, learning_rate=0.01, certify="ends",
-        select_by=None, random_state=0, n_jobs=None, strict_qid=False,
-    ):  # fmt: skip
-        self.measure, self.steepness, self.truncation = measure, steepness, truncation
-        self.anneal, self.penalty, self.start, self.n_restarts = anneal, penalty, start, n_restarts
-        self.solver, self.max_iterations, self.learning_rate = solver, max_iterations, learning_rate
-        self.certify = certify
-        self.select_by, self.random_state = select_by, random_state
-        self.n_jobs, self.strict_qid = n_jobs, strict_qid
+    measure: Annotated[
+        AnyMeasure,
+        "Any measure with a position gradient: AP, nDCG, P, RR, ERR, with or without a cutoff.",
+    ] = positional(default="nDCG")
+    steepness: Annotated[float, "α > 0, in 1/score."] = 10.0
+    truncation: Annotated[float, "β > 0, in 1/position; read by AP, RR, ERR and cutoffs."] = 1.0
+    anneal: Annotated[
+        Sequence[float] | None,
+        "Lower steepnesses, rising, to minimise first from every start (L-BFGS only).",
+    ] = None
+    start: Annotated[
+        Literal["auto", "zero", "regression", "ranksvm"] | np.ndarray | Ranker,
+        "As in `SoftRank`. Measures of the first ranks only, by a cutoff or as RR and ERR, are flat where "
+        'relevant documents are far below: "auto" starts them from least squares, and AP and nDCG of the '
+        "whole list from zeros.",
+    ] = "auto"
+    n_restarts: Restarts = 0
+    certify: Annotated[
+        Literal["ends", "all"],
+        "Whether `history_` gives the mean error of the approximation on the training queries "
+        "(``approximation_error``) and its proved bounds (``certified_error``, "
+        "``largest_certified_error``) at the end of each start, or at every iterate.",
+    ] = "ends"
 
-    def _parts(self):
+    def components(self):
+        """Return the smoothed measure, and a gradient method."""
         surrogate = SmoothedPositions(
             parse_measure(self.measure),
-            steepness=self.steepness, truncation=self.truncation,
+            steepness=self.steepness,
+            truncation=self.truncation,
             anneal=np.atleast_1d(self.anneal or ()).tolist(),
-        )  # fmt: skip
-        solvers = {
-            "lbfgs": lambda: LBFGS(
-                penalty=self.penalty, n_restarts=self.n_restarts, max_iterations=self.max_iterations,
-                certify=self.certify,
-            ),
-            "sgd": lambda: SGD(
-                penalty=self.penalty, n_restarts=self.n_restarts,
-                max_epochs=self.max_iterations, learning_rate=self.learning_rate, certify=self.certify,
-            ),
-        }  # fmt: skip
-        if self.solver not in solvers:
-            raise ValueError(f"solver must be 'lbfgs' or 'sgd', not {self.solver!r}")
-        return surrogate, solvers[self.solver](), Linear()
+        )
+        return surrogate, self._gradient_method(n_restarts=self.n_restarts, certify=self.certify), Linear()
 
-    def _started(self, scorer, groups, weights):
+    def _initial_scorer(self, scorer, groups, weights):
         start = self.start
         if isinstance(start, str) and start == "auto":
             measure = parse_measure(self.measure)
             whole = isinstance(measure, AP | NDCG) and measure.cutoff is None
             start = "zero" if whole else "regression"
-        return Linear(start_coefficients(start, groups, weights))
+        return Linear(initial_coefficients(start, groups, weights))
+
+
+@estimator
+class SoftRank(Ranker):
+    """Expected measure under Gaussian noise on scores, with an L2 penalty.
+
+    References
+    ----------
+    .. [1] M. Taylor, J. Guiver, S. Robertson, T. Minka, "SoftRank: optimizing non-smooth rank metrics",
+       WSDM 2008.
+    """
+
+    measure: Annotated[AnyMeasure, "nDCG, DCG, P or WTA, with or without a cutoff."] = positional(
+        default="nDCG"
+    )
+    noise: Annotated[float, "σ > 0, in score units."] = 0.1
+    penalty: Penalty = 1e-3
+    longest: Annotated[
+        int, "Largest number of documents of a query; longer ones are refused, as time grows as the cube."
+    ] = 1500
+    start: Start = "zero"
+    n_restarts: Restarts = 0
+    max_iterations: MaxIterations = 100
+
+    def components(self):
+        """Return the expected measure, and L-BFGS."""
+        surrogate = GaussianNoise(parse_measure(self.measure), noise=self.noise, longest=self.longest)
+        solver = LBFGS(penalty=self.penalty, n_restarts=self.n_restarts, max_iterations=self.max_iterations)
+        return surrogate, solver, Linear()
+
+    def _initial_scorer(self, scorer, groups, weights):
+        return Linear(initial_coefficients(self.start, groups, weights))
 
 
 GRID = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}
@@ -97,12 +108,7 @@ PAPER = "Qin, Liu, Li, Information Retrieval 2010"
 
 METHODS = (
     Method(
-        "approxap",
-        ApproxRank,
-        "smooth approximation of average precision",
-        PAPER,
-        measure="AP",
-        grid=GRID,
+        "approxap", ApproxRank, "smooth approximation of average precision", PAPER, measure="AP", grid=GRID
     ),
     Method(
         "approxndcg",
@@ -121,5 +127,13 @@ METHODS = (
         measure="P@5",
         takes_measure=True,
         grid=GRID,
+    ),
+    Method(
+        "softrank",
+        SoftRank,
+        paper="Taylor, Guiver, Robertson, Minka, WSDM 2008",
+        measure="nDCG",
+        takes_measure=True,
+        grid={"noise": (0.03, 0.1, 0.3, 1.0)},
     ),
 )

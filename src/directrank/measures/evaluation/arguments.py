@@ -1,10 +1,11 @@
-"""What people pass to `evaluate`, checked and brought into the inner form."""
+"""The arguments of `evaluate`, checked and converted."""
 
 import warnings
 
 import numpy as np
 
 from directrank.data.grouping import checked_relevance, group_rows
+from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 
@@ -15,14 +16,14 @@ def queries_of(relevance, qid, docid) -> Queries:
     Raises
     ------
     DataError
-        If lengths differ, there are no documents, or a grade cannot be one.
+        If lengths differ, there are no documents, or a grade is not a number ≥ 0.
 
     Warns
     -----
     UserWarning
-        If no qid is given: all rows are taken as one query.
+        If no qid is given: all rows count as one query.
     """
-    if hasattr(relevance, "queries"):
+    if isinstance(relevance, QueryGroups):
         if qid is not None or docid is not None:
             raise DataError("documents that come as QueryGroups have their qid and docid; give no others")
         if not relevance.labelled:
@@ -44,7 +45,7 @@ def queries_of(relevance, qid, docid) -> Queries:
 
 
 def checked_scores(scores, n_docs: int, score_type: type = np.float64) -> np.ndarray:
-    """Return scores as floats, or say which row cannot be one.
+    """Return scores as floats.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Values of many queries, a chunk of queries at a time, on threads."""
+"""Values of measures on many queries, batch by batch, on threads."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -10,11 +10,11 @@ from directrank.data.queries import Queries
 from directrank.data.shards import map_in_order, processors
 from directrank.measures.positions import positions_of
 
-# What a chunk needs stays in the processor's last cache from the positions to the last measure; with fewer
-# documents, what Python does for each chunk would show.
-CHUNK_DOCS = 2**18
-# The positions, and each measure, take time like the pairs of documents of all queries, each counted as if it
-# had `MORE_DOCS` more. A thread is worth its start for some milliseconds of work.
+# The data of a batch stay in the processor's last cache from the positions to the last measure; smaller
+# batches would show the time that Python takes for each.
+BATCH_DOCS = 2**18
+# The positions, and each measure, take time proportional to the pairs of documents of all queries, each query
+# counted as if it had `MORE_DOCS` more documents. Starting a thread pays off for some milliseconds of work.
 MORE_DOCS, PAIRS_PER_THREAD = 64, 3 * 2**28
 
 
@@ -26,7 +26,7 @@ def values_of(
     ties: str = "expected",
     n_threads: int | None = None,
 ) -> list[np.ndarray]:
-    """Return the values of each measure on each query, from one look at the positions.
+    """Return the values of each measure on each query; the positions are computed once.
 
     Parameters
     ----------
@@ -37,21 +37,21 @@ def values_of(
     ties : str, default="expected"
         See `positions_of`.
     n_threads : int, optional
-        By default as many as the work is worth, of the processors that there are. A query's value depends on
-        that query alone, so bits do not depend on it.
+        By default as many as pay off for the work, at most one per processor. Results do not depend on it,
+        as a query's value depends on that query alone.
 
     Returns
     -------
     list of ndarray of shape (n_queries,), float64
     """
-    chunks = queries.once("chunks", lambda: _chunks(queries))
+    batches = queries.once("batches", lambda: _batches(queries))
 
-    def evaluated(chunk: tuple[slice, Queries]) -> list[np.ndarray]:
-        rows, some = chunk
+    def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
+        rows, some = batch
         positions = positions_of(some, scores[rows], ties=ties, leading=leading_of(measures, some))
         return [measure.query_values(some, positions) for measure in measures]
 
-    results = map_in_order(evaluated, chunks, n_threads or _threads(queries, len(measures), ties))
+    results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(each) for each in zip(*results, strict=True)]
 
 
@@ -67,14 +67,14 @@ def _threads(queries: Queries, n_measures: int, ties: str) -> int:
     if ties != "expected":  # sorting takes far longer than counting
         return processors()
     pairs = queries.once("pairs", lambda: int(((queries.sizes + MORE_DOCS) ** 2).sum()))
-    worth = pairs * (1 + n_measures) // PAIRS_PER_THREAD
-    return 1 if worth <= 1 else min(worth, processors())
+    n_threads = pairs * (1 + n_measures) // PAIRS_PER_THREAD
+    return 1 if n_threads <= 1 else min(n_threads, processors())
 
 
-def _chunks(queries: Queries) -> list[tuple[slice, Queries]]:
-    if queries.n_docs <= CHUNK_DOCS:
+def _batches(queries: Queries) -> list[tuple[slice, Queries]]:
+    if queries.n_docs <= BATCH_DOCS:
         return [(slice(0, queries.n_docs), queries)]
-    targets = np.arange(CHUNK_DOCS, queries.n_docs, CHUNK_DOCS)
+    targets = np.arange(BATCH_DOCS, queries.n_docs, BATCH_DOCS)
     cuts = np.searchsorted(queries.indptr, targets)
     bounds = np.unique(np.concatenate(([0], cuts, [queries.n_queries])))
     return [

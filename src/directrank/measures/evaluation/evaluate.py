@@ -16,7 +16,7 @@ from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Conve
 from directrank.measures.naming.names import parse_measure
 from directrank.measures.positions import TIES
 
-# Slices of digits that are added up by vectors; what is left after them goes number by number.
+# How many slices of digits are added by vector instructions; the rest is added number by number.
 SLICES = 4
 LARGEST_SLICED = 2.0**900
 
@@ -26,8 +26,8 @@ def mean_value(
 ) -> float:
     """Return the mean of a measure over queries in the standard convention, for selection and monitoring.
 
-    Ties count with their expected value and queries where the measure is undefined with 0. The result is the
-    same, bit for bit, for any order of rows and of queries.
+    Ties count with their expected value, and queries where the measure is undefined count 0. The result is
+    bitwise the same for any order of rows and of queries.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def mean_values(
     *,
     n_threads: int | None = None,
 ) -> list[float]:
-    """Return the means of several measures over queries, from one look at the positions; see `mean_value`.
+    """Return the means of several measures over queries; the positions are computed once. See `mean_value`.
 
     `n_threads` as in `values_of`.
     """
@@ -67,17 +67,17 @@ class Evaluation(Mapping[str, float]):
     Attributes
     ----------
     convention : str
-        The convention that counted them.
+        The name of the convention.
     computed : dict of str to Measure
-        What was computed under each name; a convention, or the data, may have settled parameters.
+        The measure computed under each name; a convention, or the data, may have set its parameters.
     n_queries, n_empty : int
-        All queries, and those without a relevant document.
+        The number of queries, and of those without a relevant document.
     ties, empty : str
-        How ties and queries without a value were counted.
+        How ties and queries without a value are counted.
     qid : ndarray of shape (n_queries,)
         Queries in the order of their first row.
     per_query : dict of str to ndarray of shape (n_queries,), or None
-        The values of each query, if they were asked for; NaN where left out of the mean.
+        The values of each query, with ``per_query=True``; NaN where excluded from the mean.
     """
 
     def __init__(self, means, computed, queries, convention, ties, empty, per_query):
@@ -110,7 +110,7 @@ class Evaluation(Mapping[str, float]):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON; None where a query was left out."""
+        """Return everything as plain values, for JSON; None where a query is excluded."""
         result: dict[str, Any] = {
             "convention": self.convention,
             "ties": self.ties,
@@ -148,25 +148,26 @@ def evaluate(
     Parameters
     ----------
     relevance : QueryGroups, or array of shape (n_docs,)
-        The documents; or their grades, finite and not negative.
+        Labelled documents; or their grades, finite and not negative.
     scores : array of shape (n_docs,)
-        One a document, in the caller's row order; larger is better. Infinite scores are scores, NaN is not.
+        One per document, in the caller's row order; larger is better. May be infinite, but not NaN.
     qid : array of shape (n_docs,), optional
         The query of each row, where `relevance` is an array.
     measures : str, Measure, or a sequence of them
         Such as ``["AP", "nDCG@10"]``; see `parse_measure`.
     convention : str, default="standard"
-        A name of `CONVENTIONS`: standard, letor3, letor4, trec_eval, lightgbm, xgboost, sklearn.
+        One of `CONVENTIONS`: standard, letor3, letor4, trec_eval, lightgbm, xgboost, sklearn.
     ties : {"expected", "input", "worst", "best", "docid"}, optional
-        Instead of the convention's.
+        Overrides the convention's rule.
     empty : {"zero", "one", "skip"}, optional
-        The value of a query where a measure is undefined, instead of the convention's.
+        The value of a query where a measure is undefined; overrides the convention's rule. Errors (WPD,
+        ZeroOne) are 0 there under "zero" and "one" alike.
     per_query : bool, default=False
-        Whether to keep the value of each query.
+        Whether to return the value of each query.
     query_weight : array of shape (n_queries,), optional
         Weights of the mean, in the order in which queries first appear.
     docid : array of shape (n_docs,), optional
-        Names of documents, where `relevance` is an array and ties are broken by them.
+        Names of documents, where `relevance` is an array; they break ties with ``ties="docid"``.
     max_grade : float, optional
         The largest grade of the whole data set, for ERR without ``max=``; by default the largest here.
 
@@ -193,23 +194,18 @@ def evaluate(
     inner = checked_scores(scores, queries.n_docs, rules.score_type)[queries.row]
     if ties == "docid" and queries.docid is None:
         warnings.warn(
-            "documents have no docid, so ties are broken by descending row. Give docid=, or ties=.",
+            "documents have no docid, so ties are broken by descending row; give document ids instead",
             UserWarning,
             stacklevel=2,
         )
     asked = [parse_measure(each) for each in _listed(measures)]
     grade = queries.max_relevance if max_grade is None else max_grade
-    computed = {each.name: settled(rules.adjusted(each), grade) for each in asked}
+    adjusted = {each.name: rules.adjusted(each) for each in asked}
+    computed = {name: each.with_largest_grade(grade) for name, each in adjusted.items()}
     values = _values(computed, queries, inner, rules, ties, empty)
     weights = checked_weights(query_weight, queries.n_queries)
     means = {name: _mean_of_counted(name, each, weights) for name, each in values.items()}
     return Evaluation(means, computed, queries, rules.name, ties, empty, values if per_query else None)
-
-
-def settled(measure: Measure, max_grade: float) -> Measure:
-    """Return the measure with the largest grade of the data set, if it needs one and has none."""
-    with_max_grade = getattr(measure, "with_max_grade", None)
-    return measure if with_max_grade is None else with_max_grade(max_grade)
 
 
 def _values(
@@ -223,8 +219,7 @@ def _values(
     values = {}
     every = values_of(list(computed.values()), queries, scores, ties=ties)
     for (name, measure), each in zip(computed.items(), every, strict=True):
-        value = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
-        values[name] = 1.0 - value if getattr(measure, "printed_as_error", False) else value
+        values[name] = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
     return values
 
 
@@ -239,12 +234,12 @@ def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
 
 
 def exact_sum(values: np.ndarray) -> float:
-    """Return the sum, rounded once, so that the order of the numbers cannot matter; they are finite."""
+    """Return the sum of finite numbers, rounded once, so that their order does not matter."""
     parts, rest = [], values
     largest = float(np.abs(values).max(initial=0.0))
     while largest > 0.0 and len(parts) < SLICES and largest < LARGEST_SLICED:
-        # Adding and taking away a large power of two leaves multiples of its last digit, few enough digits
-        # that all of them add up without rounding.
+        # Adding and subtracting a large power of two leaves multiples of its last digit, so few digits that
+        # their sum needs no rounding.
         anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + len(values).bit_length())
         top = (rest + anchor) - anchor
         rest = rest - top

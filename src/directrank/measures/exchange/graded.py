@@ -1,4 +1,4 @@
-"""Kernels of swap tables for measures that read every grade; tables are those of `swapping`."""
+"""Kernels of swap tables for measures that read every grade; see `directrank.measures.exchange.tables`."""
 
 import numpy as np
 
@@ -6,11 +6,12 @@ from directrank.kernels.compile import kernel
 
 
 @kernel
-def err_swaps(stopping, place, indptr, below, start, worth, norm, table):
-    r"""Fill the table of expected reciprocal rank; `worth` is 1/t at place t from 1, 0 beyond the cutoff.
+def err_swaps(place, indptr, below, start, stopping, reciprocal, norm, table):
+    r"""Fill the table of expected reciprocal rank; `reciprocal` is 1/t at rank t from 1, 0 beyond the cutoff.
 
-    With u at place p, v below it at q, A those who pass the places before p, M those who pass the places
-    between, and B what these add, the exchange makes a difference of A |u − v| |1/p − B − M/q|.
+    Let u be the stopping probability at rank p and v that at a later rank q. A is the share of users who pass
+    the ranks before p, M the share who pass the ranks between, and B what those ranks add. The swap changes
+    the measure by A |u − v| |1/p − B − M/q|.
     """
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
@@ -26,18 +27,19 @@ def err_swaps(stopping, place, indptr, below, start, worth, norm, table):
                 high, low = min(at[p], at[t]), max(at[p], at[t])
                 v = stopping[at[t]]
                 if low >= below[high]:
-                    change = (u - v) * (worth[p + 1] - added - passed * worth[t + 1])
+                    change = (u - v) * (reciprocal[p + 1] - added - passed * reciprocal[t + 1])
                     table[start[high] + low - below[high]] = reach * abs(change) / norm[q]
-                added += passed * v * worth[t + 1]
+                added += passed * v * reciprocal[t + 1]
                 passed *= 1.0 - v
             reach *= 1.0 - u
 
 
 @kernel
-def wpd_swaps(relevance, place, indptr, below, start, table):
+def wpd_swaps(place, indptr, below, start, relevance, table):
     """Fill the table of the agreement with relevance.
 
-    A document that passes others gains a pair for each of lower relevance, and loses one for each of higher.
+    A document that moves up past others gains a right pair for each of lower relevance, and loses one for
+    each of higher relevance.
     """
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
@@ -62,11 +64,11 @@ def wpd_swaps(relevance, place, indptr, below, start, table):
 
 
 @kernel
-def gain_swaps(gain, place, worth, indptr, below, start, table):
-    """Fill the table of gains times what places are worth, `worth` being of each query, (n_docs,)."""
+def gain_swaps(place, indptr, below, start, gain, discount, table):
+    """Fill the table of a sum of gains times discounts; `discount` has the ranks of each query, (n_docs,)."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
-        curve = worth[first:last]
+        curve = discount[first:last]
         for i in range(first, last):
             others, lower = place[below[i] : last], gain[below[i] : last]
             cells, here = table[start[i] : start[i + 1]], curve[place[i]]

@@ -1,8 +1,8 @@
-"""What exchanging two documents does to a measure: a table over pairs, in closed form or by evaluation.
+"""The change of a measure when two documents are swapped: a table of pairs, in closed form or by evaluation.
 
-Rankings here are strict: `place` holds the place of each document in its query, from 0. A table has one
-number for each pair of documents of different relevance, |E after the exchange − E|: document by document in
-the inner order, each with all the documents of lower relevance of its query (`PairTable`).
+Rankings here are strict: `place` is the rank of each document in its query, counted from 0. A table has one
+number for each pair of documents of different relevance, |E after the swap − E|: document by document in the
+inner order, each with all the documents of lower relevance of its query (`PairTable`).
 """
 
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.graded import gain_swaps
 from directrank.measures.positions import Positions
 
-#: Documents that are evaluated at once, in many copies of a query.
+#: How many documents to evaluate at once, in many copies of a query.
 AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """Where the pairs of a table stand.
+    """The order of the pairs in a table.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class PairTable:
 
 
 def pair_table(queries: Queries) -> PairTable:
-    """Return where the pairs of different relevance of some queries stand in a table."""
+    """Return the order of the pairs of different relevance of some queries in a table."""
     return queries.once("table of pairs", lambda: _pair_table(queries))
 
 
@@ -57,6 +57,14 @@ def _pair_table(queries: Queries) -> PairTable:
     last = np.minimum.accumulate(np.where(ends, row, queries.n_docs)[::-1])[::-1]
     stop = np.repeat(queries.indptr[1:], queries.sizes)
     return PairTable(last + 1, stop, np.append(0, np.cumsum(stop - last - 1)))
+
+
+def filled_table(queries: Queries, place: np.ndarray, kernel, *arguments) -> np.ndarray:
+    """Return a table that a kernel fills, from places, pairs and further arguments; see `ap_swaps`."""
+    pairs = pair_table(queries)
+    table = np.zeros(pairs.n_pairs)
+    kernel(place, queries.indptr, pairs.below, pairs.start, *arguments, table)
+    return table
 
 
 def swap_differences(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
@@ -76,20 +84,15 @@ def swap_differences(measure: Measure, queries: Queries, place: np.ndarray) -> n
         return measure.swap_differences(queries, place)
     if not isinstance(measure, PositionLinear):
         return swaps_by_evaluation(measure, queries, place)
-    pairs = pair_table(queries)
-    table = np.zeros(pairs.n_pairs)
     gain, discount = measure.linear_in_positions(queries)
     inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    gain_swaps(
-        np.asarray(gain, np.float64), place, discount[inner], queries.indptr, pairs.below, pairs.start, table
-    )
-    return table
+    return filled_table(queries, place, gain_swaps, np.asarray(gain, np.float64), discount[inner])
 
 
 def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
-    """Return the table of any measure, by evaluating it after each exchange.
+    """Return the table of any measure, by evaluating it after each swap.
 
-    One evaluation of n documents a pair: O(n³) a query, where closed forms take O(n²).
+    Each pair costs an evaluation of n documents: O(n³) a query, where closed forms take O(n²).
 
     Parameters
     ----------
@@ -108,12 +111,12 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -
         i = np.repeat(np.arange(last - first), width)
         j = np.arange(len(i)) - np.repeat(np.cumsum(width) - width - pairs.below[first:last] + first, width)
         one, strict = queries.part(q, q + 1), place[first:last]
-        before = _values(measure, one, strict[None])[0]
+        before = values_at_ranks(measure, one, strict[None])[0]
         batch = max(1, AT_ONCE // (last - first))
         for begin in range(0, len(i), batch):
             swapped = _swapped(strict, i[begin : begin + batch], j[begin : begin + batch])
             cells = slice(pairs.start[first] + begin, pairs.start[first] + begin + len(swapped))
-            table[cells] = np.abs(_values(measure, one, swapped) - before)
+            table[cells] = np.abs(values_at_ranks(measure, one, swapped) - before)
     return table
 
 
@@ -123,48 +126,62 @@ def _swapped(place: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return copies
 
 
-def _values(measure: Measure, one: Queries, places: np.ndarray) -> np.ndarray:
-    """Evaluate one query at many rankings, a row each."""
-    times, n = places.shape
+def values_at_ranks(measure: Measure, one: Queries, ranks: np.ndarray) -> np.ndarray:
+    """Evaluate one query at many rankings.
+
+    Parameters
+    ----------
+    measure : Measure
+    one : Queries
+        A single query.
+    ranks : ndarray of shape (n_rankings, n_docs)
+        The rank of each document, counted from 0.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings,), float64
+    """
+    times, n = ranks.shape
     copies = Queries(
         np.tile(one.relevance, times), np.arange(times + 1) * n, np.arange(times * n), np.arange(times)
     )
-    above = places.ravel().astype(np.int32)
+    above = ranks.ravel().astype(np.int32)
     return measure.query_values(copies, Positions(above, np.ones(times * n, np.int32)))
 
 
 @kernel
-def ap_swaps(place, indptr, leading, below, start, worth, divisor, table):
-    """Fill the table of average precision; `worth` is 1/t at place t from 1, 0 beyond the cutoff."""
+def ap_swaps(place, indptr, below, start, leading, reciprocal, divisor, table):
+    """Fill the table of average precision; `reciprocal` is 1/t at rank t from 1, 0 beyond the cutoff."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
         relevant = first + leading[q]
-        # Among the first t places: how many relevant documents, and what 1/t of theirs adds up to.
+        # Over the first t ranks: the number of relevant documents, and the sum of 1/rank over them.
         count, share = np.zeros(last - first + 1), np.zeros(last - first + 1)
         for i in range(first, relevant):
             count[place[i] + 1] = 1.0
         for t in range(1, len(count)):
-            share[t] = share[t - 1] + count[t] * worth[t]
+            share[t] = share[t - 1] + count[t] * reciprocal[t]
             count[t] += count[t - 1]
         for i in range(first, relevant):
             p = place[i] + 1
-            own, ahead = count[p] * worth[p], share[p] - worth[p]
+            own, ahead = count[p] * reciprocal[p], share[p] - reciprocal[p]
             irrelevant = max(below[i], relevant)
             others = place[irrelevant:last]
             cells = table[start[i] + irrelevant - below[i] : start[i + 1]]
             for j in range(len(others)):
                 t = others[j] + 1
-                # Up past relevant documents, each of which gets one more ahead of it; or down past them.
+                # The document moves up, and those it passes get one more relevant document ahead of them; or
+                # it moves down, and they get one fewer.
                 if t < p:
-                    change = (count[t] + 1.0) * worth[t] + ahead - share[t] - own
+                    change = (count[t] + 1.0) * reciprocal[t] + ahead - share[t] - own
                 else:
-                    change = count[t] * worth[t] - share[t] + share[p] - own
+                    change = count[t] * reciprocal[t] - share[t] + share[p] - own
                 cells[j] = abs(change) / divisor[q]
 
 
 @kernel
-def rr_swaps(place, indptr, leading, below, start, worth, table):
-    """Fill the table of reciprocal rank; `worth` as in `ap_swaps`."""
+def rr_swaps(place, indptr, below, start, leading, reciprocal, table):
+    """Fill the table of reciprocal rank; `reciprocal` as in `ap_swaps`."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
         relevant = first + leading[q]
@@ -180,4 +197,4 @@ def rr_swaps(place, indptr, leading, below, start, worth, table):
             cells = table[start[i] + irrelevant - below[i] : start[i + 1]]
             rest = second if place[i] == best else best
             for j in range(len(others)):
-                cells[j] = abs(worth[min(rest, others[j]) + 1] - worth[best + 1])
+                cells[j] = abs(reciprocal[min(rest, others[j]) + 1] - reciprocal[best + 1])

@@ -1,66 +1,19 @@
 """The grammar of measures' names: ``Name(parameter=value, ...)@cutoff``, as in ir_measures."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 from directrank.errors import MeasureNameError
 
-#: From a written value to keyword arguments of the measure's constructor.
-Reader = Callable[[Any], dict[str, Any]]
+#: From a parameter's word and value to its checked value.
+Check = Callable[[str, Any], Any]
 
 _NAME = re.compile(r"\s*([^\s()@=,]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]+))?\s*")
 _PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(?:'([^']*)'|\"([^\"]*)\"|([^\s'\",=]+))\s*")
 
 
-class Named:
-    """What every measure says of its name.
-
-    A measure names itself, the parameters that may be written in its name, and other tools' words for it;
-    it prints those parameters that differ from their defaults. Measures of one name are equal.
-    """
-
-    #: The canonical word.
-    bare_name: ClassVar[str]
-    #: Other words for it, in any case.
-    aliases: ClassVar[tuple[str, ...]] = ()
-    #: What may be written in parentheses.
-    parameters: ClassVar[Mapping[str, Reader]] = {}
-    #: Whether ``@k`` may be written: ``"optional"``, ``"required"`` or ``"none"``.
-    cutoff_is: ClassVar[str] = "optional"
-
-    #: Whether more than two classes of documents differ in their worth.
-    graded: ClassVar[bool] = False
-
-    #: The last position that counts, an int or None; narrower where a cutoff is required.
-    cutoff: Any = None
-
-    @property
-    def fixed_places(self) -> int | None:
-        """How many first positions a ranking must fill rightly to be perfect; None for all."""
-        return self.cutoff
-
-    @property
-    def name(self) -> str:
-        """The canonical name."""
-        words = ",".join(f"{word}={_written(value)}" for word, value in self.printed().items())
-        return self.bare_name + (f"({words})" if words else "") + (f"@{self.cutoff}" if self.cutoff else "")
-
-    def printed(self) -> dict[str, Any]:
-        """The parameters that are not at their defaults."""
-        return {}
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Named) and self.name == other.name
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-
-def split_name(text: str) -> tuple[str, dict[str, Any], int | None]:
+def split_name(text: str) -> tuple[str, dict[str, str], int | None]:
     """Split a name into its word, its parameters and its cutoff.
 
     Raises
@@ -85,23 +38,32 @@ def split_name(text: str) -> tuple[str, dict[str, Any], int | None]:
     return word, parameters, None if cutoff is None else int(cutoff)
 
 
-def checked_cutoff(cutoff: int | None) -> int | None:
-    """Return the cutoff, a whole number of 1 or more, or None.
+def joined_name(word: str, parameters: dict[str, Any], cutoff: int | None) -> str:
+    """Write a name; the inverse of `split_name`."""
+    inside = ",".join(
+        f"{name}='{value}'" if isinstance(value, str) else f"{name}={value:g}"
+        for name, value in parameters.items()
+    )
+    return word + (f"({inside})" if inside else "") + (f"@{cutoff}" if cutoff else "")
+
+
+def cutoff(value: int | None) -> int | None:
+    """Return a cutoff, a whole number of 1 or more, or None.
 
     Raises
     ------
     MeasureNameError
         If it is anything else.
     """
-    if cutoff is None:
+    if value is None:
         return None
-    if isinstance(cutoff, bool) or cutoff != int(cutoff) or cutoff < 1:
-        raise MeasureNameError(f"the cutoff {cutoff!r} must be a whole number of 1 or more")
-    return int(cutoff)
+    if isinstance(value, bool) or value != int(value) or value < 1:
+        raise MeasureNameError(f"the cutoff {value!r} must be a whole number of 1 or more")
+    return int(value)
 
 
-def checked_grade(parameter: str, value: Any) -> float:
-    """Return a grade above 0, an int where it is whole.
+def grade(word: str, value: Any) -> float:
+    """Return a grade above 0, as an int if it is whole.
 
     Raises
     ------
@@ -109,36 +71,20 @@ def checked_grade(parameter: str, value: Any) -> float:
         If it is not a number, or not positive and finite.
     """
     try:
-        grade = float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        grade = -1.0
-    if not 0 < grade < float("inf"):
-        raise MeasureNameError(f"{parameter}={value} must be a number above 0")
-    return int(grade) if grade == int(grade) else grade
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise MeasureNameError(f"{word}={value} must be a number above 0")
+    return int(number) if number == int(number) else number
 
 
-def grade(parameter: str) -> Reader:
-    """Read a grade above 0."""
-    return lambda value: {parameter: checked_grade(parameter, value)}
+def one_of(*choices: str) -> Check:
+    """Return a check that a value is one of some words; it raises `MeasureNameError`."""
 
+    def check(word: str, value: Any) -> str:
+        if value not in choices:
+            raise MeasureNameError(f"{word}={value!r} must be one of {', '.join(map(repr, choices))}")
+        return value
 
-def choice(parameter: str, *words: str) -> Reader:
-    """Read one of some words."""
-    return lambda value: {parameter: checked_choice(parameter, value, words)}
-
-
-def checked_choice(parameter: str, value: Any, words) -> Any:
-    """Return the value if it is one of the words.
-
-    Raises
-    ------
-    MeasureNameError
-        If it is not.
-    """
-    if value not in words:
-        raise MeasureNameError(f"{parameter}={value!r} must be one of {', '.join(map(repr, words))}")
-    return value
-
-
-def _written(value: Any) -> str:
-    return f"'{value}'" if isinstance(value, str) else f"{value:g}"
+    return check

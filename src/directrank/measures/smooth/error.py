@@ -1,9 +1,9 @@
-r"""How far a measure at fractional positions can be from the measure: proved bounds.
+r"""Proved bounds on the distance between a measure and its value at fractional positions.
 
-Let no position that the measure reads be off by more than ε. Then a comparison of two positions by a
-logistic function of steepness β is off by at most :math:`1/(1 + e^{β(1 - 2ε)})`, and a comparison with
-:math:`k + 1/2` by :math:`1/(1 + e^{β(1/2 - ε)})`, for whole true positions. The bounds hold for every ε; they
-say little above 1/2.
+Let ε be the largest error of a position that the measure reads, and let true positions be whole numbers. Then
+a comparison of two positions by a logistic function of steepness β is off by at most
+:math:`1/(1 + e^{β(1 - 2ε)})`, and a comparison with :math:`k + 1/2` by :math:`1/(1 + e^{β(1/2 - ε)})`. The
+bounds hold for every ε, but are loose above 1/2.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Reciprocal ranks at fractional positions: of the document at which a user stops.
+"""Reciprocal ranks at fractional positions, of the document at which a user stops.
 
 Document y stops a user with probability r_y if no document before it has:
 
@@ -16,8 +16,8 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.smooth.precision import within
 
-# Users who never arrive move nobody: below this share of them gradients are not worth a pass.
-NOBODY = 1e-40
+# Gradients of documents that a smaller share of users reaches are skipped.
+NEGLIGIBLE = 1e-40
 
 
 def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray]:
@@ -26,10 +26,10 @@ def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray
     np.fill_diagonal(before, 0.0)
     passes = 1.0 - stopping[:, None] * before
     inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    worth = stopping * inside / p
-    term = worth * passes.prod(axis=0)
-    without = np.array([np.delete(passes, x, axis=0).prod(axis=0) for x in range(len(p))])  # x stops nobody
-    pull = beta * stopping[:, None] * before * (1.0 - before) * without * worth
+    weight = stopping * inside / p
+    term = weight * passes.prod(axis=0)
+    without = np.array([np.delete(passes, x, axis=0).prod(axis=0) for x in range(len(p))])  # x stops no user
+    pull = beta * stopping[:, None] * before * (1.0 - before) * without * weight
     own = -term / p - beta * (1.0 - inside) * term
     return term.sum() / norm, (own - pull.sum(axis=0) + pull.sum(axis=1)) / norm
 
@@ -38,7 +38,7 @@ def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray
 def soft_stops(positions, indptr, leading, stopping, passing, norm, cutoff, beta, values, gradient):
     """Fill `values` with the smooth value of each query, and `gradient` (zero before) with the slopes.
 
-    `passing` is 1 − `stopping`. Made inside, it would be merged with another 1 and lose its small values.
+    `passing` is 1 − `stopping`. Computed inside, it would be merged with another 1 and lose small values.
     """
     for q in range(len(leading)):
         start, stop = indptr[q], indptr[q] + leading[q]
@@ -51,7 +51,7 @@ def soft_stops(positions, indptr, leading, stopping, passing, norm, cutoff, beta
             inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
             term = r[y] * inside * arrive / position
             total += term
-            if arrive > NOBODY:
+            if arrive > NEGLIGIBLE:
                 pull = _pull(p, r, u, y, beta, beta * term / norm[q], g)  # before g[y] is read
                 g[y] -= pull + term / norm[q] * (1.0 / position + beta * (1.0 - inside))
         values[q] = total / norm[q]
@@ -59,14 +59,14 @@ def soft_stops(positions, indptr, leading, stopping, passing, norm, cutoff, beta
 
 @kernel
 def _passing(z, decay, u):
-    # 1 − r σ(z), times 1 + decay, from decay = exp(−|z|) and u = 1 − r: exact where little of it is left.
+    # 1 − r σ(z), times 1 + decay, from decay = exp(−|z|) and u = 1 − r: accurate for small values, too.
     return decay + u if z >= 0.0 else 1.0 + decay * u
 
 
 @kernel
 def _arrive(p, u, y, beta):
-    # The share of users whom no other document stops before y. The loop counts y itself, at z = 0, so that it
-    # has no branch; (1 + u) / 2 of the users pass it and are divided out.
+    # The share of users whom no other document stops before y. The loop includes y itself, at z = 0, to avoid
+    # a branch; its factor (1 + u) / 2 is divided out.
     position, share = np.float64(p[y]), 1.0
     for x in range(len(p)):
         z = beta * (position - np.float64(p[x]))
@@ -77,7 +77,7 @@ def _arrive(p, u, y, beta):
 
 @kernel
 def _pull(p, r, u, y, beta, h, g):
-    # The slopes of the logarithm of that share, times h: given to the others, and returned to take from y.
+    # Add the slopes of the logarithm of that share, times h, to the other documents; return their sum.
     position, total = np.float64(p[y]), 0.0
     for x in range(len(p)):
         z = beta * (position - np.float64(p[x]))

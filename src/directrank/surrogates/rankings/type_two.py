@@ -83,7 +83,7 @@ class TypeTwoBound(Surrogate):
         if grades == "all" and feature_map != "pairs":
             raise ValueError("grades='all' needs feature_map='pairs': only there the search is exact")
         self.measure, self.feature_map, self.grades = measure, feature_map, grades
-        self.is_bound = not (grades == "binary" and getattr(measure, "graded", False))
+        self.is_bound = not (grades == "binary" and measure.graded)
         if grades == "all":
             self.offers = self.offers - {CutKernel}
 

@@ -56,7 +56,7 @@ class WorkingSetBound(Surrogate):
     def __init__(self, measure: Measure, *, margin="hinge", aggregate="sum", feature_map="auto"):
         check_choice("aggregate", aggregate, AGGREGATES)
         check_choice("feature_map", feature_map, ("auto", *FEATURE_MAPS))
-        self.places: int | None = getattr(measure, "fixed_places", None)
+        self.places = measure.deciding_ranks
         if feature_map == "cross" and self.places is not None:
             raise ValueError(
                 f"{measure.name} reads the first {self.places} positions only: use feature_map='pairs', "
@@ -78,7 +78,7 @@ class WorkingSetBound(Surrogate):
 
     def classes(self, queries: Queries) -> np.ndarray:
         """Return the classes that the measure distinguishes: grades, or documents that it reads or not."""
-        if getattr(self.measure, "graded", False):
+        if self.measure.graded:
             return queries.relevance
         rank = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
         return (rank < np.repeat(self.measure.leading(queries), queries.sizes)).astype(np.float64)
@@ -90,7 +90,7 @@ class WorkingSetBound(Surrogate):
             reads = f"{self.measure.name} reads the first {self.places} positions"
             why = reads if self.places else "requested"
             lines.append(f"feature map of Eq. (2), over pairs of one class too: {why}")
-        if not getattr(self.measure, "graded", False):
+        if not self.measure.graded:
             lines += two_classes_message(self.measure, queries)
         return lines
 

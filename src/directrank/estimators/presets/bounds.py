@@ -1,0 +1,209 @@
+"""Bounds on the measure: AdaRank, structural SVMs and PermuRank."""
+
+from typing import Annotated, Literal
+
+from directrank.estimators.method import Method
+from directrank.estimators.parameters import AnyMeasure, estimator, positional
+from directrank.estimators.ranker import Ranker
+from directrank.measures import parse_measure
+from directrank.scorers import Linear
+from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
+from directrank.surrogates import TypeOneBound, TypeTwoBound, WorkingSetBound
+from directrank.surrogates.margins import margin_named
+
+#: AdaRank as published, which stops where the training measure does not rise, and as in RankLib.
+VARIANTS = {
+    "paper": {"weights": "bound", "queue": False, "tolerance": 0.0},
+    "ranklib": {"weights": "product", "queue": True, "tolerance": 0.002},
+}
+
+
+@estimator
+class AdaRank(Ranker):
+    """Boosting of single features over weighted queries, bound on the measure.
+
+    The bound is of type one. The paper weighs queries by the bound at the ensemble, and ends where the
+    training measure does not rise. RankLib multiplies the weights each round, sets a feature aside that is
+    chosen twice in a row, and ends where the training measure falls. Both keep the best first rounds by the
+    selection measure.
+
+    References
+    ----------
+    .. [1] J. Xu, H. Li, "AdaRank: a boosting algorithm for information retrieval", SIGIR 2007.
+    """
+
+    measure: Annotated[AnyMeasure, "Any measure with values in [0, 1]."] = positional(default="nDCG@5")
+    variant: Annotated[Literal["paper", "ranklib"], "The published algorithm, or RankLib's."] = "paper"
+    rounds: Annotated[int, "Largest number of rounds."] = 500
+    signed: Annotated[
+        bool, "Offer each feature with its sign turned as well; else larger values must be better."
+    ] = False
+    margin: Annotated[
+        Literal["exponential", "logistic"], "φ of the bound; it weighs queries in the paper's variant."
+    ] = "exponential"
+    tolerance: Annotated[
+        float | None,
+        "Stop when the training measure falls by this much or more in a round; by default 0 for the paper's "
+        "variant, which stops where it does not rise, and 0.002 for RankLib's; infinite: never.",
+    ] = None
+
+    def components(self):
+        """Return the type-one bound, and boosting over queries."""
+        if self.variant not in VARIANTS:
+            raise ValueError(f"variant must be 'paper' or 'ranklib', not {self.variant!r}")
+        options = dict(VARIANTS[self.variant])
+        if self.tolerance is not None:
+            options["tolerance"] = self.tolerance
+        solver = QueryBoosting(rounds=self.rounds, signed=self.signed, **options)
+        bound = TypeOneBound(parse_measure(self.measure), margin_named(self.margin))
+        return bound, solver, Linear()
+
+
+@estimator
+class StructuralSVM(Ranker):
+    """The margin-rescaled hinge over all rankings: SVM^map, SVM^ndcg, SVM^mrr and the like.
+
+    References
+    ----------
+    .. [1] Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optimizing average
+       precision", SIGIR 2007.
+    .. [2] S. Chakrabarti, R. Khanna, U. Sawant, C. Bhattacharyya, "Structured learning for non-smooth ranking
+       losses", KDD 2008.
+    """
+
+    measure: Annotated[AnyMeasure, "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff."] = positional(
+        default="AP"
+    )
+    C: Annotated[float, "> 0; larger values fit the training set more closely."] = 10.0
+    solver: Annotated[
+        Literal["bcfw", "ocas", "bmrm"],
+        "Block-coordinate Frank-Wolfe, query by query; cutting planes with a line search, whose sums go over "
+        "shards; or plain cutting planes.",
+    ] = "bcfw"
+    feature_map: Annotated[
+        Literal["cross", "pairs"],
+        "Mean over pairs of a relevant and an irrelevant document; or Eq. (2) of Xu et al., SIGIR 2008.",
+    ] = "cross"
+    grades: Annotated[
+        Literal["binary", "all"],
+        'Two classes, or the gains of all grades (nDCG with ``feature_map="pairs"``).',
+    ] = "binary"
+    averaged: Annotated[
+        bool, 'Return the average of the iterates rather than the last one (``solver="bcfw"``).'
+    ] = True
+    tolerance: Annotated[
+        float,
+        "Largest duality gap, relative to the objective. At 1e-3 the order in which queries are visited "
+        "still changes AP on a hundred queries by .002, at 1e-5 by .0003.",
+    ] = 1e-5
+    max_passes: Annotated[int, "Passes over the data; cutting planes for the other two solvers."] = 200
+
+    def components(self):
+        """Return the type-two bound, and the solver chosen."""
+        surrogate = TypeTwoBound(
+            parse_measure(self.measure), feature_map=self.feature_map, grades=self.grades
+        )
+        if self.solver == "bcfw":
+            solver = BCFW(
+                C=self.C, averaged=self.averaged, tolerance=self.tolerance, max_passes=self.max_passes
+            )
+        elif self.solver in ("ocas", "bmrm"):
+            solver = CuttingPlane(
+                C=self.C, tolerance=self.tolerance, max_iterations=self.max_passes,
+                line_search=self.solver == "ocas",
+            )  # fmt: skip
+        else:
+            raise ValueError(f"solver must be one of bcfw, ocas, bmrm, not {self.solver!r}")
+        return surrogate, solver, Linear()
+
+
+@estimator
+class PermuRank(Ranker):
+    """Working sets of perfect and imperfect rankings, bound on the measure.
+
+    The bound is of type two, and the working sets grow. The paper's own form is ``feature_map="pairs",
+    averaged=False, keep="last"``. It does not converge on ordinary data: pairs of one class widen the bound,
+    and the sum over imperfect rankings swings from round to round. The defaults compare documents of
+    different classes only, average w / |w| over rounds and keep the round that is best on the training set.
+
+    References
+    ----------
+    .. [1] J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures in learning to
+       rank", SIGIR 2008.
+    """
+
+    measure: Annotated[AnyMeasure, "Any; with a cutoff the features of Eq. (2) are used."] = positional(
+        default="AP"
+    )
+    C: Annotated[
+        float,
+        "> 0; larger values fit the training set more closely. Any C so small that every pair is inside its "
+        "margin gives the same model: the default is about as large as that.",
+    ] = 0.1
+    margin: Annotated[
+        Literal["hinge", "exponential", "logistic", "margin-rescaled"],
+        "The factor of the loss of a pair; or the hinge of Eq. (9).",
+    ] = "hinge"
+    aggregate: Annotated[
+        Literal["sum", "mean", "max"],
+        "Over the imperfect rankings of a query. The paper's sum grows with the working sets, and C with it.",
+    ] = "sum"
+    feature_map: Annotated[
+        Literal["auto", "cross", "pairs"], "Mean over pairs of different classes, or Eq. (2)."
+    ] = "auto"
+    rounds: Annotated[int, "Largest number of rounds."] = 100
+    averaged: Annotated[bool, "Average w / |w| over rounds."] = True
+    keep: Annotated[Literal["best", "last"], "The best round by the selection measure, or the last."] = "best"
+    best_on: Annotated[
+        Literal["training", "validation"],
+        "Where the best round is chosen: on the training set, or on `eval_set` where it is given. Few "
+        "queries cannot tell a hundred rounds apart.",
+    ] = "training"
+
+    def components(self):
+        """Return the bound over working sets, and their solver."""
+        surrogate = WorkingSetBound(
+            parse_measure(self.measure),
+            margin=self.margin,
+            aggregate=self.aggregate,
+            feature_map=self.feature_map,
+        )
+        solver = WorkingSets(C=self.C, rounds=self.rounds, averaged=self.averaged, keep=self.keep)
+        return surrogate, solver, Linear()
+
+    def _selection_set(self, groups, validation):
+        if self.best_on not in ("training", "validation"):
+            raise ValueError(f"best_on must be 'training' or 'validation', not {self.best_on!r}")
+        return groups if self.best_on == "training" else super()._selection_set(groups, validation)
+
+
+GRID = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
+YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
+CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
+
+METHODS = (
+    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
+    Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=GRID),
+    Method(
+        "svmndcg",
+        StructuralSVM,
+        "structural SVM on nDCG of two classes, or with a cutoff",
+        CHAKRABARTI,
+        measure="nDCG",
+        takes_measure=True,
+        grid=GRID,
+    ),
+    Method(
+        "svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=GRID
+    ),
+    Method(
+        "svmp",
+        StructuralSVM,
+        "structural SVM on precision at a cutoff",
+        "Joachims, ICML 2005",
+        measure="P@5",
+        takes_measure=True,
+        grid=GRID,
+    ),
+    Method("permurank", PermuRank, paper="Xu, Liu, Lu, Li, Ma, SIGIR 2008", takes_measure=True),
+)

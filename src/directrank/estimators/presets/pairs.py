@@ -1,0 +1,149 @@
+"""Losses on pairs of documents for a linear scorer: RankSVM, RankNet and the preorder loss."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from directrank.contracts import Measure
+from directrank.estimators.method import PENALTIES, Method
+from directrank.estimators.parameters import MaxIterations, Normalise, Penalty, Width, estimator
+from directrank.estimators.ranker import Ranker
+from directrank.measures import parse_measure
+from directrank.scorers import Linear
+from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
+from directrank.surrogates import Pairwise, PairwiseHinge, SwapDrop, gain_difference
+
+MARGINS = ("squared_hinge", "hinge", "huber")
+#: Relative duality gap to which the hinge is solved.
+GAP = 1e-4
+
+Weight = Annotated[
+    Callable | Literal["gain"] | Measure | None,
+    "Weight of a pair by its two grades, 1 for None: the difference of gains, 2^y − 2^y'; a function ≥ 0 of "
+    'two arrays of grades, of the better and of the worse documents; or a measure, such as "nDCG@1": how '
+    "much it drops when two documents of these grades are swapped in a perfect ranking, on average over the "
+    "training queries.",
+]
+
+
+def _weight(weight: Any) -> Any:
+    """Return the weight of pairs of grades, as the surrogate takes it."""
+    if weight is None or callable(weight):
+        return weight
+    if not isinstance(weight, (str, Measure)):
+        raise ValueError(
+            f"weight must be 'gain', a measure, a function of two arrays of grades or None, not {weight!r}"
+        )
+    return gain_difference if weight == "gain" else SwapDrop(parse_measure(weight))
+
+
+@estimator
+class RankSVM(Ranker):
+    """Ranking SVM: a hinge on each pair of documents of different relevance.
+
+    The margin "hinge" is solved by cutting planes to a duality gap of 0.01 %, the others by truncated Newton.
+
+    References
+    ----------
+    .. [1] T. Joachims, "Optimizing search engines using clickthrough data", KDD 2002; "Training linear SVMs
+       in linear time", KDD 2006.
+    .. [2] O. Chapelle, S. S. Keerthi, "Efficient algorithms for ranking with SVMs", Information Retrieval 13,
+       2010.
+    .. [3] Y. Cao et al., "Adapting ranking SVM to document retrieval", SIGIR 2006: `normalise` and `weight`.
+    """
+
+    margin: Annotated[
+        Literal["squared_hinge", "hinge", "huber"],
+        "max(0, 1 − m)² of the difference m of two scores; max(0, 1 − m); or that with a rounded corner.",
+    ] = "squared_hinge"
+    width: Width = 0.05
+    normalise: Normalise = False
+    weight: Weight = None
+    penalty: Penalty = 0.1
+    max_iterations: Annotated[int, "Newton steps; cutting planes for the hinge."] = 100
+
+    def components(self):
+        """Return the loss on pairs, and cutting planes or Newton."""
+        if self.margin not in MARGINS:
+            raise ValueError(f"margin must be one of {', '.join(map(repr, MARGINS))}, not {self.margin!r}")
+        options: Any = {"normalise": self.normalise, "weight": _weight(self.weight)}
+        if self.margin == "hinge":
+            solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
+            return PairwiseHinge(**options), solver, Linear()
+        surrogate = Pairwise(margin=self.margin, width=self.width, **options)
+        return surrogate, TruncatedNewton(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
+
+
+@estimator
+class RankNet(Ranker):
+    """Cross entropy on pairs of documents of different relevance.
+
+    References
+    ----------
+    .. [1] C. Burges et al., "Learning to rank using gradient descent", ICML 2005.
+    """
+
+    normalise: Normalise = False
+    penalty: Penalty = 0.03
+    max_iterations: MaxIterations = 200
+
+    def components(self):
+        """Return the logistic loss on pairs, and L-BFGS."""
+        surrogate = Pairwise(margin="logistic", normalise=self.normalise)
+        return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
+
+
+@estimator
+class Preorder(Ranker):
+    """A margin on each pair of documents of different relevance, weighted by their grades.
+
+    References
+    ----------
+    .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
+       order-preserving losses and standardized supervision", ICML 2011, Eq. (14) and section 6.
+    .. [2] Y. Cao et al., "Adapting ranking SVM to document retrieval", SIGIR 2006.
+    """
+
+    weight: Weight = "gain"
+    normalise: Normalise = True
+    margin: Annotated[Literal["huber", "squared_hinge", "logistic"], "φ of the difference of two scores."] = (
+        "squared_hinge"
+    )
+    width: Width = 0.5
+    penalty: Penalty = 0.1
+    max_iterations: MaxIterations = 200
+
+    def components(self):
+        """Return the loss on pairs, and L-BFGS."""
+        surrogate = Pairwise(
+            margin=self.margin, width=self.width, normalise=self.normalise, weight=_weight(self.weight)
+        )
+        return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
+
+
+METHODS = (
+    Method(
+        "ranksvm",
+        RankSVM,
+        "squared hinge on pairs, truncated Newton",
+        "Joachims, KDD 2002; Chapelle, Keerthi, Information Retrieval 2010",
+        grid=PENALTIES,
+        aliases=("preorder",),
+    ),
+    Method(
+        "irsvm",
+        RankSVM,
+        "squared hinge on pairs, each query's weights summing to one, truncated Newton",
+        "Cao et al., SIGIR 2006",
+        fixed={"normalise": True},
+        grid=PENALTIES,
+        aliases=("preorder-norm",),
+    ),
+    Method("ranknet", RankNet, paper="Burges et al., ICML 2005", grid=PENALTIES),
+    Method(
+        "preorder-norm-dcg",
+        Preorder,
+        "squared hinge on pairs weighted by the difference of gains, over the number of pairs",
+        "Buffoni et al., ICML 2011",
+        grid=PENALTIES,
+    ),
+)

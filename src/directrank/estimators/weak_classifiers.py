@@ -1,0 +1,81 @@
+"""scikit-learn's classifiers as weak rankers."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import has_fit_parameter
+
+from directrank.scorers import Tree, tree_of
+
+
+class ClassifierWeakRankers:
+    """Fits a scikit-learn classifier to the signs of weights; what `DocumentBoosting` asks of an object.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier
+        Cloned each round. Without sampling it must take ``sample_weight``.
+    sampled : bool
+        Whether weights are numbers of copies.
+
+    Raises
+    ------
+    TypeError
+        If it is no classifier, or takes no weights where there is no sampling.
+    """
+
+    def __init__(self, classifier: Any, sampled: bool):
+        if not (isinstance(classifier, BaseEstimator) and hasattr(classifier, "predict")):
+            raise TypeError(
+                f"weak_ranker must be 'stump', 'feature' or a scikit-learn classifier, not {classifier!r}"
+            )
+        if not sampled and not has_fit_parameter(classifier, "sample_weight"):
+            raise TypeError(f"{type(classifier).__name__} takes no sample_weight; use it with sampling=True")
+        self.classifier, self.sampled = classifier, sampled
+
+    def fit(self, features: np.ndarray, weights: np.ndarray, seed: int) -> Any:
+        """Return the weak ranker, a `Tree` if the classifier is one."""
+        rows = np.flatnonzero(weights)
+        classes = (weights[rows] > 0).astype(np.int64)
+        if classes.min() == classes.max():
+            return None
+        classifier: Any = clone(self.classifier)
+        if "random_state" in classifier.get_params():
+            classifier.set_params(random_state=seed)
+        size = np.abs(weights[rows]).astype(np.float64)
+        if self.sampled:
+            copies = np.repeat(np.arange(len(rows)), size.astype(np.int64))
+            classifier.fit(features[rows[copies]], classes[copies])
+        else:
+            classifier.fit(features[rows], classes, sample_weight=size / size.mean())
+        return tree_of_classifier(classifier) if hasattr(classifier, "tree_") else Classified(classifier)
+
+
+class Classified:
+    """A fitted classifier as a weak ranker with values in {0, 1}."""
+
+    def __init__(self, classifier: Any):
+        self.classifier = classifier
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """Return the class of each document, float64 (n_docs,)."""
+        return np.asarray(self.classifier.predict(features), np.float64)
+
+
+def tree_of_classifier(classifier: Any) -> Tree:
+    """Return the nodes of a fitted decision tree over the classes 0 and 1.
+
+    Its thresholds are float64 and send x ≤ t to the left. Features are float32, so the next float32 at or
+    below t sends the same rows there.
+    """
+    nodes = classifier.tree_
+    threshold = nodes.threshold.astype(np.float32)
+    above = threshold > nodes.threshold
+    threshold[above] = np.nextafter(threshold[above], np.float32(-np.inf))
+    leaf = nodes.children_left < 0
+    vote = nodes.value[:, 0, :].argmax(axis=1)
+    return tree_of(
+        np.where(leaf, 0, nodes.feature), np.where(leaf, 0.0, threshold),
+        nodes.children_left, nodes.children_right, np.where(leaf, vote, 0),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What several definitions of measures share."""

@@ -1,0 +1,132 @@
+"""What every definition of a measure inherits: parameters that are written once, a name, and defaults."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.errors import MeasureNameError
+from directrank.measures.naming import grammar
+from directrank.measures.positions import Positions
+
+
+def parameter(default: Any, check: grammar.Check, word: str | None = None) -> Any:
+    """Declare a parameter of a measure that may be written in its name.
+
+    Parameters
+    ----------
+    default : object
+        Not printed in names.
+    check : callable
+        From the word and a value, perhaps as text, to the value; it raises `MeasureNameError`.
+    word : str, optional
+        The parameter in names, if it is not that of the constructor.
+    """
+    return field(default=default, metadata={"check": check, "word": word})
+
+
+@dataclass(frozen=True, repr=False)
+class Definition(ABC):
+    """A measure: its parameters are fields of a frozen dataclass; what a definition leaves out is as here.
+
+    A definition needs `meaning` and `query_values`; a field `cutoff` if names may have ``@k``, without a
+    default if they must; other parameters by `parameter`, after `dataclasses.KW_ONLY`. The defaults say that
+    the measure reads all documents and all grades, and is undefined without relevant documents. Measures of
+    one class and one set of parameters are equal.
+    """
+
+    #: The name without parameters and cutoff; by default that of the class.
+    bare_name: ClassVar[str]
+    #: Other words for it, in any case.
+    aliases: ClassVar[tuple[str, ...]] = ()
+    #: One sentence for newcomers.
+    meaning: ClassVar[str]
+    #: Whether more than two grades can change the value.
+    graded: ClassVar[bool] = True
+    #: Whether all values lie in [0, 1].
+    bounded: ClassVar[bool] = True
+
+    #: The last rank that counts; None for all.
+    cutoff: int | None = field(default=None, init=False)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.bare_name = cls.__dict__.get("bare_name", cls.__name__)
+
+    def __post_init__(self) -> None:
+        last = grammar.cutoff(self.cutoff)
+        if last is None and self.cutoff_is() == "required":
+            raise MeasureNameError(f"{self.bare_name} needs a cutoff, such as {self.bare_name}@10")
+        if last is not None:
+            object.__setattr__(self, "cutoff", last)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if "check" in each.metadata and value != each.default:
+                object.__setattr__(self, each.name, each.metadata["check"](_word(each), value))
+
+    @classmethod
+    def cutoff_is(cls) -> str:
+        """Return whether names may have ``@k``: ``"optional"``, ``"required"`` or ``"none"``."""
+        last = next(each for each in fields(cls) if each.name == "cutoff")
+        if not last.init:
+            return "none"
+        return "required" if last.default is MISSING else "optional"
+
+    @classmethod
+    def readers(cls) -> dict[str, Callable[[str], dict[str, Any]]]:
+        """Return, by word, what turns a parameter written in a name into arguments of the constructor."""
+        return {
+            _word(each): lambda text, name=each.name: {name: text}
+            for each in fields(cls)
+            if "check" in each.metadata
+        }
+
+    def printed(self) -> dict[str, Any]:
+        """Return the parameters that are not at their defaults, by word."""
+        given = {each: getattr(self, each.name) for each in fields(self) if "check" in each.metadata}
+        return {_word(each): value for each, value in given.items() if value != each.default}
+
+    @property
+    def name(self) -> str:
+        """The canonical name."""
+        return grammar.joined_name(self.bare_name, self.printed(), self.cutoff)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def is_error(self) -> bool:
+        """Whether reports print 1 − value, so that smaller is better."""
+        return False
+
+    @property
+    def deciding_ranks(self) -> int | None:
+        """How many first ranks decide whether a ranking is perfect; None for all."""
+        return self.cutoff
+
+    def with_largest_grade(self, grade: float) -> "Definition":
+        """Return the measure for a data set of this largest grade: itself, unless it needs to know."""
+        return self
+
+    def leading(self, queries: Queries) -> np.ndarray:
+        """How many first documents of each query have their positions read, int64 (n_queries,)."""
+        return queries.sizes
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """Queries without a relevant document."""
+        return queries.n_positive == 0
+
+    def constant(self, queries: Queries) -> np.ndarray:
+        """Queries with the same value for every ranking: those of one grade."""
+        return queries.single_grade
+
+    @abstractmethod
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+
+
+def _word(each: Field) -> str:
+    return each.metadata["word"] or each.name

@@ -1,0 +1,41 @@
+"""Every estimator: scikit-learn's own checks.
+
+Checks of constructors and of one short fit come first; ``-m "not sklearn"`` skips all others.
+"""
+
+import pytest
+from estimator_examples import estimators
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+#: A check of each kind: parameters, tags, refusals, and one fit with its prediction.
+FIRST = {
+    "check_no_attributes_set_in_init",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_valid_tag_types",
+    "check_estimators_unfitted",
+    "check_requires_y_none",
+    "check_n_features_in",
+}
+
+
+def checks():
+    """Return every check of every estimator; those of FIRST are first, and have no mark."""
+    first, others = [], []
+    for estimator in estimators():
+        for _, check in estimator_checks_generator(estimator):
+            options = "-".join(f"{name}={value}" for name, value in check.keywords.items() if name != "name")
+            identity = "-".join(filter(None, [type(estimator).__name__, check.func.__name__, options]))
+            if check.func.__name__ in FIRST:
+                first.append(pytest.param(estimator, check, id=identity))
+            else:
+                others.append(pytest.param(estimator, check, id=identity, marks=pytest.mark.sklearn))
+    return first + others
+
+
+@pytest.mark.filterwarnings("ignore:qid is missing:UserWarning")
+@pytest.mark.parametrize(("estimator", "check"), checks())
+def test_check_estimator(estimator, check):
+    check(estimator)

@@ -1,0 +1,191 @@
+"""Rankers over weak rankers: options, stages, weak rankers of scikit-learn, files."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from directrank import FRank, NDCGBoost, QueryGroups, RankBoost, Ranker, load, save
+from directrank.estimators.weak_classifiers import tree_of_classifier
+from directrank.measures import NDCG
+from directrank.scorers import Additive
+from directrank.solvers import LBFGS, DocumentBoosting
+from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
+
+PRESETS = (NDCGBoost, RankBoost, FRank)
+every = pytest.mark.parametrize("preset", PRESETS)
+
+
+def collection(seed=0, n_queries=12, n_docs=15, levels=None):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * n_docs, 4))
+    if levels:
+        X = np.round(X * levels) / levels
+    truth = X @ [1.0, -0.7, 0.4, 0.0] + rng.normal(size=len(X))
+    return QueryGroups(X, np.digitize(truth, [0.5, 1.5]), np.repeat(np.arange(n_queries), n_docs))
+
+
+@every
+@pytest.mark.parametrize("weak_ranker", ["stump", "feature", DecisionTreeClassifier(max_depth=2)])
+def test_learns_and_comes_back_from_a_file(preset, weak_ranker, tmp_path):
+    train, test = collection(), collection(1)
+    ranker = preset(rounds=15, weak_ranker=weak_ranker).fit(train)
+    assert ranker.history_[-1]["objective"] < 0.95
+    path = tmp_path / "model.dr"
+    save(ranker, path)
+    again = load(path)
+    np.testing.assert_array_equal(again.predict(test), ranker.predict(test))
+    np.testing.assert_array_equal(again.feature_importances_, ranker.feature_importances_)
+    assert ranker.feature_importances_[0] == ranker.feature_importances_.max()
+
+
+@every
+def test_stages_are_rounds(preset):
+    train, test = collection(), collection(1)
+    ranker = preset(rounds=8, keep="last").fit(train, eval_set=test)
+    stages = list(ranker.staged_predict(test))
+    assert len(stages) == 8
+    np.testing.assert_array_equal(stages[-1], ranker.predict(test))
+    np.testing.assert_array_equal(list(ranker.staged_predict(test.X))[-1], ranker.predict(test))
+    shorter = preset(rounds=3, keep="last").fit(train)
+    np.testing.assert_array_equal(stages[2], shorter.predict(test))
+
+
+@every
+def test_the_best_round_is_kept(preset):
+    train, vali = collection(), collection(7, n_queries=6)
+    ranker = preset(rounds=40, keep="best", select_by="nDCG@3").fit(train, eval_set=vali)
+    judged = [row["monitor"] for row in ranker.history_]
+    best = int(np.argmax(judged))
+    assert ranker.scorer_.n_rounds == best + 1
+    assert ranker.score(vali) == pytest.approx(judged[best], abs=1e-12)
+    stages = list(preset(rounds=40, keep="last").fit(train).staged_predict(vali))
+    np.testing.assert_array_equal(ranker.predict(vali), stages[best])
+
+
+@every
+def test_patience_ends_a_run(preset):
+    train, vali = collection(), collection(7, n_queries=6)
+    full = preset(rounds=60, keep="best").fit(train, eval_set=vali)
+    judged = np.array([row["monitor"] for row in full.history_])
+    ranker = preset(rounds=60, keep="best", patience=4).fit(train, eval_set=vali)
+    best_so_far = np.maximum.accumulate(judged)
+    first = next((t for t in range(4, len(judged)) if best_so_far[t] == best_so_far[t - 4]), len(judged) - 1)
+    assert len(ranker.history_) == first + 1
+    assert [row["monitor"] for row in ranker.history_] == judged[: first + 1].tolist()
+
+
+@every
+def test_the_order_of_rows_changes_nothing(preset):
+    groups, rng = collection(), np.random.default_rng(3)
+    order = rng.permutation(groups.n_docs)
+    shuffled = QueryGroups(groups.X[order], groups.relevance[order], groups.qid[order])
+    one, other = (preset(rounds=20, keep="last").fit(each) for each in (groups, shuffled))
+    np.testing.assert_allclose(one.predict(groups)[order], other.predict(shuffled), atol=1e-6)
+
+
+@every
+def test_bins_of_few_values_train_the_same_model(preset):
+    groups = collection(levels=8)
+    exact, binned = (preset(rounds=15, search=how).fit(groups) for how in ("exact", "histogram"))
+    np.testing.assert_allclose(exact.predict(groups), binned.predict(groups), atol=1e-9)
+
+
+@every
+def test_sampling_follows_the_seed(preset):
+    groups = collection()
+    runs = [
+        preset(rounds=10, sampling=True, random_state=seed).fit(groups).predict(groups) for seed in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert (runs[0] != runs[2]).any()
+    whole = preset(rounds=10).fit(groups)
+    assert (runs[0] != whole.predict(groups)).any()
+
+
+def test_a_tree_sends_rows_where_scikit_learn_does():
+    rng = np.random.default_rng(4)
+    for depth in (1, 2, 5):
+        X = np.repeat(rng.normal(size=(60, 3)), 4, axis=0).astype(np.float32)
+        X[1::2] = np.nextafter(X[1::2], np.float32(9))  # neighbours in float32, with a midpoint between them
+        y = rng.integers(0, 2, len(X))
+        classifier = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
+        tree = tree_of_classifier(classifier)
+        np.testing.assert_array_equal(tree.predict(X), classifier.predict(X))
+        near = np.concatenate([np.nextafter(X, np.float32(side)) for side in (-9, 9)])
+        np.testing.assert_array_equal(tree.predict(near), classifier.predict(near))
+
+
+def test_any_classifier_trains_and_predicts_but_only_trees_are_saved(tmp_path):
+    groups = collection()
+    for classifier in (LogisticRegression(), RandomForestClassifier(3, max_depth=2, random_state=0)):
+        ranker = NDCGBoost(rounds=5, weak_ranker=classifier).fit(groups)
+        np.testing.assert_allclose(list(ranker.staged_predict(groups))[-1], ranker.predict(groups))
+        assert ranker.history_[-1]["objective"] < 1.0
+        assert len(ranker.feature_importances_) == 4
+        with pytest.raises(TypeError, match=f"{type(classifier).__name__} weak rankers cannot be saved"):
+            save(ranker, tmp_path / "model.dr")
+
+
+def test_classifiers_without_weights_need_sampling():
+    groups = collection()
+    with pytest.raises(
+        TypeError, match="KNeighborsClassifier takes no sample_weight; use it with sampling=True"
+    ):
+        NDCGBoost(weak_ranker=KNeighborsClassifier()).fit(groups)
+    ranker = NDCGBoost(rounds=3, weak_ranker=KNeighborsClassifier(), sampling=True).fit(groups)
+    assert ranker.history_[-1]["objective"] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"search": "fast"}, "search must be one of 'exact', 'histogram'"),
+        ({"criterion": "entropy"}, "criterion must be one of 'gini', 'eta'"),
+        ({"keep": "first"}, "keep must be one of 'best', 'last'"),
+        ({"weak_ranker": "tree"}, "weak_ranker must be one of 'stump', 'feature'"),
+        ({"shrinkage": 0.0}, "shrinkage must be above 0"),
+        ({"rounds": 0}, "rounds and patience must be 1 or more"),
+        ({"patience": 0}, "rounds and patience must be 1 or more"),
+    ],
+)
+def test_options_that_do_not_exist_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        NDCGBoost(**options).fit(collection())
+
+
+def test_what_is_no_classifier_is_refused():
+    with pytest.raises(TypeError, match="scikit-learn classifier"):
+        NDCGBoost(weak_ranker=object()).fit(collection())
+    with pytest.raises(TypeError, match="have fit"):
+        DocumentBoosting(weak_ranker=3)
+
+
+def test_composed_triples():
+    """The surrogates also go with a gradient solver, and boosting with any of them."""
+    train = collection()
+    for surrogate in (ExpectedMeasure(NDCG(10)), ExponentialPairs(normalise=True), Fidelity()):
+        linear = Ranker(surrogate, LBFGS(penalty=0.01)).fit(train)
+        boosted = Ranker(surrogate, DocumentBoosting(rounds=10), Additive()).fit(train)
+        for ranker in (linear, boosted):
+            assert ranker.score(train) > 0.5
+
+
+def test_features_without_a_split_end_the_run():
+    groups = QueryGroups(np.ones((6, 2)), [1, 0, 0, 2, 1, 0], [0, 0, 0, 1, 1, 1])
+    for preset in PRESETS:
+        for weak_ranker in ("stump", "feature", DecisionTreeClassifier(max_depth=1)):
+            ranker = preset(rounds=5, weak_ranker=weak_ranker).fit(groups)
+            assert ranker.status_ == "converged"
+            assert ranker.predict(groups).tolist() == [0.0] * 6
+
+
+def test_a_perfect_feature_does_not_explode():
+    y = np.array([2.0, 1, 0, 0, 1, 0, 0, 0, 2])
+    groups = QueryGroups(y[:, None], y, np.repeat([0, 1], [4, 5]))
+    for preset in PRESETS:
+        ranker = preset(rounds=30, keep="last").fit(groups)
+        assert np.isfinite(ranker.predict(groups)).all()
+        assert ranker.score(groups) == 1.0

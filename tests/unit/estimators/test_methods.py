@@ -1,0 +1,74 @@
+"""The table of methods: names, aliases, and the algorithms that they train."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from directrank import AdaRank, LambdaLoss, LambdaRank, RankSVM, make_ranking
+from directrank.estimators.methods import METHODS, configured
+from directrank.solvers import LBFGS
+from directrank.surrogates import Pairwise
+
+
+def test_every_name_is_one_method():
+    names = [name for method in METHODS for name in (method.name, *method.aliases)]
+    assert len(names) == len(set(names))
+    assert [each.method for each in configured("all")] == list(METHODS)
+
+
+@pytest.mark.parametrize(("alias", "name"), [("preorder", "ranksvm"), ("preorder-norm", "irsvm")])
+def test_an_alias_is_the_method_itself(alias, name):
+    assert configured(alias) == configured(name)
+    assert configured(alias)[0].label == name
+    with pytest.raises(ValueError, match=f"{alias} takes no measure in brackets"):
+        configured(f"{alias}(AP)")
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_the_methods_of_an_alias_minimise_one_objective(normalise):
+    """Newton's optimum of RankSVM is that of L-BFGS on the preorder loss, which had a row of its own."""
+    from directrank import Ranker
+
+    groups = make_ranking(30, 10, 5, random_state=0)
+    ranker = RankSVM(normalise=normalise, penalty=0.03).fit(groups)
+    loss = Pairwise(margin="squared_hinge", per_query=normalise)
+    preorder = Ranker(loss, LBFGS(penalty=0.03, max_iterations=200)).fit(groups)
+    np.testing.assert_allclose(preorder.coef_, ranker.coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_a_name_that_is_nearly_an_alias_is_understood():
+    with pytest.raises(ValueError, match="did you mean preorder"):
+        configured("preordr")
+
+
+def test_adarank_is_the_papers_and_ranklibs_is_a_variant():
+    paper, ranklib = (AdaRank("AP", **options).components()[1] for options in ({}, {"variant": "ranklib"}))
+    assert (paper.weights, paper.queue, paper.tolerance) == ("bound", False, 0.0)
+    assert (ranklib.weights, ranklib.queue, ranklib.tolerance) == ("product", True, 0.002)
+    assert AdaRank(variant="ranklib", tolerance=np.inf).components()[1].tolerance == np.inf
+    with pytest.raises(ValueError, match="variant must be 'paper' or 'ranklib', not 'letor'"):
+        AdaRank(variant="letor").checked()
+
+
+def test_adarank_of_the_paper_stops_where_the_training_measure_does_not_rise():
+    ranker = AdaRank("AP").fit(make_ranking(40, 12, 6, random_state=0))
+    values = [row["train_measure"] for row in ranker.history_]
+    assert ranker.status_ == "converged"
+    assert all(np.diff(values[:-1]) > 0)
+    assert values[-1] <= values[-2]
+
+
+def test_lambdarank_trains_swap_weights_and_lambdaloss_its_own():
+    assert LambdaRank("AP").components()[0].weights == "swap"
+    assert LambdaLoss().components()[0].weights == "ndcg2"
+    assert "weights" not in LambdaRank().get_params()
+    with pytest.raises(TypeError, match="AP has none"):
+        LambdaLoss("AP").checked()
+
+
+def test_importing_the_package_is_cheap():
+    code = "import sys, directrank; print(sorted({'numpy', 'numba', 'sklearn', 'scipy'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
