@@ -1,6 +1,6 @@
 """Weak rankers that are not stumps: single features, and objects fitted to weighted documents."""
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -40,17 +40,25 @@ class FeatureSearch:
         return single_feature(k, slope=-1.0 / self.width[k], offset=1.0 + self.low[k] / self.width[k])
 
 
+@runtime_checkable
+class WeakLearner(Protocol):
+    """An object that fits weak rankers to weighted documents."""
+
+    def fit(self, features: np.ndarray, weights: np.ndarray, seed: int) -> Any:
+        """Return a `Tree`, an object with ``predict(features)`` of shape (n_docs,), or None."""
+        ...
+
+
 class Learned:
     """Weak rankers fitted by an object to the documents and their weights.
 
     Parameters
     ----------
-    learner : object
-        With ``fit(features, weights, seed) -> Tree or object with predict``.
+    learner : WeakLearner
     features : ndarray of shape (n_docs, n_features), float32
     """
 
-    def __init__(self, learner: Any, features: np.ndarray):
+    def __init__(self, learner: WeakLearner, features: np.ndarray):
         self.learner, self.features = learner, features
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Any:
