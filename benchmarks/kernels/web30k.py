@@ -3,11 +3,13 @@
 import os
 
 import numpy as np
+from number_text import LONGEST_NUMBER, write_features
 
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.writer import replaced_when_complete, write_rows
+from directrank.data.letor.numbers import POWERS
 from directrank.data.queries import Queries
 from directrank.data.synthetic import Recipe, draw_groups, pieces, thresholds, uneven_sizes
+from directrank.storage.atomic import open_atomically
 
 N_QUERIES, N_FEATURES, MEAN_DOCS, LARGEST_QUERY = 31_531, 136, 120, 1_251
 # The spread gives E[n²] of about 19,000.
@@ -47,13 +49,25 @@ def write_web30k(path: str | os.PathLike, multiple: float = 1.0, random_state=0)
     random_state : int, Generator or None, default=0
     """
     rng, sizes, recipe = _plan(multiple, random_state)
-    with replaced_when_complete(path) as file:
+    with open_atomically(path) as file:
         for start, stop, own in pieces(rng, len(sizes)):
             indptr = np.concatenate(([0], np.cumsum(sizes[start:stop]))).astype(np.int64)
             X = np.empty((indptr[-1], N_FEATURES), np.float32)
             relevance, row = recipe.draw(own, sizes[start:stop], X)
             queries = Queries(relevance, indptr, row, np.arange(start + 1, stop + 1))
-            write_rows(QueryGroups.from_inner(X, queries), file)
+            _write_rows(QueryGroups.from_inner(X, queries), file)
+
+
+def _write_rows(groups: QueryGroups, file) -> None:
+    """Write lines without comments, with the features of all documents turned into text by a kernel."""
+    row_of = groups.to_caller(np.arange(groups.n_docs))
+    text = np.empty(groups.n_docs * N_FEATURES * (LONGEST_NUMBER + len(f" {N_FEATURES}:")), np.uint8)
+    ends = np.empty(groups.n_docs, np.int64)
+    write_features(groups.features, row_of, POWERS, text, ends)
+    start = 0
+    for label, query, end in zip(groups.relevance, groups.qid, ends, strict=True):
+        file.write(f"{int(label)} qid:{query}".encode() + text[start:end].tobytes() + b"\n")
+        start = end
 
 
 def _plan(multiple: float, random_state):

@@ -29,7 +29,7 @@ def _filled(command: Comparing, out: Path, whole: Path, way, size: int) -> tuple
         code, said = command.run(out, **options)
         assert code == 3, (size, code, said)
         assert len(said.splitlines()) == 1, said
-        assert "run the same command again" in said or "space" in said, said
+        assert "rerun the same command" in said or "space" in said, said
         grow()  # on a full disk the store cannot be read
         saved = finished(out)
         code, again = command.run(out)

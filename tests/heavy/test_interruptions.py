@@ -80,7 +80,7 @@ def test_a_comparison_that_is_stopped(place, which, group, code):
     assert process.returncode == code
     assert "Traceback" not in said
     if code == 130:
-        assert f"kept in {out.name}: run the same command again" in said.splitlines()[-1]
+        assert f"saved in {out.name}: rerun the same command" in said.splitlines()[-1]
     deadline = time.monotonic() + 60
     while any(map(lives, working)) and time.monotonic() < deadline:
         time.sleep(0.05)

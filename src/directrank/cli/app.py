@@ -1,37 +1,90 @@
-"""The command `directrank`: its commands, and how it ends."""
+"""The command `directrank`: its commands, help and exit codes."""
 
+import re
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from directrank.cli.commands import auditing, comparing, consistency, listing, training
 from directrank.cli.failures import ended, usage_problem
 
+#: Every command, under the heading of its group.
+COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("Start here", comparing.demo),
+    ("Start here", listing.methods),
+    ("Start here", listing.measures),
+    ("Start here", listing.doctor),
+    ("Compare methods", comparing.compare),
+    ("Compare methods", comparing.report),
+    ("Train and use one ranker", training.fit),
+    ("Train and use one ranker", training.rank),
+    ("Train and use one ranker", training.evaluate),
+    ("Train and use one ranker", auditing.audit),
+    ("Theory checks", consistency.consistency),
+)
 
-class Guarded(TyperGroup):
-    """A group of commands whose failures end in one line and an exit code."""
+
+class Command(TyperCommand):
+    """A command whose help names arguments and options without types of Python."""
+
+    def collect_usage_pieces(self, ctx) -> list[str]:
+        """Return the words after the name of the command."""
+        arguments = [each for each in self.params if each.param_type_name == "argument"]
+        named = [(str(each.metavar), each.required) for each in arguments]
+        return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in named)]
+
+    def format_options(self, ctx, formatter) -> None:
+        """Write the arguments, then the options."""
+        records = [(each.param_type_name, each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        for heading, kind in (("Arguments", "argument"), ("Options", "option")):
+            lines = [(_without_type(line[0]), line[1]) for found, line in records if found == kind and line]
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+
+
+class Group(TyperGroup):
+    """The group of all commands; failures of a command end in one line and an exit code."""
 
     def invoke(self, ctx) -> int:
-        """Run the command that was asked for and return the exit code."""
-        return ended(lambda: super(Guarded, self).invoke(ctx), debug=bool(ctx.params.get("debug")))
+        """Run the requested command and return the exit code."""
+        return ended(lambda: super(Group, self).invoke(ctx), debug=bool(ctx.params.get("debug")))
+
+    def format_options(self, ctx, formatter) -> None:
+        """Write the commands under the headings of their groups, then the options."""
+        for heading, members in groupby(COMMANDS, key=lambda each: each[0]):
+            lines = [(each.__name__, _first_sentence(each)) for _, each in members]
+            with formatter.section(heading):
+                formatter.write_dl(lines)
+        Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
+
+
+def _without_type(name: str) -> str:
+    return re.sub(r" <.*>$", "", name)
+
+
+def _first_sentence(command: Callable[..., Any]) -> str:
+    return " ".join((command.__doc__ or "").split("\n\n")[0].split())
 
 
 app = typer.Typer(
-    cls=Guarded,
+    cls=Group,
     name="directrank",
     no_args_is_help=True,
     add_completion=True,
+    rich_markup_mode=None,  # the plain help never cuts a default, and imports nothing
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 2 wrong usage, 3 unusable data, 4 a method failed, 130 interrupted.",
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         from directrank import __version__
 
         typer.echo(f"directrank {__version__}")
@@ -43,35 +96,22 @@ def directrank(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of a failure.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the full traceback of a failure.")] = False,
 ) -> None:
-    """Learn to rank by optimising the measure you will be judged by: AP, nDCG, P@k, RR, ERR.
+    """Learn to rank by directly optimising the measure you report: AP, nDCG, P@k, RR, ERR.
 
-    Start with `directrank demo`; it needs no data.
+    Try it with `directrank demo`: no data needed.
     """
 
 
-COMMANDS = (
-    ("Start here", comparing.demo),
-    ("Start here", listing.methods),
-    ("Start here", listing.measures),
-    ("Start here", listing.doctor),
-    ("Compare methods", comparing.compare),
-    ("Compare methods", comparing.report),
-    ("Train and use one ranker", training.fit),
-    ("Train and use one ranker", training.rank),
-    ("Train and use one ranker", training.evaluate),
-    ("Train and use one ranker", auditing.audit),
-    ("Look into a loss", consistency.consistency),
-)
-for panel, command in COMMANDS:
-    app.command(rich_help_panel=panel)(command)
+for _, command in COMMANDS:
+    app.command(cls=Command)(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # --debug is understood anywhere, since it is typed after something went wrong: at the end of the line.
+    # --debug is accepted anywhere, because people append it to a line that has failed.
     words = [word for word in given if word != "--debug"]
     if len(words) < len(given):
         words.insert(0, "--debug")

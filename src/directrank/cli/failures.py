@@ -1,4 +1,4 @@
-"""How a command ends when something is wrong: one line for a person, a code for a script."""
+"""Failures of commands: one line for a person, an exit code for a script."""
 
 import os
 import sys
@@ -10,11 +10,9 @@ from typing import Any
 
 import typer
 
-from directrank.experiments.jobs.interrupts import stoppable
-
 DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-# typer once stood on click and now carries its own copy: the class is found where both have it.
+# Older versions of typer use click, newer ones a copy of it; the class is a base of BadParameter in both.
 ClickException: type[Exception] = next(
     each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
 )
@@ -25,12 +23,18 @@ class UsageError(Exception):
 
 
 class InterruptedRunError(Exception):
-    """Stopped by Ctrl-C; says what was kept."""
+    """A command was stopped by Ctrl-C; the message says what was saved."""
 
 
 @contextmanager
-def usage() -> Iterator[None]:
-    """Turn a ValueError about a name or a number into a problem of usage; data errors stay what they are."""
+def usage(given: str = "") -> Iterator[None]:
+    """Turn a ValueError into a `UsageError` that begins with the option as typed; data errors pass.
+
+    Parameters
+    ----------
+    given : str, optional
+        The option as typed, such as ``--seeds 0,x``.
+    """
     from directrank.errors import DataError, ModelFormatError
 
     try:
@@ -38,12 +42,12 @@ def usage() -> Iterator[None]:
     except (DataError, ModelFormatError):
         raise
     except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{given}: {error}" if given else str(error)) from error
 
 
 @contextmanager
 def method_may_fail(name: str) -> Iterator[None]:
-    """Say which method failed, whatever it raised; data errors stay what they are."""
+    """Turn an error of a method into a `MethodError` with its name; data errors pass."""
     from directrank.errors import DataError, MethodError
 
     try:
@@ -56,6 +60,8 @@ def method_may_fail(name: str) -> Iterator[None]:
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
+    from directrank.experiments.jobs.interrupts import stoppable
+
     warnings.showwarning = _short_warning
     try:
         with stoppable():
@@ -64,19 +70,19 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     except (typer.Exit, typer.Abort, ClickException):
         raise
     except BrokenPipeError:
-        # The reader has seen enough (`| head`). What is still buffered has nowhere to go.
+        # The reader has closed the pipe (`| head`). Discard what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exc()
-        code, message = _said(error, debug)
+        code, message = _explained(error, debug)
         _print_error(message)
     return code if isinstance(code, int) else DONE
 
 
 def usage_problem(error: Exception) -> int:
-    """Return the exit code of a command line that could not be parsed, having said why."""
+    """Print why a command line cannot be parsed, and return its exit code."""
     if isinstance(error, typer.Abort):
         _print_error("aborted")
         return INTERRUPTED
@@ -84,15 +90,15 @@ def usage_problem(error: Exception) -> int:
         raise error
     context = getattr(error, "ctx", None)
     message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
-    if not message:  # nothing was asked for: the help has been printed
+    if not message:  # there was no command: the help has been printed
         return USAGE
     path = context.command_path if context else "directrank"
     _print_error(f"{message.rstrip('.')}. See `{path} --help`.")
     return USAGE
 
 
-def _said(error: BaseException, debug: bool) -> tuple[int, str]:
-    """Return the exit code of a failure, and what to say."""
+def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
+    """Return the exit code and the message of a failure."""
     from directrank.errors import DataError, MeasureNameError, MethodError, ModelFormatError
 
     if isinstance(error, (KeyboardInterrupt, InterruptedRunError)):
@@ -108,7 +114,7 @@ def _said(error: BaseException, debug: bool) -> tuple[int, str]:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return DATA, f"{place}{error.strerror or error}"
-    advice = "" if debug else " (a bug: run again with --debug and report what it prints)"
+    advice = "" if debug else " (a bug: rerun with --debug and report the output)"
     return BUG, f"{type(error).__name__}: {error}{advice}"
 
 

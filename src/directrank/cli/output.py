@@ -1,11 +1,13 @@
-"""What commands print: tables and remarks, drawn for a person or plain for a pipe."""
+"""Printing: tables and remarks, drawn on a terminal and plain in a pipe."""
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from directrank.experiments.tables.layout import Table
 
 
@@ -25,47 +27,48 @@ def print_json(value: Any) -> None:
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows of text under headings; on a terminal as a table that wraps."""
     if not sys.stdout.isatty():
-        widths = [max(len(line[place]) for line in [head, *rows]) for place in range(len(head))]
-        for line in [head, *rows]:
-            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        from directrank.experiments.tables.formats import aligned
+
+        print("\n".join(aligned([head, *rows])))
         return
-    from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
-    table = RichTable(box=None, pad_edge=False)
-    for place, title in enumerate(head):
-        table.add_column(title, no_wrap=place == 0)
-    for line in rows:
-        table.add_row(*(Text(cell) for cell in line))
-    Console().print(table)
+    _draw(head, ([Text(cell) for cell in line] for line in rows), box=None, pad_edge=False)
 
 
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
-    if not sys.stdout.isatty():
-        from directrank.experiments.tables.layout import plain
+    from directrank.experiments.tables.formats import plain, raised
 
+    if not sys.stdout.isatty():
         print(plain(table))
         return
     from rich.box import SIMPLE_HEAD
+    from rich.text import Text
+
+    rows = [
+        [
+            Text(f"{label} {letter}".rstrip()),
+            *(Text(each.text + raised(each.letters), "bold green" if each.best else "") for each in cells),
+        ]
+        for label, letter, cells in table.printed()
+    ]
+    look = {"title": Text(table.title), "caption": Text(table.caption), "box": SIMPLE_HEAD}
+    _draw(["method", *table.columns], rows, numbers=True, **look)
+
+
+def _draw(
+    head: Sequence[str], rows: Iterable[Sequence["Text"]], *, numbers: bool = False, **look: Any
+) -> None:
+    """Draw a table on the terminal; `numbers` aligns all columns but the first to the right, unwrapped."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from directrank.experiments.tables.layout import raised
-
-    drawn = RichTable(title=Text(table.title), caption=Text(table.caption), box=SIMPLE_HEAD)
-    drawn.add_column("method", no_wrap=True)
-    for column in table.columns:
-        drawn.add_column(Text(column), justify="right", no_wrap=True)
-    for row, (label, _) in enumerate(table.rows):
-        cells = [
-            Text(
-                (table.shown(row, column) or "failed") + raised(table.mark(row, column)),
-                style="bold green" if table.best(row, column) else "",
-            )
-            for column in range(len(table.columns))
-        ]
-        drawn.add_row(Text(f"{label} {table.letter(row)}".rstrip()), *cells)
+    drawn = RichTable(**look)
+    for place, title in enumerate(head):
+        right = numbers and place > 0
+        drawn.add_column(Text(title), no_wrap=numbers or place == 0, justify="right" if right else "left")
+    for line in rows:
+        drawn.add_row(*line)
     Console().print(drawn)

@@ -1,4 +1,4 @@
-"""Progress of a comparison: a bar on a terminal, lines in a pipe, nothing when asked to be quiet."""
+"""Progress of a comparison: a bar on a terminal, lines in a pipe, nothing with --quiet."""
 
 import sys
 from typing import Any
@@ -7,10 +7,10 @@ from directrank.experiments import Observer
 
 
 class Lines(Observer):
-    """One line a finished cell, on stderr."""
+    """Prints one line for each finished cell, on stderr."""
 
     def __init__(self):
-        self.n_cells = self.seen = self.kept = 0
+        self.n_cells = self.seen = self.saved = 0
 
     def __enter__(self) -> "Lines":
         return self
@@ -19,20 +19,20 @@ class Lines(Observer):
         pass
 
     def planned(self, plan) -> None:
-        """Say how much there is to do."""
-        self.n_cells, self.kept = len(plan.cells), len(plan.finished)
+        """Print the number of fits."""
+        self.n_cells, self.saved = len(plan.cells), len(plan.finished)
         self.say(plan_line(plan))
 
     def checked(self, lines: list[str]) -> None:
-        """Say what the data check found."""
+        """Print the sentences of the data check."""
         for line in lines:
             self.say(f"data check: {line}")
 
     def finished(self, cell: dict[str, Any], reused: bool) -> None:
-        """Say how a cell ended."""
+        """Print the outcome of a cell."""
         self.seen += 1
-        self.kept += not reused and "error" not in cell
-        if reused:  # the plan has said how many there are
+        self.saved += not reused and "error" not in cell
+        if reused:  # the line about the plan has counted them
             return
         width = len(str(self.n_cells))
         self.say(f"[{self.seen:>{width}}/{self.n_cells}] {cell_line(cell)}")
@@ -43,7 +43,7 @@ class Lines(Observer):
 
 
 class Bar(Lines):
-    """A live bar over fits, with the lines above it; for terminals."""
+    """Draws a live bar over fits, with the lines above it; for terminals."""
 
     def __enter__(self) -> "Bar":
         from rich.console import Console
@@ -71,16 +71,16 @@ class Bar(Lines):
         self._progress.update(self._task, total=plan.n_fits_left, description="reading")
 
     def finished(self, cell: dict[str, Any], reused: bool) -> None:
-        """Say how a cell ended, and how many have."""
+        """Print the outcome of a cell, and count it in the bar."""
         super().finished(cell, reused)
         self._progress.update(self._task, description=f"{self.seen} of {self.n_cells} cells")
 
     def starting(self, fold: str, method: str, n_points: int) -> None:
-        """Say what is being trained."""
+        """Name the method in the bar."""
         self._progress.update(self._task, description=f"{fold} {method}")
 
     def fitted(self) -> None:
-        """Advance."""
+        """Advance the bar."""
         self._progress.advance(self._task)
 
     def say(self, text: str) -> None:
@@ -89,22 +89,22 @@ class Bar(Lines):
 
 
 class Silent(Lines):
-    """Counts, and says nothing."""
+    """Counts finished cells and prints nothing."""
 
     def say(self, text: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 def plan_line(plan) -> str:
-    """Return one sentence about the work of a plan."""
+    """Return one sentence about the fits of a plan."""
     fits = (
         f"{_counted(plan.n_fits, 'fit')}: {_counted(len(plan.methods), 'method')}, "
         f"{_counted(len(plan.folds), 'fold')} of {plan.dataset}"
     )
     if plan.n_fits_left == plan.n_fits:
         return fits
-    kept = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
-    return f"{fits}; {kept}, {_counted(plan.n_fits_left, 'fit')} left"
+    done = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
+    return f"{fits}; {done}, {_counted(plan.n_fits_left, 'fit')} left"
 
 
 def _counted(number: int, what: str) -> str:
@@ -122,7 +122,7 @@ def cell_line(cell: dict[str, Any]) -> str:
 
 
 class Spinner:
-    """Says what a single long step is: a spinner on a terminal, a line in a pipe."""
+    """Names a long step while it runs: a spinner on a terminal, a line in a pipe."""
 
     def __init__(self, text: str, *, quiet: bool):
         self.text, self.quiet = text, quiet

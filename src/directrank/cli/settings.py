@@ -1,17 +1,21 @@
-"""Words of the command line made into values."""
+"""Values of options: the typed text parsed into values."""
 
-from collections.abc import Sequence
-from difflib import get_close_matches
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from directrank.cli.failures import UsageError
+from directrank.cli.failures import UsageError, usage
 
 if TYPE_CHECKING:
     from directrank.estimators.methods import Configured
+    from directrank.experiments.options import Options
 
-#: Constructor parameters that have an option of their own.
+#: Options for constructor parameters, where a command has one.
 OWN_OPTIONS = {"measure": "--measure", "select_by": "--select-by", "random_state": "--seed"}
 WORDS = {"true": True, "false": False, "none": None}
+#: ``penalty=0.1``, ``ranksvm.penalty=0.1`` or ``adarank(P(rel=2)@5).rounds=30``.
+_SETTING = re.compile(r"((?:[A-Za-z][\w-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
 
 
 def names(text: str) -> list[str]:
@@ -22,7 +26,7 @@ def names(text: str) -> list[str]:
 
 
 def missing_rule(text: str) -> str | float:
-    """Return the rule for NULL: a word, or the number that stands in."""
+    """Return the rule for NULL: ``error``, ``query_min`` or the number to use instead."""
     if text in ("error", "query_min"):
         return text
     try:
@@ -34,16 +38,13 @@ def missing_rule(text: str) -> str | float:
 def seeds_of(text: str) -> list[int]:
     """Return the numbers of a list with commas."""
     try:
-        seeds = [int(each) for each in text.split(",")]
+        return [int(each) for each in text.split(",")]
     except ValueError:
         raise UsageError(f"--seeds {text}: expected numbers with commas, such as 0,1,2") from None
-    if min(seeds) < 0:
-        raise UsageError(f"--seeds {text}: a seed is 0 or more")
-    return seeds
 
 
 def value_of(text: str) -> Any:
-    """Return what a written value means: a number, true, false, none, numbers with commas, or the text."""
+    """Return a typed value: a number, true, false, none, a tuple of numbers, or the text."""
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     pieces = [value_of(piece) for piece in text.split(",")] if "," in text else []
@@ -57,48 +58,86 @@ def value_of(text: str) -> Any:
     return text
 
 
-def _start(text: str) -> Any:
-    """Return where a search starts: a word, coefficients with commas, or the ranker of a model file."""
+def values_of(text: str) -> list[Any]:
+    """Return the typed values of a list with commas outside brackets and quotes."""
+    return [value_of(each) for each in names(text)]
+
+
+def assignments(
+    option: str, words: Sequence[str] | None, parse: Callable[[str], Any]
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield option and word as typed, name and value of words such as ``penalty=0.1``."""
+    names = set()
+    for word in words or ():
+        match = _SETTING.fullmatch(word)
+        if match is None:
+            raise UsageError(f"{option} {word}: expected NAME=VALUE, such as penalty=0.1")
+        name, text = match.groups()
+        if name in names:
+            raise UsageError(f"{option} {name} is given twice")
+        names.add(name)
+        yield f"{option} {word}", name, parse(text)
+
+
+def settings_of(words: Sequence[str] | None) -> dict[str, Any]:
+    """Return the parameters and values of ``--set`` options."""
+    return {name: value for _, name, value in assignments("--set", words, value_of)}
+
+
+def grids_of(words: Sequence[str] | None) -> dict[str, Any]:
+    """Return the parameters and values of ``--grid`` options."""
+    return {name: values for _, name, values in assignments("--grid", words, values_of)}
+
+
+def with_settings(chosen: "Configured", words: Sequence[str] | None) -> "Configured":
+    """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
+    from directrank.experiments.overrides import overridden
+
+    for typed, name, value in assignments("--set", words, value_of):
+        if name in OWN_OPTIONS:
+            raise UsageError(f"{typed}: use {OWN_OPTIONS[name]} {value}")
+        with usage(typed):
+            (chosen,) = overridden([chosen], {name: _start(value) if name == "start" else value}, {})
+    return chosen
+
+
+def check_overrides(
+    methods: "Sequence[Configured]", sets: Sequence[str] | None, grids: Sequence[str] | None
+) -> None:
+    """Check that the methods have the parameters of ``--set`` and ``--grid`` options."""
+    from directrank.experiments.overrides import overridden
+
+    for typed, name, value in assignments("--set", sets, value_of):
+        with usage(typed):
+            overridden(methods, {name: value}, {})
+    for typed, name, values in assignments("--grid", grids, values_of):
+        with usage(typed):
+            overridden(methods, {}, {name: values})
+
+
+def _start(value: Any) -> Any:
+    """Return the start of a search: a word, coefficients, or the ranker of a model file."""
     from pathlib import Path
 
     from directrank.models import load
 
-    return load(Path(text)) if Path(text).is_file() else value_of(text)
+    return load(Path(value)) if isinstance(value, str) and Path(value).is_file() else value
 
 
-def parameters_of(settings: Sequence[str], method: "Configured") -> dict[str, Any]:
-    """Return the constructor parameters that ``--set name=value`` words give.
-
-    Raises
-    ------
-    UsageError
-        If a word has another form, the method has no such parameter, or it is given twice.
-    """
-    defaults = method.method.estimator().get_params(deep=False)
-    known = [name for name in defaults if name not in OWN_OPTIONS]
-    found: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set {setting}: expected name=value")
-        if name in OWN_OPTIONS:
-            raise UsageError(f"--set {setting}: use {OWN_OPTIONS[name]} {text}")
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
-            raise UsageError(f"{method.method.name} has no parameter {name!r}; {advice}")
-        if name in found:
-            raise UsageError(f"--set {name} is given twice")
-        found[name] = _start(text) if name == "start" else value_of(text)
-        _check_number(setting, found[name], defaults[name])
-    return found
+#: Parsers of the options of `compare` that are typed as text.
+PARSERS: dict[str, Callable[[Any], Any]] = {
+    "measures": names, "missing": missing_rule, "seeds": seeds_of, "settings": settings_of, "grids": grids_of,
+}  # fmt: skip
 
 
-def _check_number(setting: str, value: Any, default: Any) -> None:
-    """Refuse what is not a number where the default is one; whole numbers here count something."""
-    if type(default) not in (int, float):
-        return
-    if type(value) not in (int, float) or value != value:
-        raise UsageError(f"--set {setting}: expected a number")
-    if type(default) is int and (type(value) is not int or value < 0):
-        raise UsageError(f"--set {setting}: expected a whole number, 0 or more")
+def comparison_options(given: Mapping[str, Any]) -> "Options":
+    """Return the options of a comparison from those of the command; an error names the option as typed."""
+    from directrank.experiments.options import CHECKS, Options
+
+    typed = {each.name: given[each.name] for each in fields(Options) if given[each.name] is not None}
+    parsed = {name: PARSERS[name](value) if name in PARSERS else value for name, value in typed.items()}
+    for name, check in CHECKS.items():
+        if name in parsed:
+            with usage(f"--{name.replace('_', '-')} {typed[name]}"):
+                check(parsed[name])
+    return Options(**parsed)

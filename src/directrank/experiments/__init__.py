@@ -1,7 +1,22 @@
-"""Comparisons of methods on a collection: protocol, records, tables."""
+"""Comparisons of methods on a collection: protocol, records, tables.
 
-from directrank.experiments.plan import Observer
-from directrank.experiments.protocol import compare
-from directrank.experiments.results import Comparison, read_results
+Public names are imported on first use, so that a module of this package can be imported alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from directrank.experiments.plan import Observer
+    from directrank.experiments.protocol import compare
+    from directrank.experiments.results import Comparison, read_results
+
+_MODULES = {"Comparison": "results", "Observer": "plan", "compare": "protocol", "read_results": "results"}
 
 __all__ = ["Comparison", "Observer", "compare", "read_results"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

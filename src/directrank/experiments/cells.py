@@ -1,91 +1,44 @@
-"""One cell of a comparison: from the fits of a method on a fold to the values on its test part."""
+"""One cell of a comparison: from the fits of a method on a fold to the values on its test set."""
 
 import math
 import time
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from directrank.data import QueryGroups
-from directrank.data.folds import PARTS
 from directrank.diagnostics.test_diagnostics import bounds, curve, ties
 from directrank.estimators.methods import Configured
 from directrank.experiments.fits import counted, failure, restored
-from directrank.experiments.sources import FoldSource, Triple
+from directrank.experiments.options import STANDARD, Options
+from directrank.experiments.sources import FoldSource, Splits
 from directrank.measures import evaluate
 
-STANDARD = "standard"
-#: Documents of each query whose relevance is kept as ranked.
+#: The record has the relevance of this many documents of each query, as ranked.
 TOP = 10
-#: Coefficients kept of a linear model.
+#: The record has the coefficients of a linear model with at most this many.
 MOST_WEIGHTS = 2000
 
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a comparison does, whatever the methods and the data.
-
-    Attributes
-    ----------
-    select_by : str
-        The measure that picks a point of the grid on the validation part, always in the standard convention.
-    measures : tuple of str
-        What is reported, by canonical name.
-    convention : str
-        How it is reported, beside the standard convention.
-    seeds : tuple of int
-        Every fit is made with each of them, and values are means over them.
-    missing : str or float
-        See `directrank.read_letor`.
-    search : str
-        Which points of a grid are tried; see `directrank.experiments.plan.points_of`.
-    refit : bool
-        Whether the model tested is trained again, on train and validation together.
-    audit : bool
-        Whether the bounds and approximations of the model tested are kept, on its test part.
-    restarts : int
-        Random starts of the methods that take them, beside the one they always make.
-    """
-
-    select_by: str
-    measures: tuple[str, ...]
-    convention: str
-    seeds: tuple[int, ...]
-    missing: str | float
-    search: str = "grid"
-    refit: bool = False
-    audit: bool = True
-    restarts: int = 0
-
-    @property
-    def conventions(self) -> tuple[str, ...]:
-        """The conventions of the report: the asked one first."""
-        return tuple(dict.fromkeys((self.convention, STANDARD)))
-
-
 def choice(fits: Sequence[Record], options: Options) -> dict[int, Record]:
     """Return the fit with the best validation value for each seed; the first of equal ones."""
-    best: dict[int, Record] = {}
-    for seed in options.seeds:
-        mine = [fit for fit in fits if fit["seed"] == seed]
-        best[seed] = max(mine, key=lambda fit: fit["validation"])
-    return best
+    of_seeds = {seed: [fit for fit in fits if fit["seed"] == seed] for seed in options.all_seeds}
+    return {seed: max(these, key=lambda fit: fit["validation"]) for seed, these in of_seeds.items()}
 
 
 def failed_cell(
-    fold: FoldSource, parts: Triple, method: Configured, options: Options, fits: Sequence[Record]
+    fold: FoldSource, splits: Splits, method: Configured, options: Options, fits: Sequence[Record]
 ) -> Record:
-    """Return the record of a cell of which a fit failed: that fit's error, and nothing measured."""
+    """Return the record of a cell of which a fit failed: that fit's error, and no values."""
     failed = next(fit for fit in fits if "error" in fit)
     return {
         **_head(fold, method, options),
-        "parts": _sizes(parts),
+        "parts": _sizes(splits),
         "error": {**failed["error"], "parameters": failed.get("parameters", {})},
         "warnings": _as_text(_all_warnings(fits)),
         "seconds": math.fsum(fit.get("seconds", 0.0) for fit in fits),
@@ -94,26 +47,26 @@ def failed_cell(
 
 def assemble(
     fold: FoldSource,
-    parts: Triple,
+    splits: Splits,
     method: Configured,
     options: Options,
     fits: Sequence[Record],
     refits: Sequence[Record],
 ) -> Record:
-    """Choose by validation and score the test part: the only place where its relevance is looked at.
+    """Choose by validation and score the test set; nothing else reads the relevance of the test set.
 
     Returns
     -------
     dict
-        The record of the cell, of plain values; if scoring fails, with its ``error``.
+        The record of the cell, in plain values; with an ``error`` if scoring fails.
     """
-    record = {**_head(fold, method, options), "parts": _sizes(parts)}
+    record = {**_head(fold, method, options), "parts": _sizes(splits)}
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            record.update(_measured(parts, method, options, fits, refits))
-        except Exception as error:  # A model that cannot rank is the method's failure, and recorded as such.
+            record.update(_measured(splits, method, options, fits, refits))
+        except Exception as error:  # A model that cannot rank is a failure of its method.
             record["error"] = failure(error)
     record["warnings"] = _as_text(_all_warnings([*fits, *refits]) + Counter(counted(caught)))
     fitting = math.fsum(fit["seconds"] for fit in [*fits, *refits])
@@ -121,7 +74,7 @@ def assemble(
 
 
 def describe(part: QueryGroups) -> Record:
-    """Return the size of a part and how many documents have each grade."""
+    """Return the size of a split and how many documents have each grade."""
     grades, counts = np.unique(part.queries.relevance, return_counts=True)
     shown = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
     return {
@@ -132,40 +85,40 @@ def describe(part: QueryGroups) -> Record:
     }
 
 
-def _sizes(parts: Triple) -> Record:
-    return {name: describe(part) for name, part in zip(PARTS, parts, strict=True)}
+def _sizes(splits: Splits) -> Record:
+    return {name: describe(split) for name, split in splits._asdict().items()}
 
 
 def _head(fold: FoldSource, method: Configured, options: Options) -> Record:
-    kept = {**asdict(options), "measures": list(options.measures), "seeds": list(options.seeds)}
-    return {"fold": fold.name, "method": method.label, "measure": method.measure, "options": kept}
+    facts = {"fold": fold.name, "method": method.label, "measure": method.measure}
+    return {**facts, "options": options.of_a_cell}
 
 
-def _measured(parts: Triple, method: Configured, options: Options, fits, refits) -> Record:
+def _measured(splits: Splits, method: Configured, options: Options, fits, refits) -> Record:
     chosen = choice(fits, options)
     tested = {fit["seed"]: fit for fit in refits} or chosen
     runs = [
-        _reported(parts, restored(chosen[seed], method), restored(tested[seed], method), options)
-        for seed in options.seeds
+        _reported(splits, restored(fit, method), restored(tested[seed], method), options)
+        for seed, fit in chosen.items()
     ]
-    first = chosen[options.seeds[0]]
+    first, first_tested = (next(iter(each.values())) for each in (chosen, tested))
     tried = ("parameters", "seed", "validation", "seconds", "status")
     return {
         "tried": [{name: fit[name] for name in tried} for fit in fits],
         "chosen": first["parameters"],
-        "validation": _mean([chosen[seed]["validation"] for seed in options.seeds]),
+        "validation": _mean([fit["validation"] for fit in chosen.values()]),
         "fit_seconds": math.fsum(fit["seconds"] for fit in [*fits, *refits]),
         "peak_memory": max((fit["peak_memory"] or 0 for fit in [*fits, *refits]), default=0) or None,
-        "training": _training_of(tested[options.seeds[0]]),
-        "weights": _weights(parts[0], restored(tested[options.seeds[0]], method)),
+        "training": _training_of(first_tested),
+        "weights": _weights(splits.train, restored(first_tested, method)),
         "seeds": [
             {
                 "seed": seed,
-                "chosen": chosen[seed]["parameters"],
-                "validation": chosen[seed]["validation"],
+                "chosen": fit["parameters"],
+                "validation": fit["validation"],
                 "values": run["values"],
             }
-            for seed, run in zip(options.seeds, runs, strict=True)
+            for (seed, fit), run in zip(chosen.items(), runs, strict=True)
         ],
         **runs[0],
         "values": _mean_of([run["values"] for run in runs]),
@@ -190,16 +143,17 @@ def _weights(train: QueryGroups, ranker: Any) -> Record | None:
     return {"features": list(names), "coefficients": np.asarray(coefficients, dtype=float).tolist()}
 
 
-def _reported(parts: Triple, chosen: Any, tested: Any, options: Options) -> Record:
-    max_grade = max(part.queries.max_relevance for part in parts)
-    scores = {"vali": (parts[1], chosen.predict(parts[1])), "test": (parts[2], tested.predict(parts[2]))}
+def _reported(splits: Splits, chosen: Any, tested: Any, options: Options) -> Record:
+    max_grade = max(split.queries.max_relevance for split in splits)
+    vali, test = splits.vali, splits.test
+    scores = {"vali": (vali, chosen.predict(vali)), "test": (test, tested.predict(test))}
     results = {
         convention: {
             name: evaluate(
-                part, values, measures=options.measures, convention=convention, per_query=name == "test",
+                split, values, measures=options.measures, convention=convention, per_query=name == "test",
                 max_grade=max_grade,
             ).to_dict()
-            for name, (part, values) in scores.items()
+            for name, (split, values) in scores.items()
         }
         for convention in options.conventions
     }  # fmt: skip
@@ -220,7 +174,7 @@ def _reported(parts: Triple, chosen: Any, tested: Any, options: Options) -> Reco
 
 
 def _ranked(test: QueryGroups, scores: np.ndarray) -> list[list[float]]:
-    """Return the relevance of the first documents of every query as ranked, ties in the order of rows."""
+    """Return the relevance of the top documents of every query as ranked, ties in the order of rows."""
     queries, inner = test.queries, test.to_inner(scores)
     ranked = []
     for start, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True):
@@ -234,7 +188,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _mean_of(trees: Sequence[Any]) -> Any:
-    """Return the mean of equal trees of values, leaf by leaf; None where there is no value."""
+    """Return the mean of nested values of one shape, leaf by leaf; None where there is no value."""
     first = trees[0]
     if isinstance(first, Mapping):
         return {name: _mean_of([tree[name] for tree in trees]) for name in first}

@@ -1,4 +1,4 @@
-"""One fit of a comparison: a method at a point of its grid, from train and vali alone."""
+"""One fit of a comparison: a method at a point of its grid, from training and validation set alone."""
 
 import base64
 import sys
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load, save
 
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
@@ -18,7 +19,7 @@ from directrank.measures.evaluation.arguments import checked_scores
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.strict_json import as_plain
 
-#: Rows kept of a training history.
+#: The record has at most this many rows of a training history.
 MOST_ROWS = 200
 
 
@@ -32,27 +33,27 @@ def fit_point(
     select_by: str,
     n_threads: int | None = None,
 ) -> dict[str, Any]:
-    """Train a method at a point of its grid, and measure it on the validation part.
+    """Train a method at a point of its grid, and measure it on the validation set.
 
-    The test part is not among the arguments, so nothing here can have seen it.
+    The test set is not an argument, so no fit can depend on it.
 
     Parameters
     ----------
     train : QueryGroups
     vali : QueryGroups, optional
-        None for a last fit on all there is, which is measured on nothing.
+        None for a last fit on training and validation set together, which has no validation value.
     method : Configured
     point : mapping of str to number
     seed : int
     select_by : str
-        The measure that chooses, in the standard convention.
+        The measure of the validation value, in the standard convention.
     n_threads : int, optional
         All processors by default.
 
     Returns
     -------
     dict
-        Plain values: ``validation``, ``seconds``, how training ended and its history, ``scorer``,
+        Plain values: ``validation``, ``seconds``, the end and the history of training, ``scorer``,
         ``warnings`` with their counts; or ``error``.
     """
     record: dict[str, Any] = {"parameters": dict(point), "seed": seed}
@@ -60,20 +61,18 @@ def fit_point(
         warnings.simplefilter("always")
         try:
             record.update(_fitted(train, vali, method, point, seed, select_by, n_threads))
-        except Exception as error:  # Whatever a method does, the comparison records it and goes on.
+        except Exception as error:  # Whatever a method raises, the comparison records it and goes on.
             record["error"] = failure(error)
     record["warnings"] = counted(caught)
     return as_plain(record)
 
 
-def restored(fit: Mapping[str, Any], method: Configured, names=None):
-    """Return the ranker of a record that `fit_point` made; it predicts bit for bit as the one trained."""
+def restored(fit: Mapping[str, Any], method: Configured):
+    """Return the ranker of a record of `fit_point`; its predictions equal the trained ranker's bitwise."""
     ranker = method.build(fit["parameters"], random_state=fit["seed"])
-    tensors = {name: _unpacked(each) for name, each in fit["scorer"]["tensors"].items()}
+    tensors = load(base64.b64decode(fit["scorer"]["safetensors"]))
     ranker.scorer_ = put_together(fit["scorer"]["kind"], tensors, fit["n_features"])
     ranker.n_features_in_ = fit["n_features"]
-    if names is not None:
-        ranker.feature_names_in_ = np.asarray(names, dtype=object)
     return ranker
 
 
@@ -87,7 +86,7 @@ def failure(error: BaseException) -> dict[str, str]:
 
 
 def counted(caught) -> dict[str, int]:
-    """Return caught warnings as text, with how often each came."""
+    """Return the texts of caught warnings with their counts."""
     return dict(
         Counter(f"{each.category.__name__}: {' '.join(str(each.message).split())}" for each in caught)
     )
@@ -95,10 +94,10 @@ def counted(caught) -> dict[str, int]:
 
 def _fitted(train, vali, method: Configured, point, seed, select_by, n_threads) -> dict[str, Any]:
     started = time.perf_counter()
-    # The largest grade of these two parts: that of the test part is not for us to know.
+    # The largest grade of these two sets: a fit must not depend on the grades of the test set.
     max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
     ranker = method.build(point, random_state=seed)
-    ranker.set_params(**_settled(ranker, max_grade))
+    ranker.set_params(**_with_largest_grade(ranker, max_grade))
     if n_threads is not None and "n_jobs" not in point:
         ranker.set_params(n_jobs=n_threads)
     ranker.fit(train, eval_set=vali)
@@ -117,7 +116,7 @@ def _fitted(train, vali, method: Configured, point, seed, select_by, n_threads) 
     }
 
 
-def _settled(ranker, max_grade: float) -> dict[str, str]:
+def _with_largest_grade(ranker, max_grade: float) -> dict[str, str]:
     """Return those parameters of a ranker that are measures, on the scale of the largest grade."""
     parameters = ranker.get_params(deep=False)
     given = {name: parameters.get(name) for name in ("measure", "select_by")}
@@ -146,7 +145,7 @@ def thinned(history) -> list[dict[str, Any]]:
 
 
 def peak_memory() -> int | None:
-    """Return the most bytes of memory that this process has held; None where that is not told."""
+    """Return the peak memory of this process in bytes; None where the platform does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -155,19 +154,6 @@ def peak_memory() -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _packed(scorer) -> dict[str, Any]:
-    kind, arrays = take_apart(scorer)
-    tensors = {
-        name: {
-            "dtype": tensor.dtype.str,
-            "shape": list(tensor.shape),
-            "bytes": base64.b64encode(tensor.tobytes()).decode(),
-        }
-        for name, tensor in arrays.items()
-    }
-    return {"kind": kind, "tensors": tensors}
-
-
-def _unpacked(tensor: Mapping[str, Any]) -> np.ndarray:
-    values = np.frombuffer(base64.b64decode(tensor["bytes"]), dtype=np.dtype(tensor["dtype"]))
-    return values.reshape(tensor["shape"]).copy()
+def _packed(scorer) -> dict[str, str]:
+    kind, tensors = take_apart(scorer)
+    return {"kind": kind, "safetensors": base64.b64encode(save(tensors)).decode()}

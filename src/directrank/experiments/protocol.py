@@ -1,25 +1,29 @@
-"""The protocol of a comparison: train on train, choose on vali, score test once; keep every cell."""
+"""The protocol of a comparison: train on train, choose on vali, score test once, save every cell."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured, configured
-from directrank.experiments.cells import STANDARD, Options
-from directrank.experiments.datacheck import checked_collection
-from directrank.experiments.jobs.environment import environment
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.jobs.environment import code_digest, environment
+from directrank.experiments.jobs.store import Store, key_of
+from directrank.experiments.options import GRID, MEASURES, STANDARD, Options
+from directrank.experiments.overrides import overridden
 from directrank.experiments.parallel import run_in_processes
-from directrank.experiments.plan import GRID, Observer, Plan, checked_search, make_plan
+from directrank.experiments.plan import Observer, Plan, make_plan
 from directrank.experiments.results import FORMAT, Comparison
-from directrank.experiments.sources import folds_of
-from directrank.experiments.sweep import PartsOf, Sweep
+from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined
+from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.contrasts import significance
 from directrank.experiments.tables.formats import write_tables
-from directrank.measures import CONVENTIONS, parse_measure
+from directrank.storage.strict_json import as_plain
 
-MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
+#: Joining the splits copies X; beyond this many bytes only the training set is checked.
+LARGEST_COPY = 1 << 31
 
 
 def compare(
@@ -29,14 +33,16 @@ def compare(
     select_by: str = "AP",
     measures: Sequence[str] = MEASURES,
     convention: str = STANDARD,
+    settings: Mapping[str, Any] | None = None,
+    grids: Mapping[str, Sequence[Any]] | None = None,
     out: str | os.PathLike | None = None,
-    seed: int = 0,
-    missing: str | float = "error",
     name: str | None = None,
+    seed: int = 0,
+    seeds: Sequence[int] | None = None,
+    missing: str | float = "error",
     kfold: int | None = None,
     search: str = GRID,
     refit: bool = False,
-    seeds: Sequence[int] | None = None,
     restarts: int = 0,
     jobs: int = 1,
     baseline: str | None = None,
@@ -45,61 +51,64 @@ def compare(
     observer: Observer | None = None,
     command: Sequence[str] = (),
 ) -> Comparison:
-    """Compare methods on a collection: one honest table.
+    """Compare methods on a collection.
 
-    On every fold, each method is trained on the train part at every point of its grid; the validation part
-    picks a point; the test part is scored once. Picking always uses the standard convention, with expected
-    values over ties; results are reported in the convention asked for and in the standard one.
+    On every fold, each method is trained on the training set at every point of its grid; the validation set
+    chooses a point; the test set is scored once. Choosing always uses the standard convention, with expected
+    values over ties; results are reported in the requested convention and in the standard one.
 
     Parameters
     ----------
     source : path, or sequence of three paths, or of three QueryGroups
-        A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``; or these parts.
+        A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``; or the three.
     methods : str or sequence of str or Configured, default="all"
-        Such as ``"adarank(AP),adarank(nDCG@10),regression"``; or methods with settings and grids of your own,
-        see `directrank.estimators.methods`.
+        Such as ``"adarank(AP),adarank(nDCG@10),regression"``. A method of your own is a `Configured`, whose
+        `Method` has its settings (``fixed``) and its grid; see `directrank.estimators.methods`.
     select_by : str, default="AP"
-        The measure that picks; also what a method trains for whose name does not fix it.
+        The measure that chooses on the validation set, and that methods train for whose name fixes none.
     measures : sequence of str
-        What is reported.
+        The measures to report.
     convention : str, default="standard"
-        A name of `directrank.measures.CONVENTIONS`.
+        The convention to report in: a name of `directrank.measures.CONVENTIONS`.
+    settings : mapping of str to value, optional
+        Parameters to fix: ``{"penalty": 0.1}`` for all methods that have a penalty, or
+        ``{"ranksvm.penalty": 0.1}`` for one method. A parameter that is fixed leaves the grid.
+    grids : mapping of str to sequence, optional
+        Values to search in place of a method's own: ``{"penalty": (0.01, 0.1)}`` or
+        ``{"ranksvm.penalty": (0.01, 0.1)}``.
     out : path, optional
-        A folder for results. With it, every finished cell is kept at once, and running the same comparison
-        again recomputes nothing; cells that failed are tried again.
-    seed : int, default=0
-    missing : {"error", "query_min"} or float, default="error"
-        See `directrank.read_letor`.
+        The folder for results. Finished work is saved there at once; the same comparison with the same folder
+        reuses it and retries what failed.
     name : str, optional
         The name of the data set; that of the folder by default.
+    seed : int, default=0
+    seeds : sequence of int, optional
+        Train and choose with each seed, and report means over seeds; `seed` alone by default.
+    missing : {"error", "query_min"} or float, default="error"
+        The meaning of a literal NULL; see `directrank.read_letor`.
     kfold : int, optional
-        Make so many folds of all queries, at random by `seed`, in place of those that came with the data.
+        Split all queries into this many random folds (by `seed`) and ignore the folds of the data.
     search : str, default="grid"
         ``grid`` tries every point of a method's grid, ``random:20`` twenty of them.
     refit : bool, default=False
-        Whether the point chosen is trained once more on train and validation together, and that is tested.
-        Such a last fit has no validation part: a method that picks among its rounds does so on its training
-        queries.
-    seeds : sequence of int, optional
-        Every fit is made with each seed, each chooses for itself, and values are means over them; `seed`
-        alone by default.
+        Whether to train again on training and validation set together at the chosen point, and to test that
+        model. This last fit has no validation set: a method that selects among its rounds does so on its
+        training queries.
     restarts : int, default=0
-        Random starts beside the usual one, for the methods that take them; the validation part decides among
-        all, as it does among points.
+        Extra random restarts, where supported; the validation set decides among all of them.
     jobs : int, default=1
         Processes, of one thread each, that share the fits. One process uses all processors within a fit.
         Results do not depend on it.
     baseline : str, optional
-        The method that the others are tested against; by default every pair of methods is tested.
+        Test the other methods against this one; by default every pair of methods is tested.
     correction : {"holm", "bh"}, default="holm"
-        For testing many pairs: Holm, or Benjamini and Hochberg.
+        The correction for testing many pairs: Holm, or Benjamini and Hochberg.
     audit : bool, default=True
-        Whether to keep how tight the bounds on the measure are for each model tested; it takes a moment a
-        cell.
+        Whether to record the bounds on the measure of each tested model; takes a moment a cell.
     observer : Observer, optional
-        Told of progress.
+        Receives progress.
     command : sequence of str, optional
-        The command line, kept with the results.
+        The command line, recorded with the results.
 
     Returns
     -------
@@ -109,141 +118,141 @@ def compare(
     Raises
     ------
     DataError
-        If the data cannot be used, or parts share queries.
+        If the data cannot be used, or two sets share queries.
     ValueError
-        If a method, measure or convention is unknown.
+        If a method, measure, convention, setting or other option is unknown.
     OSError
         If the folder for results cannot be written.
     """
-    observer = observer or Observer()
-    plan, store = prepare(
-        source, methods, select_by=select_by, measures=measures, convention=convention, out=out,
-        seed=seed, missing=missing, name=name, kfold=kfold, search=search, refit=refit, seeds=seeds,
-        audit=audit,
-        restarts=restarts,
+    options = Options(
+        select_by=select_by, measures=measures, convention=convention, settings=settings or {},
+        grids=grids or {}, out=None if out is None else Path(out), name=name, seed=seed, seeds=seeds,
+        missing=missing, kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs,
+        baseline=baseline, correction=correction, audit=audit,
     )  # fmt: skip
-    if jobs < 1:
-        raise ValueError(f"jobs must be 1 or more, got {jobs}")
-    if baseline is not None:
-        baseline = label_of(baseline, plan)
+    plan, store = prepare(source, methods, options)
+    return carry_out(plan, store, observer or Observer(), command)
+
+
+def prepare(source: Any, methods: str | Sequence[str | Configured], options: Options) -> tuple[Plan, Store]:
+    """Return the plan of a comparison and the store of its results; train and write nothing.
+
+    Raises
+    ------
+    DataError, ValueError
+        As `compare`.
+    """
+    options = options.checked()
+    chosen = overridden(configured(methods, options.select_by), options.settings, options.grids)
+    for each in chosen if options.settings or options.grids else ():
+        for point in each.points():
+            each.build(point).checked()
+    if options.baseline is not None:
+        options = replace(options, baseline=label_of(options.baseline, chosen))
+    dataset, folds = folds_of(source, missing=options.missing, k=options.kfold, seed=options.seed)
+    store = Store(options.out)
+    store.begin()
+    plan = make_plan(options.name or dataset, folds, chosen, options, store)
+    return plan, store
+
+
+def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
+    """Run a plan, test the differences between methods, and write the files of results.
+
+    Raises
+    ------
+    DataError, OSError
+        As `compare`.
+    """
+    options = plan.options
     observer.planned(plan)
-    result = _run(plan, store, observer, list(command), jobs)
+    reader = FoldReader()
+    check = checked_collection(plan.folds[0], reader, store)
+    observer.checked(check["lines"])
+    if options.jobs == 1:
+        records = Sweep(plan, store, observer, reader).run()
+    else:
+        records = run_in_processes(plan, store, observer, options.jobs)
     store.close()
+    result = Comparison(_summary(plan, check, command), records)
     result.summary["significance"] = {
-        each: significance(result, each, baseline=baseline, correction=correction)
+        each: significance(result, each, baseline=options.baseline, correction=options.correction)
         for each in result.conventions
     }
-    if out is not None:
-        result.write(out)
-        write_tables(result, out)
+    if options.out is not None:
+        result.write(options.out)
+        write_tables(result, options.out)
     return result
 
 
-def label_of(baseline: str, plan: Plan) -> str:
-    """Return the label of a planned method that a name stands for.
+def label_of(baseline: str, methods: Sequence[Configured]) -> str:
+    """Return the label of the method that a name of a baseline stands for.
 
     Raises
     ------
     ValueError
         If the method is not among those compared.
     """
-    wanted = configured(baseline, plan.options.select_by)
-    labels = [method.label for method in plan.methods]
+    wanted = configured(baseline, methods[0].select_by)
+    labels = [method.label for method in methods]
     if len(wanted) != 1 or wanted[0].label not in labels:
-        raise ValueError(f"baseline {baseline!r} is not one of the methods compared: {', '.join(labels)}")
+        raise ValueError(f"{baseline} is not one of the methods compared: {', '.join(labels)}")
     return wanted[0].label
 
 
-def prepare(
-    source: Any,
-    methods,
-    *,
-    select_by,
-    measures,
-    convention,
-    out,
-    seed,
-    missing,
-    name,
-    kfold=None,
-    search=GRID,
-    refit=False,
-    seeds=None,
-    audit=True,
-    restarts=0,
-) -> tuple[Plan, Store]:
-    """Return what `compare` would do, without doing it; it takes the same parameters."""
-    if convention not in CONVENTIONS:
-        raise ValueError(f"no convention is called {convention!r}; there are {', '.join(CONVENTIONS)}")
-    if not measures:
-        raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
-    chooser = parse_measure(select_by)
-    if chooser.is_error:
-        raise ValueError(f"{chooser.name} is an error; choose by {chooser.bare_name}(complement=1)")
-    options = Options(
-        chooser.name,
-        tuple(dict.fromkeys(parse_measure(each).name for each in measures)),
-        convention,
-        tuple(dict.fromkeys(int(each) for each in seeds)) if seeds else (seed,),
-        missing,
-        search,
-        bool(refit),
-        bool(audit),
-        restarts,
-    )
-    if not all(0 <= each < 2**32 for each in options.seeds):
-        raise ValueError(f"a seed is a number from 0 to {2**32 - 1}, got {max(options.seeds, key=abs)}")
-    if restarts < 0:
-        raise ValueError(f"restarts must be 0 or more, got {restarts}")
-    checked_search(search)
-    chosen = configured(methods, options.select_by)
-    dataset, folds = folds_of(source, missing=missing, k=kfold, seed=seed)
-    store = Store(out)
-    store.begin()
-    return make_plan(name or dataset, folds, chosen, options, store), store
+def checked_collection(fold: FoldSource, reader: FoldReader, store: Store) -> dict[str, Any]:
+    """Return the data check of the three splits of a fold together, from the store if it is there.
+
+    Together they are the whole collection where folds rotate the splits.
+
+    Returns
+    -------
+    dict
+        The plain values of `DataCheck`, with ``"lines"``, its sentences, and ``"of"``, what was checked.
+    """
+    key = key_of(["data check", 1, dict(fold.digests), code_digest()])
+    saved = store.get(key)
+    if saved is not None:
+        return saved
+    splits = reader(fold)
+    small = sum(each.features.nbytes for each in splits) <= LARGEST_COPY
+    check = check_data(joined(splits) if small else splits.train)
+    record = {
+        **as_plain(check.to_dict()),
+        "lines": check.lines(),
+        "of": f"all parts of {fold.name}" if small else f"the train part of {fold.name}",
+    }
+    store.put(key, "data-check", record)
+    return record
 
 
-def _run(plan: Plan, store: Store, observer: Observer, command: list[str], jobs: int) -> Comparison:
-    parts_of = PartsOf()
-    check = checked_collection(plan.folds[0], parts_of, store)
-    observer.checked(check["lines"])
-    if jobs == 1:
-        records = Sweep(plan, store, observer, parts_of).run()
-    else:
-        records = run_in_processes(plan, store, observer, jobs)
-    return Comparison(_summary(plan, check, command), records)
-
-
-def _summary(plan: Plan, check: dict[str, Any], command: list[str]) -> dict[str, Any]:
+def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[str, Any]:
+    options = plan.options
     return {
         "format": FORMAT,
         "dataset": plan.dataset,
-        "select_by": plan.options.select_by,
-        "measures": list(plan.options.measures),
-        "convention": plan.options.convention,
-        "seed": plan.options.seeds[0],
-        "seeds": list(plan.options.seeds),
-        "search": plan.options.search,
-        "refit": plan.options.refit,
-        "restarts": plan.options.restarts,
-        "missing": plan.options.missing,
-        "methods": [
-            {
-                "label": each.label,
-                "name": each.method.name,
-                "measure": each.measure,
-                "summary": each.method.summary,
-                "paper": each.method.paper,
-                "grid": {name: list(values) for name, values in each.method.grid.items()},
-            }
-            for each in plan.methods
-        ],
+        **options.of_a_cell,
+        "seed": options.all_seeds[0],
+        "settings": dict(options.settings),
+        "grids": dict(options.grids),
+        "methods": [_method_facts(each) for each in plan.methods],
         "folds": [
             {"name": fold.name, "sha256": dict(fold.digests), "files": dict(fold.files)}
             for fold in plan.folds
         ],
         "data_check": check,
         "environment": environment(),
-        "command": command,
+        "command": list(command),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _method_facts(chosen: Configured) -> dict[str, Any]:
+    return {
+        "label": chosen.label,
+        "name": chosen.method.name,
+        "measure": chosen.measure,
+        "summary": chosen.method.summary,
+        "paper": chosen.method.paper,
+        "grid": {name: list(values) for name, values in chosen.method.grid.items()},
     }

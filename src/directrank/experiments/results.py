@@ -1,24 +1,28 @@
-"""The outcome of a comparison: values, files, and reading them back."""
+"""The results of a comparison: values, files, and reading them back."""
 
-import csv
-import io
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from directrank.errors import DataError
-from directrank.experiments.cells import STANDARD
+from directrank.experiments.options import STANDARD
+from directrank.experiments.tables.formats import csv_text, plain
+from directrank.experiments.tables.layout import headline
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
 
 FORMAT = "directrank results 1"
 COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")
+#: Methods that a representation shows.
+SHOWN = 10
 
 
 class Comparison:
-    """What `compare` found.
+    """The results of `compare`.
 
     Attributes
     ----------
@@ -30,10 +34,13 @@ class Comparison:
 
     def __init__(self, summary: dict[str, Any], cells: list[dict[str, Any]]):
         self.summary, self.cells = summary, cells
-        self._by_place = {(cell["method"], cell["fold"]): cell for cell in cells}
+        self._by_method_and_fold = {(cell["method"], cell["fold"]): cell for cell in cells}
 
     def __repr__(self) -> str:
-        return f"<Comparison {self.dataset}: {len(self.methods)} methods, {len(self.folds)} folds>"
+        table = headline(self, self.conventions[0])
+        first = replace(table, caption="", rows=table.rows[:SHOWN])
+        more = len(table.rows) - len(first.rows)
+        return plain(first) + (f"\n… and {more} more" if more else "")
 
     @property
     def dataset(self) -> str:
@@ -42,7 +49,7 @@ class Comparison:
 
     @property
     def methods(self) -> list[str]:
-        """Labels of the methods, in the order asked for."""
+        """Labels of the methods, in the order requested."""
         return [method["label"] for method in self.summary["methods"]]
 
     @property
@@ -52,12 +59,12 @@ class Comparison:
 
     @property
     def measures(self) -> list[str]:
-        """Canonical names of the measures reported."""
+        """Canonical names of the measures in the report."""
         return self.summary["measures"]
 
     @property
     def conventions(self) -> list[str]:
-        """The conventions reported: the asked one first, then the standard one if it is another."""
+        """The conventions of the report: the requested one first, then the standard one if it differs."""
         return list(dict.fromkeys((self.summary["convention"], STANDARD)))
 
     @property
@@ -67,7 +74,7 @@ class Comparison:
 
     def cell(self, method: str, fold: str) -> dict[str, Any]:
         """Return the record of a method on a fold."""
-        return self._by_place[method, fold]
+        return self._by_method_and_fold[method, fold]
 
     def value(
         self, method: str, fold: str, measure: str, convention: str, split: str = "test"
@@ -92,20 +99,43 @@ class Comparison:
                         if value is not None:
                             yield self.dataset, method, split, fold, measure, value
 
+    def to_frame(self, convention: str | None = None) -> Any:
+        """Return the values as a data frame of pandas, or of polars where pandas is not installed.
+
+        Parameters
+        ----------
+        convention : str, optional
+            One of `conventions`; the requested one by default.
+
+        Returns
+        -------
+        DataFrame
+            With the columns dataset, method, split, fold, measure and value.
+
+        Raises
+        ------
+        ImportError
+            If neither pandas nor polars is installed.
+        """
+        import narwhals as nw
+
+        library: Any = next((each for each in ("pandas", "polars") if find_spec(each)), None)
+        if library is None:
+            raise ImportError("a data frame needs pandas or polars: pip install pandas")
+        rows = list(self.rows(convention or self.conventions[0]))
+        values: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+        return nw.from_dict(values, backend=library).to_native()
+
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows((*row[:-1], repr(row[-1])) for row in self.rows(convention))
-        return text.getvalue()
+        return csv_text(COLUMNS, ((*row[:-1], repr(row[-1])) for row in self.rows(convention)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {**self.summary, "cells": self.cells}
 
     def write(self, folder: str | os.PathLike) -> None:
-        """Write results.csv, results.standard.csv and results.json, each whole or not at all.
+        """Write results.csv, results.standard.csv and results.json; each file is complete or unchanged.
 
         Raises
         ------
@@ -114,7 +144,7 @@ class Comparison:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "results.csv", self.to_csv(self.summary["convention"]))
+        write_atomically(folder / "results.csv", self.to_csv(self.conventions[0]))
         write_atomically(folder / "results.standard.csv", self.to_csv(STANDARD))
         write_atomically(folder / "results.json", dump(as_plain(self.to_dict())) + "\n")
 
@@ -125,7 +155,7 @@ def read_results(path: str | os.PathLike) -> Comparison:
     Raises
     ------
     DataError
-        If there are none, or the file is not one of ours.
+        If there are none, or the file holds something else.
     """
     path = Path(path)
     file = path / "results.json" if path.is_dir() else path
@@ -135,14 +165,13 @@ def read_results(path: str | os.PathLike) -> Comparison:
         content = parse(file.read_bytes())
         if content["format"] != FORMAT:
             raise DataError(f"{file}: has format {content['format']!r}, this release reads {FORMAT!r}")
-        result = Comparison(
-            {name: each for name, each in content.items() if name != "cells"}, content["cells"]
-        )
+        cells = content.pop("cells")
+        result = Comparison(content, cells)
         _touch_everything(result)
     except (StrictJSONError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{file}: not results of directrank compare, or damaged ({type(error).__name__}: {error}). "
-            "Run the same compare again: it rebuilds the file from the finished cells."
+            "Rerun the same compare command: it rebuilds the file from the finished cells."
         ) from None
     return result
 

@@ -1,12 +1,13 @@
-"""What a comparison runs on: folds whose bytes are known before anything is read."""
+"""The data of a comparison: folds with digests of their files, read when they are needed."""
 
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,29 +16,36 @@ from directrank.data.folds import PARTS, Fold
 from directrank.data.letor.reader import fill_letor, scan_letor
 from directrank.data.queries import Queries
 from directrank.errors import DataError
+from directrank.experiments.options import checked_kfold
 
-Triple = tuple[QueryGroups, QueryGroups, QueryGroups]
+
+class Splits(NamedTuple):
+    """The training, validation and test set of a fold."""
+
+    train: QueryGroups
+    vali: QueryGroups
+    test: QueryGroups
 
 
 @dataclass(frozen=True)
 class FoldSource:
-    """One fold: its name, the digest of each part, and how to read it.
+    """One fold: its name, the digest of each split, and a function that reads it.
 
     Attributes
     ----------
     name : str
     digests : dict of str to str
-        SHA-256 in hex of the bytes of each part, by ``train``, ``vali``, ``test``.
+        SHA-256 in hex of the bytes of each split, by ``train``, ``vali``, ``test``.
     files : dict of str to list of str
-        Where each part came from; empty for data in memory.
+        The files of each split; empty for data in memory.
     load : callable
-        Returns train, vali and test; refuses parts that share queries.
+        Returns the `Splits`; refuses splits that share queries.
     """
 
     name: str
     digests: Mapping[str, str]
     files: Mapping[str, Sequence[str]]
-    load: Callable[[], Triple]
+    load: Callable[[], Splits]
 
 
 def folds_of(
@@ -48,15 +56,15 @@ def folds_of(
     Parameters
     ----------
     source : path, or sequence of three paths, or of three QueryGroups
-        A folder as `directrank.find_folds` takes it, or the parts train, vali and test.
+        A folder as `directrank.find_folds` takes it, or the training, validation and test set.
     missing : {"error", "query_min"} or float, default="error"
         See `directrank.read_letor`.
     k : int, optional
-        Take all queries together, whatever parts they came in, and make k folds of them at random: of fold
-        i, part i is the test part, the next is the validation part, and the others train. The source may
-        then be one file or one QueryGroups, too.
+        Split all queries at random into k pieces: in fold i, piece i is the test set, the next one the
+        validation set, and the others are the training set. The source may then be one file or one
+        QueryGroups, too.
     seed : int, default=0
-        Of that division.
+        The seed of that split.
 
     Raises
     ------
@@ -71,16 +79,16 @@ def folds_of(
         return source_name(source), [_of_files(fold, missing) for fold in find_folds(source)]
     parts = list(source)
     if len(parts) != len(PARTS):
-        raise ValueError(f"expected a folder, or three parts (train, vali, test), got {len(parts)}")
+        raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
     if all(isinstance(part, QueryGroups) for part in parts):
-        return source_name(parts), [_of_groups((parts[0], parts[1], parts[2]))]
+        return source_name(parts), [_of_groups(Splits(*parts))]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
     return name, [_of_files(Fold(name, (train,), (vali,), (test,)), missing)]
 
 
 def source_name(source: Any) -> str:
-    """Return the name of a data set: that of its folder, or what the train part is called."""
+    """Return the name of a data set: that of its folder, or of its training set."""
     if isinstance(source, (str, os.PathLike)):
         return Path(source).resolve().name or "data"
     first = source[0]
@@ -90,10 +98,10 @@ def source_name(source: Any) -> str:
 
 
 def _of_files(fold: Fold, missing) -> FoldSource:
-    files = {part: tuple(getattr(fold, part)) for part in PARTS}
-    digests = {part: _joined([_file_digest(path) for path in paths]) for part, paths in files.items()}
-    names = {part: [str(path) for path in paths] for part, paths in files.items()}
-    return FoldSource(fold.name, digests, names, lambda: fold.load(missing=missing))
+    files = {split: tuple(getattr(fold, split)) for split in PARTS}
+    digests = {split: _joined([_file_digest(path) for path in paths]) for split, paths in files.items()}
+    names = {split: [str(path) for path in paths] for split, paths in files.items()}
+    return FoldSource(fold.name, digests, names, lambda: Splits(*fold.load(missing=missing)))
 
 
 @cache
@@ -103,7 +111,7 @@ def _digest_at(path: Path, size: int, changed: int) -> str:
 
 
 def _file_digest(path: Path) -> str:
-    # In official folds a file serves in several parts; it is read once.
+    # In official folds one file belongs to several splits; it is read once.
     state = path.stat()
     return _digest_at(path, state.st_size, state.st_mtime_ns)
 
@@ -116,12 +124,12 @@ def _joined(digests: Sequence[str]) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
-def _of_groups(parts: Triple) -> FoldSource:
-    digests: dict[str, str] = dict(zip(PARTS, map(_groups_digest, parts), strict=True))
+def _of_groups(splits: Splits) -> FoldSource:
+    digests = {name: _groups_digest(split) for name, split in splits._asdict().items()}
 
-    def load() -> Triple:
-        _refuse_shared(parts)
-        return parts
+    def load() -> Splits:
+        _refuse_shared(splits)
+        return splits
 
     return FoldSource("fold", digests, {}, load)
 
@@ -137,7 +145,7 @@ def _groups_digest(groups: QueryGroups) -> str:
 
 
 def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
-    """Return all queries of some parts as one collection, in their row order."""
+    """Return all queries of several groups as one collection, in their row order."""
     sides = [part.queries for part in parts]
     firsts = np.cumsum([0, *(side.n_docs for side in sides)])
     starts = [side.indptr[:-1] + first for side, first in zip(sides, firsts, strict=False)]
@@ -152,15 +160,13 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
 
 
 def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str, list[FoldSource]]:
-    if k < 3:
-        raise ValueError(f"k-fold needs three folds or more (to train, validate and test), got {k}")
+    checked_kfold(k)
     name, pool, digest, files = _pool_of(source, missing)
     folds = []
     for turn in range(k):
-        marks = {part: _text_digest(f"{digest} {k} {seed} {turn} {part}") for part in PARTS}
-        folds.append(
-            FoldSource(f"Fold{turn + 1}", marks, dict.fromkeys(PARTS, files), _Turn(pool, k, seed, turn))
-        )
+        digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
+        load = partial(_turned, pool, k, seed, turn)
+        folds.append(FoldSource(f"Fold{turn + 1}", digests, dict.fromkeys(PARTS, files), load))
     return name, folds
 
 
@@ -181,7 +187,7 @@ def _pool_of(source: Any, missing: str | float):
 
 
 class _Pool:
-    """All queries of a source, read once when they are needed."""
+    """All queries of a source, read once, on the first call."""
 
     def __init__(
         self, *, groups: QueryGroups | None = None, files: Sequence[Path] = (), missing: str | float = "error"
@@ -195,32 +201,45 @@ class _Pool:
         return self.groups
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """Reads one fold of a division."""
-
-    pool: _Pool
-    k: int
-    seed: int
-    turn: int
-
-    def __call__(self) -> Triple:
-        groups = self.pool()
-        if groups.n_queries < self.k:
-            raise DataError(f"{groups.n_queries} queries cannot be divided into {self.k} folds")
-        order = np.random.default_rng(self.seed).permutation(groups.n_queries)
-        pieces = np.array_split(order, self.k)
-        turned = [pieces[(self.turn + place) % self.k] for place in range(self.k)]
-        test, vali, train = turned[0], turned[1], np.concatenate(turned[2:])
-        return groups.select(np.sort(train)), groups.select(np.sort(vali)), groups.select(np.sort(test))
+def _turned(pool: _Pool, k: int, seed: int, turn: int) -> Splits:
+    """Return one fold of a random split into k pieces."""
+    groups = pool()
+    if groups.n_queries < k:
+        raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
+    pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
+    test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
+    return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
 
 
-def _refuse_shared(parts: Triple) -> None:
-    names = [set(map(str, part.queries.qid.tolist())) for part in parts]
-    for first, second in ((0, 1), (0, 2), (1, 2)):
-        shared = names[first] & names[second]
+def _refuse_shared(splits: Splits) -> None:
+    qids = {name: set(map(str, split.queries.qid.tolist())) for name, split in splits._asdict().items()}
+    for first, second in combinations(qids, 2):
+        shared = qids[first] & qids[second]
         if shared:
             raise DataError(
-                f"qid {min(shared)} is in {PARTS[first]} and in {PARTS[second]} ({len(shared)} shared in "
-                "all): a test on queries seen in training says nothing. Split by query."
+                f"qid {min(shared)} is in {first} and in {second} ({len(shared)} shared in all): a test on "
+                "queries seen in training is invalid. Split by query."
             )
+
+
+class FoldReader:
+    """Reads folds when they are needed and keeps only the last one in memory."""
+
+    def __init__(self):
+        self._name, self._splits = "", None
+
+    def __call__(self, fold: FoldSource) -> Splits:
+        """Return the splits of a fold."""
+        if self._splits is None or self._name != fold.name:
+            self._splits = None  # free the old fold before reading the new one
+            self._name, self._splits = fold.name, _labelled(fold.load())
+        return self._splits
+
+
+def _labelled(splits: Splits) -> Splits:
+    for name, split in splits._asdict().items():
+        if not split.labelled:
+            raise DataError(
+                f"{split.name or name}: has no relevance; a comparison needs it in all three files"
+            )
+    return splits

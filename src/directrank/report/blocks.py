@@ -1,13 +1,20 @@
-"""Blocks of a section: plain data that the template writes down; it escapes every text."""
+"""Blocks of a section, as HTML in which every text is escaped."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from directrank.report.charts import Line, Scale, axis, dot_row
+from directrank.report.charts.elements import element, lines_of
 from directrank.report.formatting import number
 
 if TYPE_CHECKING:
     from directrank.report.facts import Facts
+
+#: Longer lists are folded.
+FEW = 7
 
 
 @dataclass(frozen=True)
@@ -25,48 +32,60 @@ class Section:
 
     id: str
     title: str
-    build: "Callable[[Facts], list[Any]]"
+    build: "Callable[[Facts], list[Markup]]"
 
 
-@dataclass(frozen=True)
-class Name:
-    """A name within a text; it never breaks across lines."""
-
-    text: str
-    strong: bool = False
+def paragraph(*pieces: str, role: str = "") -> Markup:
+    """Return a paragraph; `role` is ``lead``, ``note`` or empty."""
+    return element("p", {"class": role}, *pieces)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A paragraph of pieces; `role` is ``plain``, ``lead``, ``note``, ``heading`` or ``code``."""
-
-    pieces: Sequence[str | Name]
-    role: str = "plain"
+def plain(text: str) -> Markup:
+    """Return a paragraph of one text."""
+    return paragraph(text)
 
 
-def plain(text: str) -> Text:
-    """Return a paragraph."""
-    return Text([text])
-
-
-def note(text: str) -> Text:
+def note(text: str) -> Markup:
     """Return a paragraph in small print."""
-    return Text([text], "note")
+    return paragraph(text, role="note")
 
 
-@dataclass(frozen=True)
-class Warned:
-    """A box with a warning."""
-
-    title: str
-    lines: Sequence[str] = ()
+def named(text: str, tag: str = "span") -> Markup:
+    """Return a name within a paragraph; it does not break across lines."""
+    return element(tag, {"class": "name"}, text)
 
 
-@dataclass(frozen=True)
-class Terms:
-    """Words with their definitions."""
+def heading(text: str) -> Markup:
+    """Return a heading within a section."""
+    return element("h3", {}, text)
 
-    pairs: Sequence[tuple[str, str]]
+
+def warned(title: str, lines: Sequence[str] = ()) -> Markup:
+    """Return a box with a warning."""
+    items = [element("ul", {}, *(element("li", {}, each) for each in lines))] if lines else []
+    return element("div", {"class": "box", "role": "note"}, element("strong", {}, title), *items)
+
+
+def terms(pairs: Sequence[tuple[str, str]]) -> Markup:
+    """Return words with their definitions."""
+    return element("dl", {}, *(element("dt", {}, word) + element("dd", {}, text) for word, text in pairs))
+
+
+def details(summary: str, *blocks: Markup, method: int | None = None) -> Markup:
+    """Return blocks that a reader can open and close."""
+    return element("details", {"data-m": method}, element("summary", {}, summary), "\n", lines_of(blocks))
+
+
+def gathered(summary: str, found: Sequence[Markup | None]) -> list[Markup]:
+    """Return the blocks that exist; many of them behind one more line."""
+    blocks = [each for each in found if each is not None]
+    return [details(summary, *blocks)] if len(blocks) > FEW else blocks
+
+
+def variant(*blocks: Markup, convention: str | None = None, measure: str | None = None) -> Markup:
+    """Return blocks for one convention or measure; the script shows those that the reader has chosen."""
+    chosen = {"data-convention": convention, "data-measure": measure}
+    return element("div", {"class": "variant", **chosen}, lines_of(blocks))
 
 
 @dataclass(frozen=True)
@@ -99,15 +118,13 @@ class Cell:
     bar: tuple[float, float, str] | None = None
 
 
-#: Longer lists are folded.
-FEW = 7
 #: A cell without a value.
 NOTHING = Cell("–")
 
 
-def score(value: float | None, **more: Any) -> Cell:
+def score(value: float | None) -> Cell:
     """Return a cell with a value in [0, 1]."""
-    return NOTHING if value is None else Cell(number(value), value, **more)
+    return NOTHING if value is None else Cell(number(value), value)
 
 
 @dataclass(frozen=True)
@@ -128,107 +145,115 @@ class Row:
     letter: str = ""
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A table; the script sorts it by any column.
+def grid(
+    caption: str,
+    columns: Sequence[str | Column],
+    rows: Sequence[Row],
+    *,
+    sortable: bool = True,
+    name: str = "",
+    exact: bool = False,
+) -> Markup:
+    """Return a table; columns without numbers are aligned left.
 
-    Attributes
+    Parameters
     ----------
     caption : str
     columns, rows : sequence
     sortable : bool
+        Whether the script sorts it by any column.
     name : str
         For the script and for tests.
     exact : bool
         Whether values are written with all their digits; otherwise with six, for sorting.
     """
-
-    caption: str
-    columns: Sequence[str | Column]
-    rows: Sequence[Row]
-    sortable: bool = True
-    name: str = ""
-    exact: bool = False
-
-    @property
-    def headings(self) -> list[tuple[Column, str]]:
-        """The columns with their class: ``left`` where no cell has a number."""
-        columns = [Column(each) if isinstance(each, str) else each for each in self.columns]
-        numeric = [
-            any(row.cells[at].value is not None and not row.cells[at].bar for row in self.rows)
-            for at in range(len(columns))
-        ]
-        return [(each, "" if right else "left") for each, right in zip(columns, numeric, strict=True)]
-
-
-@dataclass(frozen=True)
-class KeyEntry:
-    """An entry of a chart's key: class of the line, label, and whether the line is highlighted at first."""
-
-    style: str
-    label: str
-    method: int | None = None
-    bold: bool = True
+    left = [
+        "" if any(row.cells[at].value is not None and not row.cells[at].bar for row in rows) else "left"
+        for at in range(len(columns))
+    ]
+    head = [
+        element(
+            "th", {"scope": "col", "class": side, "title": each.title, "aria-sort": each.order}, each.text
+        )
+        for each, side in zip((Column(c) if isinstance(c, str) else c for c in columns), left, strict=True)
+    ]
+    table = element(
+        "table",
+        {"aria-label": caption, "class": "sortable" if sortable else "", "data-table": name},
+        element("thead", {}, element("tr", {}, *head)),
+        element("tbody", {}, lines_of(_row(row, left, exact) for row in rows)),
+    )
+    region = {"class": "scroll", "tabindex": 0, "role": "region", "aria-label": caption}
+    return lines_of([paragraph(caption, role="caption"), element("div", region, table)])
 
 
-@dataclass(frozen=True)
-class Chart:
-    """A drawing with its key, and its numbers as a table."""
+def _row(row: Row, left: Sequence[str], exact: bool) -> Markup:
+    first = element("th", {"scope": "row"}, row.cells[0].text, _raised(row.letter))
+    cells = [_cell(each, side, exact) for each, side in zip(row.cells[1:], left[1:], strict=True)]
+    return element("tr", {"data-m": row.method}, first, *cells)
 
-    svg: Any
-    caption: str
-    key: Sequence[KeyEntry] = ()
-    numbers: Grid | None = None
+
+def _cell(cell: Cell, side: str, exact: bool) -> Markup:
+    style = " ".join(filter(None, (side, cell.tone, "best" if cell.best else "")))
+    value = None if cell.value is None else str(cell.value) if exact else f"{cell.value:.6g}"
+    bar = Markup("")
+    if cell.bar:
+        start, end, kind = cell.bar
+        place = {"x": f"{start:.2f}%", "width": f"{max(end - start, 0.4):.2f}%", "height": 8}
+        bar = element(
+            "svg", {"class": f"bar {kind}", "height": 8, "aria-hidden": "true"}, element("rect", place)
+        )
+    attributes = {"class": style, "data-value": value, "title": cell.title}
+    return element("td", attributes, cell.text, _raised(cell.mark), bar)
+
+
+def _raised(letters: str) -> Markup:
+    return element("sup", {}, letters) if letters else Markup("")
+
+
+def figure(drawing: Markup, caption: str, lines: Sequence[Line], numbers: Markup | None = None) -> Markup:
+    """Return a drawing of lines with their key, and its numbers as a table."""
+    sample = element("line", {"x1": 0, "x2": 24, "y1": 5, "y2": 5})
+    sample = element("svg", {"width": 24, "height": 10, "aria-hidden": "true"}, sample)
+    key = [
+        element("li", {"data-m": line.method, "class": line.style}, sample, named(line.label))
+        for line in lines
+    ]
+    more = [details("The numbers", numbers)] if numbers else []
+    said = element("figcaption", {}, caption)
+    return element("figure", {}, lines_of([drawing, element("ul", {"class": "key"}, *key), said, *more]))
 
 
 @dataclass(frozen=True)
 class DotRow:
-    """A method with its drawing, and its mean as text."""
+    """A row of a chart of dots: a method, what is drawn of it, and its mean; `style` is a class."""
 
     label: str
     method: int
-    svg: Any
-    shown: str
+    dots: Sequence[float]
+    line: float | None
+    interval: tuple[float, float] | None
+    mean: float | None
     style: str = ""
 
 
-@dataclass(frozen=True)
-class Dots:
-    """A drawing for each method on a common axis."""
+def dots(title: str, caption: str, scale: Scale, rows: Sequence[DotRow]) -> Markup:
+    """Return a chart with a row for each method, on a common axis."""
 
-    title: str
-    caption: str
-    rows: Sequence[DotRow]
-    axis: Any
+    def drawn(style: str, method: int | None, name: str, drawing: Markup, text: str) -> Markup:
+        parts = (("label", name), ("axis", drawing), ("shown", text))
+        cells = [element("div", {"class": part}, content) for part, content in parts]
+        return element("div", {"class": f"row {style}", "data-m": method}, *cells)
 
-
-@dataclass(frozen=True)
-class Details:
-    """Blocks that a reader can open and close."""
-
-    summary: str
-    blocks: Sequence[Any]
-    method: int | None = None
-
-
-def gathered(summary: str, details: Sequence[Details | None]) -> list[Details]:
-    """Return the details that exist; many of them behind one more line."""
-    found = [each for each in details if each is not None]
-    return [Details(summary, found)] if len(found) > FEW else found
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Blocks for one convention or one measure; the script shows those that the reader has chosen."""
-
-    blocks: Sequence[Any]
-    convention: str | None = None
-    measure: str | None = None
-
-
-@dataclass(frozen=True)
-class Mount:
-    """An element that the script fills, and the text shown without a script."""
-
-    id: str
-    without: str
+    drawings = [
+        drawn(
+            row.style, row.method, row.label, dot_row(scale, row.dots, row.line, row.interval),
+            "failed" if row.mean is None else number(row.mean),
+        )
+        for row in rows
+    ]  # fmt: skip
+    chart = {"class": "dots", "role": "img", "aria-label": title}
+    foot = drawn("foot", None, "", axis(scale), "")
+    return element(
+        "figure", {}, element("div", chart, lines_of([*drawings, foot])), element("figcaption", {}, caption)
+    )

@@ -3,25 +3,27 @@
 from collections.abc import Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from directrank.experiments.tables.layout import is_error
-from directrank.report.blocks import FEW, Details, DotRow, Dots, Name, Text, Warned, note
-from directrank.report.charts import Scale, axis, dot_row
+from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
+from directrank.report.charts import Scale
 from directrank.report.facts import Facts
 from directrank.report.formatting import chance, number, plural, signed
 
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 
 
-def opening(facts: Facts) -> list[Any]:
+def opening(facts: Facts) -> list[Markup]:
     """Return the blocks above all sections."""
     ranked = facts.ranked(facts.asked, facts.main)
     means = [(each, facts.result.mean(each, facts.main, facts.asked)) for each in ranked]
     known = {label: value for label, value in means if value is not None}
-    blocks: list[Any] = [_leader(facts, known), *_separated(facts, [*known])] if known else []
+    blocks: list[Markup] = [_leader(facts, known), *_separated(facts, [*known])] if known else []
     failed, remarks = facts.result.failed, len(facts.summary["data_check"]["lines"])
     if failed:
         said = f"{len(failed)} of {len(facts.result.cells)} runs failed. The others are complete; the errors"
-        blocks.append(Warned(f"{said} are under Settings."))
+        blocks.append(warned(f"{said} are under Settings."))
     if len(known) > 1:
         blocks.append(_chart(facts, known))
     if remarks:
@@ -29,17 +31,17 @@ def opening(facts: Facts) -> list[Any]:
     return blocks
 
 
-def _leader(facts: Facts, means: dict[str, float]) -> Text:
+def _leader(facts: Facts, means: dict[str, float]) -> Markup:
     (first, value), *others = means.items()
     order = "lowest" if is_error(facts.main) else "highest"
-    pieces = [Name(first, strong=True), f" has the {order} mean test {facts.main}, {number(value)}"]
+    pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}, {number(value)}"]
     if others:
         second, other = others[0]
-        pieces += [f": {number(abs(value - other))} ahead of ", Name(second, strong=True)]
+        pieces += [f": {number(abs(value - other))} ahead of ", named(second, "strong")]
         pieces.append(f" ({number(other)}). {_verdict(facts, first, second)}")
     else:
         pieces.append(".")
-    return Text(pieces, "lead")
+    return paragraph(*pieces, role="lead")
 
 
 def _verdict(facts: Facts, first: str, second: str) -> str:
@@ -68,7 +70,7 @@ def _significant(facts: Facts, pair: dict[str, Any]) -> bool:
     return pair[f"p_{tested['correction']}"] < tested["alpha"]
 
 
-def _separated(facts: Facts, ranked: Sequence[str]) -> list[Any]:
+def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
     """Return which methods the leader is significantly better than, and how that was tested."""
     leader, *others = ranked
     pairs = {each: facts.pair(facts.asked, facts.main, leader, each) for each in others}
@@ -76,7 +78,7 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Any]:
     equal = [each for each, pair in pairs.items() if pair and not _significant(facts, pair)]
     if not beaten and not equal:
         return []
-    pieces: list[str | Name] = []
+    pieces: list[str] = []
     folded = []
     for said, names in (
         ("It is significantly better than ", beaten),
@@ -84,20 +86,20 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Any]:
     ):
         if len(names) > FEW:
             pieces.append(f"{said}{len(names)} of the {len(others)} other methods. ")
-            folded.append(Details(f"These {len(names)} methods", [Text(_enumerated(names))]))
+            folded.append(details(f"These {len(names)} methods", paragraph(*_enumerated(names))))
         elif names:
             pieces += [said, *_enumerated(names), ". "]
-    return [Text(pieces), *folded, _rule(facts, leader, others[0])]
+    return [paragraph(*pieces), *folded, _rule(facts, leader, others[0])]
 
 
-def _enumerated(names: Sequence[str]) -> list[str | Name]:
-    pieces: list[str | Name] = []
+def _enumerated(names: Sequence[str]) -> list[str]:
+    pieces: list[str] = []
     for at, name in enumerate(names):
-        pieces += [("" if not at else " and " if at == len(names) - 1 else ", "), Name(name)]
+        pieces += [("" if not at else " and " if at == len(names) - 1 else ", "), named(name)]
     return pieces
 
 
-def _rule(facts: Facts, first: str, second: str) -> Text:
+def _rule(facts: Facts, first: str, second: str) -> Markup:
     tested, pair = facts.tested(facts.asked), facts.pair(facts.asked, facts.main, first, second)
     pairs = len(tested["pairs"][facts.main])
     lead = ""
@@ -111,7 +113,7 @@ def _rule(facts: Facts, first: str, second: str) -> Text:
     )
 
 
-def _chart(facts: Facts, means: dict[str, float]) -> Dots:
+def _chart(facts: Facts, means: dict[str, float]) -> Markup:
     """Return the difference of every method to the leader, with its interval."""
     leader = next(iter(means))
     pairs = {label: facts.pair(facts.asked, facts.main, label, leader) for label in means}
@@ -125,9 +127,8 @@ def _chart(facts: Facts, means: dict[str, float]) -> Dots:
     for label, pair in pairs.items():
         style = "" if pair is None else "worse" if _significant(facts, pair) else "same"
         interval = None if pair is None else (pair["low"], pair["high"])
-        drawing = dot_row(scale, [differences[label]], 0.0, interval)
-        style = "first" if label == leader else style
-        rows.append(DotRow(label, facts.index[label], drawing, number(means[label]), style))
+        style, at = "first" if label == leader else style, facts.index[label]
+        rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
     title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
     said = " A dot is the difference between the method and the leader (the line at 0)"
     if ends:
@@ -135,4 +136,4 @@ def _chart(facts: Facts, means: dict[str, float]) -> Dots:
             ", a bar its 95% bootstrap interval over queries. Orange: significantly worse than the leader. "
             "Grey: the difference may be chance"
         )
-    return Dots(title, f"{title}.{said}.", rows, axis(scale))
+    return dots(title, f"{title}.{said}.", scale, rows)

@@ -13,6 +13,7 @@ from typing import Any
 
 from directrank.experiments import Comparison
 from directrank.report.blocks import Section
+from directrank.report.charts.elements import lines_of
 from directrank.report.facts import Facts
 from directrank.report.formatting import plural
 from directrank.report.opening import opening
@@ -55,7 +56,6 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
         loader=PackageLoader("directrank.report", "templates"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["kind"] = lambda block: type(block).__name__
     page = environment.get_template("page.html.jinja").render(
         style=Markup(style),
         script=Markup(script),
@@ -76,9 +76,9 @@ def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
         "title": f"{result.dataset}: ranking methods compared",
         "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "
         f"directrank {facts.summary['environment']['directrank']}",
-        "opening": opening(facts),
+        "opening": lines_of(opening(facts)),
         "sections": [
-            {"id": section.id, "title": section.title, "blocks": blocks}
+            {"id": section.id, "title": section.title, "blocks": lines_of(blocks)}
             for section, blocks in built
             if blocks
         ],

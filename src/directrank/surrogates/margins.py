@@ -12,15 +12,15 @@ from scipy.special import expit
 
 from directrank.errors import check_choice
 
-HUBER, SQUARED_HINGE, LOGISTIC, HINGE = 0, 1, 2, 3
+HUBER, SQUARED_HINGE, LOGISTIC, HINGE, NO_KERNEL = 0, 1, 2, 3, -1
 
 
 class Margin:
     """What margins share."""
 
     name: ClassVar[str]
-    #: The kernel of pairs of documents, if there is one.
-    code: ClassVar[int]
+    #: The number of its kernel of pairs of documents, if there is one.
+    code: int = NO_KERNEL
     #: Differentiable, decreasing at 0 and flat from some point on: what Buffoni et al. 2011, Theorem 1, asks.
     is_order_preserving: ClassVar[bool] = False
     #: Distance from its corner within which a margin is rounded, in score units.
@@ -64,22 +64,20 @@ class Exponential(Margin):
 
 
 class Logistic(Margin):
-    """φ(m) = log(1 + exp(−m)), to base 2 or e; nowhere flat, so that minimisers may lie at infinity.
-
-    To base 2 it is 1 at 0, looser than the exponential for m ≥ 0, and has the slope −1/ln 2 far below 0. To
-    base e it is the cross entropy of a pair, and lies below [[m ≤ 0]] near 0.
+    """φ(m) = log(1 + exp(−m)); nowhere flat, so that minimisers may lie at infinity.
 
     Parameters
     ----------
-    base : float, default=2.0
+    base : float, default=e
+        Of the logarithm. To base e it is the cross entropy of a pair, which lies below [[m ≤ 0]] near 0. To
+        base 2 it is 1 at 0, and looser than the exponential for m ≥ 0, with the slope −1/ln 2 far below 0.
     """
 
     name = "logistic"
-    code = LOGISTIC
 
-    def __init__(self, base: float = 2.0):
-        self.base = base
+    def __init__(self, base: float = math.e):
         self._log_base = math.log(base)
+        self.code = LOGISTIC if base == math.e else NO_KERNEL
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
@@ -172,21 +170,29 @@ class Huber(Margin):
         return (np.abs(1.0 - margin) < self.width) / (2.0 * self.width)
 
 
-#: Margins of bounds, and of pairs of documents where derivatives are needed.
-MARGINS = (Exponential, Logistic, Hinge)
-PAIR_MARGINS = (Huber, SquaredHinge, Logistic)
+#: Margins of bounds.
+MARGINS = (Exponential(), Logistic(2.0), Hinge())
 
 
 def margin_named(name: str) -> Margin:
     """Return a margin of `MARGINS`; `ValueError` names them if there is none of this name."""
     known = {each.name: each for each in MARGINS}
     check_choice("margin", name, known)
-    return known[name]()
+    return known[name]
 
 
 def pair_margin(margin: str | Margin, width: float = 0.5) -> Margin:
-    """Return a margin of `PAIR_MARGINS` from its name, the logistic one to base e; an object is unchanged."""
-    if not isinstance(margin, str):
-        return margin
-    check_choice("margin", margin, [each.name for each in PAIR_MARGINS])
-    return {"huber": Huber(width), "squared_hinge": SquaredHinge(), "logistic": Logistic(math.e)}[margin]
+    """Return a margin of pairs of documents from its name; an object is returned unchanged.
+
+    Raises
+    ------
+    ValueError
+        Naming the margins that exist; or if an object has no kernel of pairs.
+    """
+    known = {"huber": lambda: Huber(width), "squared_hinge": SquaredHinge, "logistic": Logistic}
+    if isinstance(margin, str):
+        check_choice("margin", margin, known)
+        return known[margin]()
+    if margin.code == NO_KERNEL:
+        raise ValueError(f"this {margin.name} margin has no kernel of pairs; use {', '.join(known)}")
+    return margin

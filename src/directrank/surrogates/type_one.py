@@ -54,7 +54,7 @@ class TypeOneBound(Surrogate):
         exact = np.zeros(queries.n_queries)
         return [
             AuditRow(margin.name, "type one", margin.value(values), exact, True)
-            for margin in (Exponential(), Logistic())
+            for margin in (Exponential(), Logistic(2.0))
         ]
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeOne":

@@ -131,7 +131,17 @@ class TestFit:
         X, worth, qid = data
         positions = np.concatenate([np.argsort(np.argsort(-w)) + 1 for w in worth.reshape(30, 10)])
         weights = np.where(qid < 15, 2.0, 1.0)
-        ConsistentRank("ZeroOne").fit(X, ObservedRankings(positions), qid, sample_weight=weights)
+
+        def coefficients(X, positions, qid, **options):
+            ranker = ConsistentRank("ZeroOne").fit(X, ObservedRankings(positions), qid, **options)
+            return ranker.scorer_.coefficients
+
+        weighted = coefficients(X, positions, qid, sample_weight=weights)
+        # A query of weight two is two copies of it.
+        copies = np.concatenate((np.arange(300), np.flatnonzero(qid < 15)))
+        names = np.concatenate((qid, 30 + qid[qid < 15]))
+        np.testing.assert_allclose(weighted, coefficients(X[copies], positions[copies], names), rtol=1e-5)
+        assert np.abs(weighted - coefficients(X, positions, qid)).max() > 1e-4
 
     def test_surrogate_takes_the_form_as_it_is(self, data):
         X, _, qid = data

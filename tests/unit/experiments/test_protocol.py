@@ -21,7 +21,9 @@ from directrank.estimators.methods import Configured, Method
 from directrank.experiments import Observer, read_results
 from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.store import Store
+from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
+from directrank.experiments.sources import Splits
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -313,11 +315,8 @@ def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
     Sealed.open = True
     test = make_shifted(groups, 200)
     sealed = Sealed(test.X, test.relevance, test.qid)
-    options = {
-        "select_by": "AP", "measures": MEASURES, "convention": "standard", "out": None, "seed": 0,
-        "missing": "error", "name": None, "refit": True,
-    }  # fmt: skip
-    plan, _ = prepare([groups, make_shifted(groups, 100), sealed], "upside", **options)
+    options = Options(measures=MEASURES, refit=True)
+    plan, _ = prepare([groups, make_shifted(groups, 100), sealed], "upside", options)
     assembled = []
 
     def assemble(*arguments):
@@ -330,9 +329,9 @@ def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
 
     real = sweep.assemble
     monkeypatch.setattr(sweep, "assemble", assemble)
-    parts = (groups, make_shifted(groups, 100), sealed)
+    splits = Splits(groups, make_shifted(groups, 100), sealed)
     Sealed.open = False
-    records = sweep.Sweep(plan, Store(None), Observer(), lambda fold: parts).run()
+    records = sweep.Sweep(plan, Store(None), Observer(), lambda fold: splits).run()
     assert records == assembled
     assert "error" not in records[0]
 
@@ -572,7 +571,7 @@ def test_largest_grade_is_that_of_all_parts(folder):
         ({"measures": ()}, "no measure is named"),
         ({"measures": ("nDGC@5",)}, "Did you mean nDCG"),
         ({"methods": "countin"}, "did you mean counting"),
-        ({"methods": "counting,counting"}, "asked for twice"),
+        ({"methods": "counting,counting"}, "named twice"),
         ({"seed": -1}, "a seed is a number from 0 to 4294967295, got -1"),
         ({"seeds": (0, 2**32)}, "got 4294967296"),
         ({"restarts": -1}, "restarts must be 0 or more"),
@@ -587,15 +586,12 @@ def test_wrong_names_are_refused_before_anything_runs(folder, arguments, message
 
 
 def test_plan_counts_fits_without_writing(folder, tmp_path):
-    options = {
-        "select_by": "AP", "measures": MEASURES, "convention": "standard", "out": tmp_path / "run",
-        "seed": 0, "missing": "error", "name": None,
-    }  # fmt: skip
-    plan, _ = prepare(folder, "counting,upside", **options)
+    options = Options(measures=MEASURES, out=tmp_path / "run")
+    plan, _ = prepare(folder, "counting,upside", options)
     assert (len(plan.cells), plan.n_fits, plan.n_fits_left) == (6, 3 * (2 + 3), 3 * (2 + 3))
     assert not (tmp_path / "run").exists()
     compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    plan, _ = prepare(folder, "counting,upside", **options)
+    plan, _ = prepare(folder, "counting,upside", options)
     assert plan.n_fits_left == 3 * 3
 
 

@@ -10,8 +10,8 @@ from scipy import stats
 
 from directrank.experiments import Comparison
 from directrank.experiments.tables.contrasts import significance
-from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown
-from directrank.experiments.tables.layout import Table, headline, plain
+from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown, plain
+from directrank.experiments.tables.layout import Table, headline
 from directrank.experiments.tables.significance import (
     benjamini_hochberg,
     bootstrap_interval,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from directrank.experiments.tables.layout import Table, plain
+from directrank.experiments.tables.formats import plain
+from directrank.experiments.tables.layout import Table
 from directrank.report.charts import Line, Scale, line_chart
 
 

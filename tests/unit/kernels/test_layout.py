@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
+from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
 from directrank.measures.exchange import graded
@@ -18,7 +19,6 @@ from directrank.measures.exchange import tables as swapping
 from directrank.measures.families import gain_sum
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
-from directrank.scorers import linear
 from directrank.solvers.cuts import simplex_qp
 from directrank.solvers.smooth import streaming
 from directrank.surrogates import margins as pair_margins
@@ -117,9 +117,9 @@ def calls(sizes, dtype):
             *(smoothed_kernels._backward_far, scores, *tables, 1e4),
             *(k["slopes"], k["weights"], docs),
         ),
-        "row_products": (linear.row_products, features, scores[:5].copy(), docs),
+        "row_products": (products.row_products, features, scores[:5].copy(), docs),
         "transposed_product": (
-            *(linear.transposed_product, features, k["slopes"]),
+            *(products.transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
         "soft_dcg": (

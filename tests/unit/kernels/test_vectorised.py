@@ -4,18 +4,20 @@ import re
 
 import numpy as np
 import pytest
-from numba.core.codegen import get_host_cpu_features
+from llvmlite.binding import get_host_cpu_features
+from numba import njit
 
+from directrank.kernels import products
+from directrank.kernels.compile import OPTIONS
 from directrank.measures import positions
 from directrank.measures.smooth import precision as smooth_precision
-from directrank.scorers import linear
 from directrank.surrogates.pairs import kernels as pair_kernels
 from directrank.surrogates.positions import smoothed_kernels
 
 # Arithmetic, for memory is cleared and copied on wide registers in any code. Without AVX the widest are xmm,
 # which scalars use too: there a packed operation must show.
 OPERATION = r"v?(p?(add|sub|mul|div|cmp\w*)|fn?m(add|sub)\d*)"
-WIDE = OPERATION + (r"\w+\s.*[yz]mm" if "+avx" in get_host_cpu_features() else r"(p[sd]|[bwdq])\s")
+WIDE = OPERATION + (r"\w+\s.*[yz]mm" if get_host_cpu_features()["avx"] else r"(p[sd]|[bwdq])\s")
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
 FOUR = (np.float32(1),) * 4
@@ -41,8 +43,8 @@ HOT = {
         *(pair_kernels._squared_hinge_curvature, np.float32(1), np.float32(1), DOCS, DOCS),
         *(DOCS.copy(), 0.5),
     ),
-    "row_products": (linear.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
-    "transposed_product": (linear.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
+    "row_products": (products.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
+    "transposed_product": (products.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1), 0, 0),
     "_compare_cells": (positions._compare_cells, 0, CELLS, 8, CELLS.copy(), CELLS.copy()),
 }
@@ -62,8 +64,7 @@ def test_is_vectorised(name, dtype):
     kernel(*typed)
     wanted = kernel.signatures[-1]
     # Code from the cache folder has no text to inspect: compile this signature again.
-    text = kernel.py_func
-    fresh = type(kernel)(text, targetoptions=dict(kernel.targetoptions))
+    fresh = njit(kernel.py_func, **OPTIONS)
     fresh.compile(wanted)
     assembly, _, _ = fresh.inspect_asm(wanted).partition("cpython")  # what follows calls it from Python
     assert re.search(WIDE, assembly), f"{name} runs one number at a time"

@@ -11,6 +11,7 @@ from directrank.oracles import CutKernel
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
 from directrank.solvers.cuts.kept_cuts import dual_value, no_cuts, optimise_kept_cuts, take_cut
+from directrank.solvers.cuts.working_set import WorkingSet, minimise
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 
 
@@ -167,10 +168,12 @@ def test_weights_of_queries_scale_their_share():
     copied = QueryGroups(
         np.concatenate((X, X[16:])), np.concatenate((y, y[16:])), np.concatenate((qid, np.full(8, 3)))
     )
-    solver = CuttingPlane(C=10.0, tolerance=1e-9)
+    solver = CuttingPlane(C=0.5, tolerance=1e-9)
     _, once = solve(solver, TypeTwoBound(AP()), groups, weights=np.array([1.0, 1.0, 2.0]))
     _, twice = solve(solver, TypeTwoBound(AP()), copied)
+    _, equal = solve(solver, TypeTwoBound(AP()), groups)
     np.testing.assert_allclose(once.scorer.coefficients, twice.scorer.coefficients, atol=1e-4)
+    assert np.abs(once.scorer.coefficients - equal.scorer.coefficients).max() > 1e-2
 
 
 @pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "exponential", "logistic"])
@@ -231,6 +234,50 @@ def test_bound_of_a_round_is_11_by_definition():
         method="SLSQP", options={"maxiter": 500, "ftol": 1e-13},
     )  # fmt: skip
     assert solution.certificate["bound"] == pytest.approx(exact.fun, rel=1e-5)
+
+
+@pytest.mark.parametrize("aggregate", ["sum", "mean"])
+@pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "logistic"])
+def test_bound_over_working_sets_of_several_rankings_is_11_by_definition(aggregate, margin):
+    """With |B| = 2 and 3 and |C| = 3 and 2: the sum over both, divided by |B|, and by |C| for "mean" only."""
+    from scipy.optimize import minimize as scipy_minimize
+
+    rng = np.random.default_rng(4)
+    loss = WorkingSetBound(AP(), margin=margin, aggregate=aggregate).pair_loss
+    sets, caps = [], np.array([1.5, 0.7])
+    for perfect, imperfect in ((2, 3), (3, 2)):
+        each = WorkingSet(2)
+        for k in range(3):
+            right, wrong = rng.normal(size=(2, 2))
+            each.add(
+                right if k < perfect else each.perfect[0],
+                wrong if k < imperfect else each.imperfect[0],
+                float(rng.random()),
+            )
+        assert (len(each.perfect), len(each.imperfect), len(each.losses)) == (perfect, imperfect, imperfect)
+        sets.append(each)
+
+    def eleven(w):
+        total = 0.5 * w @ w
+        for cap, each in zip(caps, sets, strict=True):
+            added = 0.0
+            for right in each.perfect:
+                for wrong, delta in zip(each.imperfect, each.losses, strict=True):
+                    x = (right - wrong) @ w
+                    added += {
+                        "hinge": delta * max(0.0, 1.0 - x),
+                        "margin-rescaled": max(0.0, delta - x),
+                        "logistic": delta * np.log2(1.0 + np.exp(-x)),
+                    }[margin]
+            n_imperfect = len(each.losses) if aggregate == "mean" else 1
+            total += cap * added / (len(each.perfect) * n_imperfect)
+        return total
+
+    w, value, dual = minimise(loss, sets, caps, np.zeros(2), 1e-8)
+    assert value == pytest.approx(eleven(w), rel=1e-9)
+    assert dual - 1e-9 <= value <= dual * (1 + 1e-6) + 1e-9
+    exact = scipy_minimize(eleven, w, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-13})
+    assert value == pytest.approx(exact.fun, rel=1e-6)
 
 
 def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():

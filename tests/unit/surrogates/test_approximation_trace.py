@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from directrank import ApproxRank, make_ranking
+from directrank.errors import UnfitPairError
 from directrank.measures import AP, NDCG
 from directrank.measures.positions import positions_of
 from directrank.surrogates import SmoothedPositions
@@ -49,7 +50,7 @@ def test_every_start_is_annealed(groups):
 
 
 def test_sgd_refuses_to_anneal(groups):
-    with pytest.raises(ValueError, match="SGD does not anneal"):
+    with pytest.raises(UnfitPairError, match=r"requires Staged; SGD uses .* Use LBFGS"):
         ApproxRank("nDCG", anneal=[3.0], solver="sgd").fit(groups)
 
 

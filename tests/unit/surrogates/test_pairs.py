@@ -11,7 +11,7 @@ from directrank.measures import DCG, NDCG, P, parse_measure
 from directrank.measures.positions import positions_of
 from directrank.surrogates import OrderPreserving, Pairwise, SwapWeighted, gain_difference
 from directrank.surrogates.exchange.kernels import _log1p, distance_losses, swaps_naive
-from directrank.surrogates.margins import Huber, Logistic, SquaredHinge, pair_margin
+from directrank.surrogates.margins import Exponential, Huber, Logistic, SquaredHinge, pair_margin
 from directrank.surrogates.pairs import by_sorting as pair_sorting
 from directrank.surrogates.pairs.kernels import curvature_naive, pairs_naive
 
@@ -73,6 +73,9 @@ class TestMargins:
     def test_unknown(self):
         with pytest.raises(ValueError, match="'huber', 'squared_hinge', 'logistic'"):
             pair_margin("hinge")
+        for margin in (Exponential(), Logistic(2.0)):
+            with pytest.raises(ValueError, match="use huber, squared_hinge, logistic"):
+                Pairwise(margin=margin)
         for width in (0.0, 1.0):
             with pytest.raises(ValueError, match="between 0 and 1"):
                 Huber(width)

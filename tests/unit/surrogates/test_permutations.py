@@ -150,9 +150,12 @@ def test_the_map_is_chosen_by_the_measure_and_said():
     assert "3 grades taken as two classes" in WorkingSetBound(parse_measure("AP")).notes(queries)[0]
     with pytest.raises(ValueError, match=r"nDCG@5 reads the first 5 positions only: use feature_map='pairs'"):
         WorkingSetBound(parse_measure("nDCG@5"), feature_map="cross")
-    with pytest.raises(ValueError, match="aggregate must be one of sum, mean, max"):
+    with pytest.raises(ValueError, match="aggregate must be one of 'sum', 'mean', 'max'"):
         WorkingSetBound(parse_measure("AP"), aggregate="min")
-    with pytest.raises(ValueError, match="no margin is called 'square'"):
+    with pytest.raises(
+        ValueError,
+        match="'hinge', 'margin-rescaled', not 'square'",
+    ):
         WorkingSetBound(parse_measure("AP"), margin="square")
 
 

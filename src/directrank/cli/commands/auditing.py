@@ -1,27 +1,29 @@
 """`directrank audit`."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import usage
-from directrank.cli.options import JSON, Missing
+from directrank.cli.options import JSON, Missing, argument, option
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import missing_rule
+from directrank.cli.targets import check_file
+
+if TYPE_CHECKING:
+    from directrank.diagnostics import Audit
 
 
 def audit(
-    model: Annotated[Path, typer.Argument(help="A model that `directrank fit` saved.")],
-    data: Annotated[Path, typer.Argument(help="Documents with relevance, such as those it was trained on.")],
+    model: Annotated[Path, argument("MODEL", "A model saved by `directrank fit`.")],
+    data: Annotated[Path, argument("DATA", "Documents with relevance, such as the training data.")],
     measure: Annotated[
-        str | None, typer.Option("--measure", help="Of which measure (default: the model's own).")
+        str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
     ] = None,
-    picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, as SVG.")] = None,
+    picture: Annotated[Path | None, option("--picture FILE", "Also draw the table as an SVG file.")] = None,
     missing: Missing = "error",
     json: JSON = False,
 ) -> None:
-    """Put a model's loss beside every bound on it and every approximation of it."""
+    """Compare a model's loss with its bounds and approximations."""
     from directrank.cli.progress import Spinner
     from directrank.data import read_letor
     from directrank.diagnostics import audit as audited
@@ -30,10 +32,13 @@ def audit(
     from directrank.report.charts.audit import draw as audit_chart
     from directrank.storage.atomic import write_atomically
 
-    with usage():
+    with usage(f"--measure {measure}"):
         chosen = None if measure is None else parse_measure(measure)
+    rule = missing_rule(missing)
+    if picture is not None:
+        check_file(picture, "--picture")
     ranker = load(model)
-    groups = read_letor(data, missing=missing_rule(missing), n_features=ranker.n_features_in_)
+    groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_)
     with Spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)
     if picture is not None:
@@ -41,13 +46,16 @@ def audit(
         remark(f"Written: {picture}", quiet=json)
     if json:
         print_json(found.to_json())
-        return
+    else:
+        _print(found)
+
+
+def _print(found: "Audit") -> None:
     head, lines = found.table()
-    head[0] = f"{found.measure}, {len(found.qid)} queries"
-    print_columns(head, lines)
+    print_columns([f"{found.measure}, {len(found.qid)} queries", *head[1:]], lines)
     remark(
-        "error: of a bound, how far the maximum over all rankings can lie above the value, which a ranking "
-        "attains; of an approximation, how far it can be from 1 - E; both proved"
+        "error: for a bound, how far its maximum over all rankings can lie above the value that a ranking "
+        "attains; for an approximation, how far it can be from 1 - E; both are proved"
     )
     if found.left_out:
-        remark(f"left out, the same for every ranking: {', '.join(found.left_out)}")
+        remark(f"skipped, because they are the same for every ranking: {', '.join(found.left_out)}")

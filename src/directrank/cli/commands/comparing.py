@@ -1,32 +1,36 @@
 """`directrank demo`, `compare` and `report`."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from directrank.cli import options as shared
 from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
-from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, SelectBy
+from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, argument, option
 from directrank.cli.output import print_json, print_table, remark
-from directrank.cli.settings import missing_rule, names, seeds_of
+from directrank.cli.settings import check_overrides, comparison_options
+from directrank.cli.targets import check_file, check_folder
 
 if TYPE_CHECKING:
     from directrank.cli.progress import Lines
     from directrank.experiments import Comparison
+    from directrank.experiments.demo import Story
+    from directrank.experiments.plan import Plan
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for data, results and page.")] = Path("demo"),
+    out: Annotated[Path, option("--out FOLDER", "Folder for data, results and page.")] = Path("demo"),
     json: JSON = False,
     quiet: Quiet = False,
 ) -> int:
-    """Make a small collection, compare methods on it, and write a page. Needs no file and no network."""
+    """Make a small collection, compare methods on it, and write a page. No data needed."""
     from directrank.experiments.demo import run_demo
 
-    observer = _observer(json, quiet)
-    with observer:
-        story = _resumable(lambda: run_demo(out, observer), observer, str(out))
+    check_folder(out, "--out")
+    story = _observed(lambda observer: run_demo(out, observer), out, json or quiet)
     page = _write_page(story.result, out / "report.html")
     if json:
         print_json({**story.result.to_dict(), "page": str(page)})
@@ -36,107 +40,54 @@ def demo(
 
 
 def compare(
+    ctx: typer.Context,
     source: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DATA | TRAIN VALI TEST",
-            help="A folder with Fold1 … FoldN (each train.txt, vali.txt, test.txt), or three files.",
+        argument(
+            "DATA | TRAIN VALI TEST",
+            "A folder with Fold1 … FoldN (each train.txt, vali.txt, test.txt), or three files.",
         ),
     ],
-    methods: Annotated[
-        str, typer.Option("--methods", help='Such as "adarank(AP),adarank(nDCG@10),regression", or all.')
-    ] = "all",
-    select_by: SelectBy = "AP",
-    measures: Measures = "AP,nDCG@1,nDCG@3,nDCG@5,nDCG@10",
+    methods: shared.Methods = "all",
+    select_by: shared.SelectBy = "AP",
+    measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
     convention: Convention = "standard",
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for results (default: runs/ and the data's name).")
-    ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the data set in results.")] = None,
+    settings: shared.Settings = None,
+    grids: shared.Grids = None,
+    out: shared.ResultsFolder = None,
+    name: shared.DatasetName = None,
     seed: Seed = 0,
     missing: Missing = "error",
-    kfold: Annotated[
-        int | None, typer.Option("--kfold", help="Make so many folds of all queries, at random by --seed.")
-    ] = None,
-    search: Annotated[
-        str, typer.Option("--search", help="Points of each grid that are tried: grid, or random:20.")
-    ] = "grid",
-    refit: Annotated[
-        bool, typer.Option("--refit", help="Train the choice once more on train and vali together.")
-    ] = False,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Such as 0,1,2: means over them; --seed alone by default.")
-    ] = None,
-    restarts: Annotated[
-        int, typer.Option("--restarts", min=0, help="Random starts more, for methods that take them.")
-    ] = 0,
-    jobs: Annotated[
-        int, typer.Option("--jobs", min=1, help="Processes, of one thread each; no more than processors.")
-    ] = 1,
-    baseline: Annotated[
-        str | None, typer.Option("--baseline", help="Test the others against this method, not every pair.")
-    ] = None,
-    correction: Annotated[
-        str, typer.Option("--correction", help="For many tests: holm, or bh (Benjamini-Hochberg).")
-    ] = "holm",
-    audit: Annotated[
-        bool, typer.Option("--audit/--no-audit", help="Keep how tight each model's bounds are, for the page.")
-    ] = True,
-    form: Annotated[
-        str, typer.Option("--format", help="Print tables as text, markdown, latex, csv or json.")
-    ] = "text",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many fits there are.")] = False,
+    kfold: shared.Kfold = None,
+    search: shared.Search = "grid",
+    refit: shared.Refit = False,
+    seeds: shared.Seeds = None,
+    restarts: shared.Restarts = 0,
+    jobs: shared.Jobs = 1,
+    baseline: shared.Baseline = None,
+    correction: shared.Correction = "holm",
+    audit: shared.Audit = True,
+    form: shared.TableFormat = "text",
+    dry_run: shared.DryRun = False,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> int:
-    """Train methods on train, choose parameters on vali, score test once: one table.
+    """Train on train, choose parameters on vali, score test once: one table for all methods.
 
-    Run again, it resumes: finished cells are kept in the output folder and never computed twice.
+    Rerun the same command to resume; finished work is reused.
     """
-    from directrank.experiments.protocol import compare as run
-    from directrank.experiments.protocol import prepare
+    from directrank.experiments.protocol import carry_out
     from directrank.experiments.sources import source_name
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
     folder = out or Path("runs") / (name or source_name(data))
-    arguments = {
-        "select_by": select_by,
-        "measures": names(measures),
-        "convention": convention,
-        "out": folder,
-        "seed": seed,
-        "missing": missing_rule(missing),
-        "name": name,
-        "kfold": kfold,
-        "search": search,
-        "refit": refit,
-        "seeds": None if seeds is None else seeds_of(seeds),
-        "audit": audit,
-        "restarts": restarts,
-    }
-    with usage():
-        plan, _ = prepare(data, methods, **arguments)
-        _check_printing(form, correction, baseline, plan)
+    plan, store = _prepared(data, ctx.params | {"out": folder})
     if dry_run:
         return _print_plan(plan, json)
-    observer = _observer(json, quiet)
-    with observer:
-        result = _resumable(
-            lambda: run(
-                data,
-                methods,
-                **arguments,
-                jobs=jobs,
-                baseline=baseline,
-                correction=correction,
-                observer=observer,
-                command=["directrank", *sys.argv[1:]],
-            ),
-            observer,
-            str(folder),
-        )
+    command = ["directrank", *sys.argv[1:]]
+    result = _observed(lambda observer: carry_out(plan, store, observer, command), folder, json or quiet)
     page = _write_page(result, folder / "report.html")
     if json:
         print_json({**result.to_dict(), "page": str(page)})
@@ -144,22 +95,22 @@ def compare(
         _print_comparison(result, form)
         remark(
             f"Written: {folder}/results.csv, results.standard.csv, results.json, table.txt, table.md, "
-            "table.tex, significance.csv. "
-            f"Open {page}",
+            f"table.tex, significance.csv. Open {page}",
             quiet=quiet,
         )
     return _code(result)
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The output folder of a comparison.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The page.")] = Path("report.html"),
+    run: Annotated[Path, argument("RUN", "The results folder of a comparison.")],
+    out: Annotated[Path, option("-o --out FILE", "The page to write.")] = Path("report.html"),
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
     """Write one HTML page about a comparison; it needs no other file and no network."""
     from directrank.experiments import read_results
 
+    check_file(out, "--out")
     page = _write_page(read_results(run), out)
     if json:
         print_json({"page": str(page)})
@@ -167,26 +118,44 @@ def report(
         remark(f"Written: {page}", quiet=quiet)
 
 
-def _observer(json: bool, quiet: bool) -> "Lines":
+def _prepared(data: Any, given: dict[str, Any]) -> Any:
+    """Return the plan and the store of a comparison whose options have been checked, as typed."""
+    from directrank.estimators.methods import configured
+    from directrank.experiments.protocol import label_of, prepare
+    from directrank.experiments.tables.formats import FORMATS
+
+    if given["form"] not in FORMATS:
+        raise UsageError(f"--format {given['form']}: expected {', '.join(FORMATS)}")
+    options = comparison_options(given)
+    if not given["dry_run"]:
+        check_folder(given["out"], "--out")
+    with usage(f"--methods {given['methods']}"):
+        chosen = configured(given["methods"], options.select_by)
+    check_overrides(chosen, given["settings"], given["grids"])
+    with usage(f"--baseline {options.baseline}"):
+        if options.baseline is not None:
+            label_of(options.baseline, chosen)
+    with usage():
+        return prepare(data, chosen, options)
+
+
+def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any:
+    """Return the result of work that prints its progress; Ctrl-C ends it with a line about resuming."""
     from directrank.cli.progress import Bar, Lines, Silent
 
-    if quiet or json:
-        return Silent()
-    return Bar() if sys.stderr.isatty() else Lines()
+    kind = Silent if silent else Bar if sys.stderr.isatty() else Lines
+    with kind() as observer:
+        try:
+            return work(observer)
+        except KeyboardInterrupt:
+            done = f"{observer.saved} of {observer.n_cells} cells are finished" if observer.n_cells else ""
+            raise InterruptedRunError(
+                f"interrupted; {done or 'nothing is finished'} and saved in {folder}: "
+                "rerun the same command to resume; finished work is reused"
+            ) from None
 
 
-def _resumable(work, observer: "Lines", folder: str):
-    try:
-        return work()
-    except KeyboardInterrupt:
-        state = f"{observer.kept} of {observer.n_cells} cells are" if observer.n_cells else "nothing is"
-        raise InterruptedRunError(
-            f"interrupted; {state} finished and kept in {folder}: "
-            "run the same command again to go on from there"
-        ) from None
-
-
-def _print_plan(plan, json: bool) -> int:
+def _print_plan(plan: "Plan", json: bool) -> int:
     from directrank.cli.progress import plan_line
 
     if json:
@@ -197,28 +166,15 @@ def _print_plan(plan, json: bool) -> int:
     return DONE
 
 
-def _check_printing(form: str, correction: str, baseline: str | None, plan) -> None:
-    from directrank.experiments.protocol import label_of
-    from directrank.experiments.tables.contrasts import CORRECTIONS
-    from directrank.experiments.tables.formats import FORMATS
-
-    for option, value, known in (("--format", form, FORMATS), ("--correction", correction, CORRECTIONS)):
-        if value not in known:
-            raise UsageError(f"{option} {value}: expected {', '.join(known)}")
-    if baseline is not None:
-        label_of(baseline, plan)
-
-
 def _print_comparison(result: "Comparison", form: str) -> None:
     from directrank.experiments.tables.formats import FORMATS
     from directrank.experiments.tables.layout import by_fold, headline
 
     tables = [headline(result, convention) for convention in result.conventions]
     if len(result.folds) > 1:
-        asked = result.conventions[0]
         measure = result.summary["select_by"]
         shown = measure if measure in result.measures else result.measures[0]
-        tables.append(by_fold(result, asked, shown))
+        tables.append(by_fold(result, result.conventions[0], shown))
     for place, table in enumerate(tables):
         if place:
             print()
@@ -228,7 +184,7 @@ def _print_comparison(result: "Comparison", form: str) -> None:
             print(FORMATS[form](table))
 
 
-def _print_demo(story, page: Path, quiet: bool) -> None:
+def _print_demo(story: "Story", page: Path, quiet: bool) -> None:
     from directrank.experiments.tables.layout import headline
 
     for line in [] if quiet else story.before:

@@ -6,7 +6,7 @@ from directrank.cli.output import print_columns, print_json
 
 
 def methods(json: JSON = False) -> None:
-    """List the methods that can be trained."""
+    """List the methods to train."""
     from directrank.estimators.methods import METHODS
 
     if json:
@@ -52,9 +52,8 @@ def measures(json: JSON = False) -> None:
     rows = [[_form(each), each.meaning] for each in MEASURES]
     print_columns(["measure", "what it says"], rows)
     print()
-    print_columns(
-        ["convention", "what it does"], [[name, each.explanation] for name, each in CONVENTIONS.items()]
-    )
+    rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
+    print_columns(["convention", "what it does"], rows)
 
 
 def _form(measure) -> str:
@@ -64,7 +63,7 @@ def _form(measure) -> str:
 
 
 def doctor(json: JSON = False) -> int:
-    """Check the installation: versions, the folder of compiled code, and one small fit."""
+    """Check the installation: versions, the cache of compiled kernels, and one small fit."""
     from directrank.cli.commands.doctor import examined
 
     findings = examined()

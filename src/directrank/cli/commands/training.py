@@ -4,66 +4,61 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from directrank.cli.failures import UsageError, method_may_fail, usage
-from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed
+from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, Set, argument, option
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import missing_rule, names, parameters_of
-from directrank.cli.supervision import supervised
+from directrank.cli.settings import missing_rule, names, with_settings
+from directrank.cli.targets import check_file
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
+    from directrank.estimators.methods import Configured
+    from directrank.measures.evaluation.evaluate import Evaluation
 
 
 def fit(
-    method: Annotated[str, typer.Argument(help="A method's name; see `directrank methods`.")],
-    train: Annotated[Path, typer.Argument(help="LETOR or SVMlight text, may be gzipped.")],
+    method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
+    train: Annotated[Path, argument("TRAIN", "Training data: LETOR or SVMlight text, or gzipped.")],
     valid: Annotated[
-        Path | None, typer.Option("--valid", help="Validation part; the best iterate on it is kept.")
+        Path | None, option("--valid FILE", "Validation data; they choose among rounds and restarts.")
     ] = None,
-    measure: Annotated[
-        str | None, typer.Option("--measure", help="What to train for, such as nDCG@10.")
-    ] = None,
+    measure: Annotated[str | None, option("--measure NAME", "Measure to train for, such as nDCG@10.")] = None,
     select_by: Annotated[
-        str | None, typer.Option("--select-by", help="What chooses iterates (default: the measure).")
+        str | None,
+        option("--select-by NAME", "Measure that chooses on validation data.  [default: --measure]"),
     ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated.")
-    ] = None,
+    settings: Set = None,
     preferences: Annotated[
         Path | None,
-        typer.Option(
-            help="Preferences in place of grades: lines of the better and the worse document, from 1."
+        option(
+            "--preferences FILE",
+            "Preferences in place of grades: lines with the better and the worse document, "
+            "numbered from 1, and optionally a weight.",
         ),
     ] = None,
     rankings: Annotated[
-        bool, typer.Option("--rankings", help="The grades are positions in observed rankings, 1 the best.")
+        bool, option("--rankings", "Read grades as positions in observed rankings, 1 the best.")
     ] = False,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The model file.")] = Path("model.dr"),
+    out: Annotated[Path, option("-o --out FILE", "The model to write.")] = Path("model.dr"),
     seed: Seed = 0,
     missing: Missing = "error",
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
     """Train one ranker and save it."""
-    from directrank.cli.progress import Spinner
     from directrank.models import save
 
-    chosen = _configured(method, measure, select_by)
-    parameters = parameters_of(settings or [], chosen)
+    chosen = with_settings(_configured(method, measure, select_by), settings)
     rule = missing_rule(missing)
+    if preferences is not None and rankings:
+        raise UsageError("--preferences and --rankings: give one of them")
+    check_file(out, "--out")
     with usage():
-        ranker = chosen.build(parameters, random_state=seed).checked()
-    parts = supervised(_parts(train, valid, rule), preferences, rankings)
-    checks = _data_check(parts["train"])
-    for line in checks:
-        remark(f"data check: {line}", quiet=quiet or json)
-    spinner = Spinner(f"training {chosen.label} on {parts['train'].n_docs} documents", quiet=quiet or json)
-    with method_may_fail(chosen.label), spinner:
-        ranker.fit(parts["train"], eval_set=parts.get("vali"))
+        ranker = chosen.build(random_state=seed).checked()
+    data = _supervised(_read(train, valid, rule), preferences, rankings)
+    checks = _trained(ranker, chosen.label, data, quiet=quiet or json)
     save(ranker, out)
-    facts = _facts(chosen.label, ranker, parts, out)
+    facts = _facts(chosen.label, ranker, data, out)
     if json:
         print_json({**facts, "data_check": checks})
     else:
@@ -71,15 +66,15 @@ def fit(
 
 
 def rank(
-    model: Annotated[Path, typer.Argument(help="A model that `directrank fit` saved.")],
-    data: Annotated[Path, typer.Argument(help="Documents to rank; relevance may be missing.")],
+    model: Annotated[Path, argument("MODEL", "A model saved by `directrank fit`.")],
+    data: Annotated[Path, argument("DATA", "Documents to rank; they need no relevance.")],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Where to write (default: the terminal).")
+        Path | None, option("-o --out FILE", "The file to write.  [default: the terminal]")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="scores: one a line, in the order of the rows; or trec: a run.")
+        str, option("--format NAME", "scores: one a line, in the order of the rows; trec: a TREC run.")
     ] = "scores",
-    tag: Annotated[str, typer.Option("--tag", help="Last column of a TREC run.")] = "directrank",
+    tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
     missing: Missing = "error",
     json: JSON = False,
     quiet: Quiet = False,
@@ -88,103 +83,114 @@ def rank(
     from directrank.data import read_letor
     from directrank.data.trec.runs import FORMATS
     from directrank.models import load
-    from directrank.storage.atomic import write_atomically
 
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {' or '.join(FORMATS)}")
     if form == "trec" and not tag.split() == [tag]:
-        raise UsageError(f"--tag {tag!r}: a run's tag is one word")
-    ranker = load(model)
-    groups = read_letor(data, missing=missing_rule(missing), n_features=ranker.n_features_in_, labelled=False)
-    scores = ranker.predict(groups)
-    text = FORMATS[form](groups, scores, tag)
+        raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
+    rule = missing_rule(missing)
     if out is not None:
-        write_atomically(out, text)
-        remark(
-            f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries", quiet=quiet or json
-        )
-    elif not json:
-        sys.stdout.write(text)
+        check_file(out, "--out")
+    ranker = load(model)
+    groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_, labelled=False)
+    scores = ranker.predict(groups)
+    _write_scores(FORMATS[form](groups, scores, tag), groups, out, json=json, quiet=quiet)
     if json:
-        facts = {
-            "documents": groups.n_docs,
-            "queries": groups.n_queries,
-            "out": None if out is None else str(out),
-        }
+        facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
         print_json(facts if out is not None else {**facts, "scores": scores})
 
 
 def evaluate(
-    data: Annotated[Path, typer.Argument(help="Documents with relevance.")],
-    scores: Annotated[Path, typer.Argument(help="One score a line, in the order of the documents.")],
-    measures: Measures = "AP,nDCG@1,nDCG@3,nDCG@5,nDCG@10",
+    data: Annotated[Path, argument("DATA", "Documents with relevance.")],
+    scores: Annotated[Path, argument("SCORES", "One score a line, in the order of the documents.")],
+    measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
     convention: Convention = "standard",
-    per_query: Annotated[bool, typer.Option("--per-query", help="Print every query.")] = False,
+    per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
     missing: Missing = "error",
     json: JSON = False,
 ) -> None:
     """Measure scores against relevance."""
     from directrank.data import read_letor
     from directrank.data.trec.runs import read_scores
-    from directrank.measures import CONVENTIONS, parse_measure
+    from directrank.experiments.options import checked_convention, checked_measures
     from directrank.measures import evaluate as measured
 
-    if convention not in CONVENTIONS:
-        raise UsageError(f"no convention is called {convention!r}; there are {', '.join(CONVENTIONS)}")
-    with usage():
-        asked = [parse_measure(name) for name in names(measures)]
-    if not asked:
-        raise UsageError("--measures names no measure; give one or more, such as AP,nDCG@10")
+    with usage(f"--convention {convention}"):
+        checked_convention(convention)
+    with usage(f"--measures {measures}"):
+        wanted = checked_measures(names(measures))
     groups = read_letor(data, missing=missing_rule(missing))
     values = read_scores(scores, groups.n_docs, str(data))
-    result = measured(groups, values, measures=asked, convention=convention, per_query=per_query)
+    result = measured(groups, values, measures=wanted, convention=convention, per_query=per_query)
     if json:
         print_json(result.to_dict())
         return
-    if result.per_query is not None:
-        print_columns(
-            ["qid", *result],
-            [
-                [str(qid), *(f"{result.per_query[name][place]:.4f}" for name in result)]
-                for place, qid in enumerate(result.qid.tolist())
-            ],
-        )
-        print()
+    if per_query:
+        _print_queries(result)
     print(result)
 
 
-def _configured(method: str, measure: str | None, select_by: str | None):
+def _configured(method: str, measure: str | None, select_by: str | None) -> "Configured":
     from directrank.estimators.methods import configured
+    from directrank.measures import parse_measure
 
+    for flag, value in (("--measure", measure), ("--select-by", select_by)):
+        with usage(f"{flag} {value}"):
+            parse_measure(value or "AP")
     with usage():
-        spec = method if measure is None else f"{method}({measure})"
-        found = configured(spec, select_by or measure or "AP")
+        found = configured(method, select_by or measure or "AP")
     if len(found) != 1:
         raise UsageError(f"{method}: fit trains one method; `directrank compare` trains several")
-    return found[0]
+    if measure is None:
+        return found[0]
+    if "(" in method:
+        raise UsageError(f"--measure {measure}: {method} already has a measure in brackets")
+    if not found[0].method.takes_measure:
+        raise UsageError(f"--measure {measure}: {method} takes no measure; omit this option")
+    return configured(f"{method}({measure})", select_by or measure)[0]
 
 
-def _parts(train: Path, valid: Path | None, missing) -> dict[str, "QueryGroups"]:
-    """Read the parts, with as many features as the wider of them has."""
+def _read(train: Path, valid: Path | None, missing: str | float) -> dict[str, "QueryGroups"]:
+    """Read training and validation data, with as many features as the wider of them has."""
     from directrank.data import read_letor
 
-    parts = {"train": read_letor(train, missing=missing)}
-    if valid is not None:
-        parts["vali"] = read_letor(valid, missing=missing)
-        width = max(part.n_features for part in parts.values())
-        for name, path in (("train", train), ("vali", valid)):
-            if parts[name].n_features < width:
-                parts[name] = read_letor(path, missing=missing, n_features=width)
-    return parts
+    paths = {"train": train} if valid is None else {"train": train, "vali": valid}
+    data = {name: read_letor(path, missing=missing) for name, path in paths.items()}
+    width = max(groups.n_features for groups in data.values())
+    return {
+        name: groups
+        if groups.n_features == width
+        else read_letor(paths[name], missing=missing, n_features=width)
+        for name, groups in data.items()
+    }
 
 
-def _data_check(groups: "QueryGroups") -> list[str]:
+def _supervised(
+    data: dict[str, "QueryGroups"], preferences: Path | None, rankings: bool
+) -> dict[str, "QueryGroups"]:
+    """Return the data with preferences in place of training grades, or with rankings in place of all."""
+    from directrank.data.supervision_files import with_preferences, with_rankings
+
+    if preferences is not None:
+        return data | {"train": with_preferences(data["train"], preferences)}
+    return {name: with_rankings(groups) for name, groups in data.items()} if rankings else data
+
+
+def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: bool) -> list[str]:
+    """Train a ranker and return the sentences of the data check, which are printed before."""
+    from directrank.cli.progress import Spinner
     from directrank.diagnostics import check_data
 
-    return check_data(groups).lines()
+    checks = check_data(data["train"]).lines()
+    for line in checks:
+        remark(f"data check: {line}", quiet=quiet)
+    spinner = Spinner(f"training {label} on {data['train'].n_docs} documents", quiet=quiet)
+    with method_may_fail(label), spinner:
+        ranker.fit(data["train"], eval_set=data.get("vali"))
+    return checks
 
 
-def _facts(label: str, ranker, parts: dict[str, "QueryGroups"], out: Path) -> dict[str, Any]:
+def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -> dict[str, Any]:
     from directrank.measures import evaluate as measured
 
     by = ranker.selected_by_
@@ -193,7 +199,7 @@ def _facts(label: str, ranker, parts: dict[str, "QueryGroups"], out: Path) -> di
         "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
         "selected_by": by,
         "values": {
-            name: measured(part, ranker.predict(part), measures=by)[by] for name, part in parts.items()
+            name: measured(groups, ranker.predict(groups), measures=by)[by] for name, groups in data.items()
         },
         "status": ranker.status_,
         "message": ranker.message_,
@@ -204,7 +210,7 @@ def _facts(label: str, ranker, parts: dict[str, "QueryGroups"], out: Path) -> di
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
-    values = ", ".join(f"{part} {value:.4f}" for part, value in facts["values"].items())
+    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
     evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
     message, proof = facts["message"], f" ({evidence})" if evidence else ""
     print(f"{facts['method']}: {facts['selected_by']} {values}")
@@ -212,3 +218,24 @@ def _print_facts(facts: dict[str, Any]) -> None:
     for note in facts["notes"]:
         print(f"note: {note}")
     print(f"saved: {facts['model']}")
+
+
+def _write_scores(text: str, groups: "QueryGroups", out: Path | None, *, json: bool, quiet: bool) -> None:
+    from directrank.storage.atomic import write_atomically
+
+    if out is not None:
+        write_atomically(out, text)
+        done = f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries"
+        remark(done, quiet=quiet or json)
+    elif not json:
+        sys.stdout.write(text)
+
+
+def _print_queries(result: "Evaluation") -> None:
+    values = result.per_query or {}
+    rows = [
+        [str(qid), *(f"{values[name][place]:.4f}" for name in result)]
+        for place, qid in enumerate(result.qid.tolist())
+    ]
+    print_columns(["qid", *result], rows)
+    print()

@@ -1,1 +1,1 @@
-"""Processes, leases and the store that they share."""
+"""The store of finished work, its leases, and the processes that share it."""

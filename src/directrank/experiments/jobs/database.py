@@ -1,4 +1,4 @@
-"""The SQLite file of a store: opening it, refusing what is not one, and saying what went wrong."""
+"""The SQLite file of a store: opening it, refusing other files, and error messages."""
 
 import contextlib
 import errno
@@ -10,13 +10,13 @@ from pathlib import Path
 from directrank.errors import DataError
 from directrank.storage.strict_json import StrictJSONError
 
-#: Seconds for which another process may hold the file before we give up.
+#: Seconds to wait for another process that has locked the file.
 PATIENCE = 120.0
 #: "DRst", and the version of the tables below.
 APPLICATION, VERSION = 0x44527374, 2
 
-# `beat` is the time of day and `tick` the machine's own clock when a lease was last renewed; `event` is the
-# row of `log` that a cell's state came with. Order is told by rows of `log`: times of day may go backwards.
+# `beat` is the time of day and `tick` the monotonic clock when a lease was last renewed; `event` is the row
+# of `log` that recorded a cell's state. Rows of `log` give the order: times of day may go backwards.
 SCHEMA = (
     """CREATE TABLE cells (
         key TEXT PRIMARY KEY, label TEXT NOT NULL,
@@ -33,16 +33,16 @@ SCHEMA = (
 )
 
 
-def connected(path: str) -> sqlite3.Connection:
-    """Return a connection whose commits are on disk when they return, and which waits its turn."""
+def connect(path: str) -> sqlite3.Connection:
+    """Return a connection that waits for locks and whose commits are on disk when they return."""
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 
-def made(folder: Path) -> None:
-    """Make a folder if it is not there; a file in its place is said, with the way out."""
+def make_folder(folder: Path) -> None:
+    """Create a folder if it does not exist; the error about a file of that name has the remedy."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
@@ -51,8 +51,8 @@ def made(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def explained(path: Path | None) -> Iterator[None]:
-    """Turn what SQLite says into an OSError or a DataError with the way out."""
+def translated_errors(path: Path | None) -> Iterator[None]:
+    """Raise errors of SQLite as OSError or DataError, with the remedy."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -69,28 +69,28 @@ def explained(path: Path | None) -> Iterator[None]:
 
 def _operating(name: str) -> tuple[int, str]:
     if name == "SQLITE_FULL":
-        return errno.ENOSPC, "free some space and run the same command again: what is finished is kept"
+        return errno.ENOSPC, "free some space and rerun the same command; finished work is reused"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return errno.EACCES, "make the folder writable, or choose another with --out"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return errno.EBUSY, "another process holds the store; run the same command again"
-    return errno.EIO, "is the disk full or failing? Then run the same command again: what is finished is kept"
+        return errno.EBUSY, "another process has locked the store; rerun the same command"
+    return errno.EIO, "is the disk full or failing? Then rerun the same command; finished work is reused"
 
 
 def unusable(path: Path | None, problem: str) -> DataError:
-    """Return the refusal of a file, with the way out."""
+    """Return the error about a file that is not a store, with the remedy."""
     return DataError(
         f"{path}: not a store of directrank, or damaged ({problem}); move it away, or choose another folder "
-        "with --out, and run the same command again"
+        "with --out, and rerun the same command"
     )
 
 
 def check(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Make the tables of a new file; refuse one that is not ours."""
+    """Create the tables of a new file; refuse the file of another program or version."""
     _write_ahead(connection)
     if _version(connection) != (APPLICATION, VERSION):
         connection.execute("BEGIN IMMEDIATE")
-        # Another process may have made the tables while we waited.
+        # Another process may have created the tables during the wait.
         if _version(connection) == (0, 0) and not _has_tables(connection):
             for statement in SCHEMA:
                 connection.execute(statement)
@@ -106,7 +106,7 @@ def check(connection: sqlite3.Connection, path: Path | None) -> None:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    # Only this statement does not wait its turn when several processes open a new file at once.
+    # This statement alone does not wait for locks when several processes open a new file at once.
     deadline = time.monotonic() + PATIENCE
     while True:
         try:

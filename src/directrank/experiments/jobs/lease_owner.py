@@ -1,4 +1,4 @@
-"""Who holds a lease: names of processes, and whether one is known to be dead."""
+"""Owners of leases: names of processes, and whether a process is known to be dead."""
 
 import hashlib
 import os
@@ -9,19 +9,19 @@ from pathlib import Path
 
 
 def new_owner() -> str:
-    """Return a name for this process: its machine, its number, and a word that is never used again."""
-    return f"{_place()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    """Return a name for this process: its machine, its process number, and a random token."""
+    return f"{_scope()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
 
 def is_here(owner: str) -> bool:
-    """Whether a process runs on this machine, since it was last started."""
-    return owner.split(":")[0] == _place()
+    """Whether a process was started on this machine since the machine's last start."""
+    return owner.split(":")[0] == _scope()
 
 
 def is_dead(owner: str) -> bool:
-    """Whether a process is known to have ended; of one on another machine nothing is known."""
+    """Whether a process is known to have ended; never known of a process on another machine."""
     _, number, _ = owner.split(":")
-    # Elsewhere signal 0 is not a question but an interruption.
+    # On other systems signal 0 ends the process instead of testing for it.
     if not is_here(owner) or os.name != "posix":
         return False
     try:
@@ -34,8 +34,8 @@ def is_dead(owner: str) -> bool:
 
 
 @cache
-def _place() -> str:
-    """Return a word for where process numbers are unique: one start of one machine, or a container of it."""
+def _scope() -> str:
+    """Return a name of the scope of process numbers: one start of a machine, or of a container on it."""
     facts = [platform.node()]
     boot, space = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
     if boot.exists() and space.exists():
@@ -44,7 +44,7 @@ def _place() -> str:
 
 
 def _is_zombie(number: str) -> bool:
-    # Killed, but its parent has not asked for its exit code yet.
+    # A zombie was killed, but its parent has not read its exit code.
     try:
         state = Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2]
     except OSError:

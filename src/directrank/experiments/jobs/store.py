@@ -1,7 +1,7 @@
-"""Finished work on disk: one SQLite file that processes share and that survives being killed.
+"""Finished work on disk: one SQLite file that processes share and that survives their being killed.
 
-A cell is leased by the process that works on it and then done or failed. A lease is alive while its owner
-beats; that of a process known to be dead, or silent for two intervals, goes to the next who asks.
+A key is leased by the process that works on it, and then done or failed. A lease is valid while its owner
+sends heartbeats; a lease whose owner is known to be dead, or silent for two intervals, can be leased again.
 """
 
 import contextlib
@@ -17,15 +17,15 @@ from types import MappingProxyType
 from typing import Any
 
 from directrank.errors import DataError
-from directrank.experiments.jobs.database import check, connected, explained, made
+from directrank.experiments.jobs.database import check, connect, make_folder, translated_errors
 from directrank.experiments.jobs.lease_owner import is_dead, is_here, new_owner
 from directrank.storage.strict_json import dump, parse
 
 NAME = "store.sqlite"
 HEARTBEAT = 10.0
-#: A key whose process died so often in one run is what kills it.
+#: A key is recorded as failed when its process has died this often in one run.
 MOST_DEATHS = 2
-#: Of a key: nobody has it; it is leased; it is leased by a process that is gone; it is done or failed.
+#: States of a key: not leased; leased; leased by a process that is dead or silent; done or failed.
 FREE, HELD, LOST, ENDED = "free", "held", "lost", "ended"
 NO_COSTS: Mapping[str, float] = MappingProxyType({})
 
@@ -37,12 +37,12 @@ Finished = tuple[str, str, str, dict[str, Any]]
 class Store:
     """Records by key, in ``store.sqlite`` of a folder, or in memory.
 
-    Every record has its checksum; one that is damaged counts as absent, so that it is made again.
+    Every record has a checksum; a damaged record counts as absent, so that its work is done again.
 
     Parameters
     ----------
     folder : path, optional
-        Made, with the file, when something is first kept. None keeps records in memory.
+        Created, with the file, when the first record is saved. None keeps records in memory.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class Store:
         self._open: sqlite3.Connection | None = None
 
     def begin(self) -> None:
-        """Begin a run: what failed before is tried again, and who died before is forgotten."""
+        """Begin a run: it retries earlier failures and does not count earlier deaths of processes."""
         if self._exists():
             with self._transaction("DEFERRED") as connection:
                 last = connection.execute("SELECT coalesce(max(id), 0) FROM log").fetchone()
@@ -77,7 +77,7 @@ class Store:
     def outcomes(self, keys: Iterable[str]) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return state, ``done`` or ``failed``, and value of the keys that have ended.
 
-        Failures of earlier runs are left out: they will be tried again.
+        Failures of earlier runs are excluded: they will be retried.
         """
         if not self._exists():
             return {}
@@ -90,7 +90,7 @@ class Store:
             }
 
     def ended(self, keys: Iterable[str]) -> set[str]:
-        """Return those keys that `outcomes` would return, without their values."""
+        """Return the keys that `outcomes` would return, without their values."""
         if not self._exists():
             return set()
         with self._transaction("DEFERRED") as connection:
@@ -98,11 +98,11 @@ class Store:
         return {row["key"] for row in rows if row is not None and self._has_ended(row)}
 
     def put(self, key: str, label: str, value: dict[str, Any]) -> None:
-        """Keep a value; it is on disk when this returns."""
-        self.settle([(key, label, "done", value)])
+        """Save a value; it is on disk when this returns."""
+        self.finish([(key, label, "done", value)])
 
-    def settle(self, finished: Sequence[Finished]) -> None:
-        """Record how leased keys ended, all in one commit; what another has finished meanwhile stays."""
+    def finish(self, finished: Sequence[Finished]) -> None:
+        """Record how leased keys ended, in one commit; a key that is already done is unchanged."""
         if finished:
             self.exchange(finished, ())
 
@@ -113,21 +113,21 @@ class Store:
         budget: float = math.inf,
         costs: Mapping[str, float] = NO_COSTS,
     ) -> tuple[list[str], list[str]]:
-        """Record how leased keys ended, and lease others, all in one commit.
+        """Record how leased keys ended, and lease others, in one commit.
 
-        Keys that nobody has finished or works on are leased in the order of `wanted`, until their `costs`
-        (1 where there is none) reach the budget. A key whose process died is leased alone, so that it is
-        known what a second death is due to; then it is recorded as failed.
+        Free keys are leased in the order of `wanted`, until their `costs` (1 by default) reach the budget. A
+        key whose process died is leased alone, so that a second death is known to be due to it; then it is
+        recorded as failed.
 
         Returns
         -------
         taken, ended : list of str
-            The keys leased, and those passed on the way that have ended.
+            The keys leased, and those of the keys before them that have ended.
         """
         taken: list[str] = []
         ended: list[str] = []
         with self._transaction() as connection:
-            self._settle(connection, finished)
+            self._finish(connection, finished)
             for key, label in wanted:
                 if budget <= 0:
                     break
@@ -144,7 +144,7 @@ class Store:
         return taken, ended
 
     def release(self) -> None:
-        """Give back every lease of this process."""
+        """Return every lease of this process."""
         if not self._exists():
             return
         with self._transaction() as connection:
@@ -156,7 +156,7 @@ class Store:
 
     @contextlib.contextmanager
     def beating(self) -> Iterator[None]:
-        """Renew the leases of this process every `HEARTBEAT` seconds, as long as the block lasts."""
+        """Renew the leases of this process every `HEARTBEAT` seconds while the block runs."""
         stop = threading.Event()
         thread = threading.Thread(target=self._beat_until, args=(stop,), daemon=True)
         if self.path is not None:
@@ -202,18 +202,18 @@ class Store:
     def _is_silent(self, row: sqlite3.Row) -> bool:
         if is_here(row["owner"]):
             return not 0 <= time.monotonic() - row["tick"] <= 2 * HEARTBEAT
-        # Too long ago; or so far ahead that nothing can be told from its clock.
+        # The heartbeat is too old, or so far in the future that the other machine's clock is useless.
         return abs(time.time() - row["beat"]) > 2 * HEARTBEAT
 
     def _deaths(self, connection: sqlite3.Connection, key: str) -> int:
-        """Return how often a lease of this run was taken and not given back."""
+        """Return how often a key was leased in this run without being returned."""
         count = (
             "SELECT coalesce(sum(CASE event WHEN 'leased' THEN 1 WHEN 'returned' THEN -1 ELSE 0 END), 0) "
             "FROM log WHERE key = ? AND id > ?"
         )
         return connection.execute(count, (key, self.since)).fetchone()[0]
 
-    def _settle(self, connection: sqlite3.Connection, finished: Sequence[Finished]) -> None:
+    def _finish(self, connection: sqlite3.Connection, finished: Sequence[Finished]) -> None:
         for key, label, state, value in finished:
             row = _row(connection, key)
             if row is None or row["state"] != "done" or not _intact(row):
@@ -233,7 +233,7 @@ class Store:
         ).lastrowid
 
     def _beat_until(self, stop: threading.Event) -> None:
-        # A beat that cannot be written is no failure: the work is recorded, or not, by whoever does it.
+        # A heartbeat that cannot be written is no failure; writing the work itself reports the problem.
         while not stop.wait(HEARTBEAT):
             with contextlib.suppress(OSError, DataError, sqlite3.Error), self._connection() as connection:
                 sql = "UPDATE cells SET beat = ?, tick = ? WHERE owner = ? AND state = 'leased'"
@@ -241,7 +241,7 @@ class Store:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = connected(str(self.path))
+        connection = connect(str(self.path))
         try:
             yield connection
         finally:
@@ -249,7 +249,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        with explained(self.path):
+        with translated_errors(self.path):
             if self._open is None:
                 self._open = self._opened()
             self._open.execute(f"BEGIN {kind}")
@@ -263,8 +263,8 @@ class Store:
 
     def _opened(self) -> sqlite3.Connection:
         if self.path is not None:
-            made(self.path.parent)
-        connection = connected(":memory:" if self.path is None else str(self.path))
+            make_folder(self.path.parent)
+        connection = connect(":memory:" if self.path is None else str(self.path))
         try:
             check(connection, self.path)
         except BaseException:
@@ -274,7 +274,7 @@ class Store:
 
 
 def key_of(facts: Any) -> str:
-    """Return the key of a record: the SHA-256, in hex, of everything that it depends on."""
+    """Return the key of a record: the SHA-256, in hex, of the facts that the record depends on."""
     return _digest(dump(facts))
 
 

@@ -1,1 +1,1 @@
-"""Tables of a comparison and the formats they are written in."""
+"""Tables of a comparison: their contents, significance tests, and formats."""

@@ -1,13 +1,12 @@
-"""Every method of a comparison against every other, query by query."""
+"""Tests of every method of a comparison against every other, on the values of queries."""
 
 import string
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from directrank.experiments.results import Comparison
 from directrank.experiments.tables.layout import is_error
 from directrank.experiments.tables.significance import (
     FLIPS,
@@ -20,31 +19,34 @@ from directrank.experiments.tables.significance import (
     t_test,
 )
 
+if TYPE_CHECKING:
+    from directrank.experiments.results import Comparison
+
 ALPHA = 0.05
 LEVEL = 0.95
 CORRECTIONS = ("holm", "bh")
-#: Differences no larger are ties between two methods on a query.
+#: Two methods tie on a query where their values differ by no more than this.
 SAME = 1e-12
 
 
 def significance(
-    result: Comparison,
+    result: "Comparison",
     convention: str,
     *,
     baseline: str | None = None,
     correction: str = "holm",
     alpha: float = ALPHA,
 ) -> dict[str, Any]:
-    """Return which differences between methods are more than chance, measure by measure.
+    """Return which differences between methods are significant, measure by measure.
 
-    The values of all test queries, over all folds, are paired by query. Methods that failed somewhere are
-    left out. Corrections are over the pairs of one measure.
+    The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
+    skipped. Corrections are over the pairs of one measure.
 
     Parameters
     ----------
     result : Comparison
     convention : str
-        One of those reported.
+        One of those in the report.
     baseline : str, optional
         Only pairs with this method are tested; all pairs by default.
     correction : {"holm", "bh"}, default="holm"
@@ -68,8 +70,7 @@ def significance(
     """
     if baseline is not None and baseline not in result.methods:
         raise ValueError(f"no method is called {baseline!r}; there are {', '.join(result.methods)}")
-    if correction not in CORRECTIONS:
-        raise ValueError(f"no correction is called {correction!r}; there are {', '.join(CORRECTIONS)}")
+    checked_correction(correction)
     whole = [
         each for each in result.methods if all("error" not in result.cell(each, f) for f in result.folds)
     ]
@@ -95,10 +96,23 @@ def significance(
     }
 
 
+def checked_correction(name: str) -> str:
+    """Return the name of a correction for many tests.
+
+    Raises
+    ------
+    ValueError
+        If there is no such correction.
+    """
+    if name not in CORRECTIONS:
+        raise ValueError(f"no correction is called {name!r}; expected one of {', '.join(CORRECTIONS)}")
+    return name
+
+
 def _intervals(
-    result: Comparison, convention: str, measure: str, methods: Sequence[str]
+    result: "Comparison", convention: str, measure: str, methods: Sequence[str]
 ) -> dict[str, list[float]]:
-    """Return the bootstrap interval of each method's mean over folds, queries being drawn."""
+    """Return the bootstrap interval of each method's mean over folds; queries are resampled."""
     if not methods:
         return {}
     values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
@@ -109,14 +123,14 @@ def _intervals(
     )[counted]
     if not len(fold):
         return {}
-    # A query of a small fold weighs more in the mean of folds.
+    # The mean over folds weighs a query of a small fold more than one of a large fold.
     sizes = np.bincount(fold, minlength=len(result.folds))
     scaled = values[counted] * (len(fold) / (np.count_nonzero(sizes) * sizes[fold]))[:, None]
     low, high = bootstrap_interval(scaled, level=LEVEL)
     return {each: [low[place].item(), high[place].item()] for place, each in enumerate(methods)}
 
 
-def per_query(result: Comparison, convention: str, measure: str, method: str) -> np.ndarray:
+def per_query(result: "Comparison", convention: str, measure: str, method: str) -> np.ndarray:
     """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
     cells = [result.cell(method, fold) for fold in result.folds]
     values = [cell["per_query"][convention][measure] for cell in cells]
@@ -130,14 +144,14 @@ def _pairs(methods: Sequence[str], baseline: str | None) -> list[tuple[str, str]
 
 
 def _contrasts(
-    result: Comparison, convention: str, measure: str, pairs: Sequence[tuple[str, str]]
+    result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
     if not pairs:
         return []
     methods = dict.fromkeys(name for pair in pairs for name in pair)
     values = {name: per_query(result, convention, measure, name) for name in methods}
     differences = np.stack([values[first] - values[second] for first, second in pairs], axis=1)
-    # A convention may leave queries out; those have no value under any method.
+    # A convention may skip queries; these have no value under any method.
     differences = differences[np.isfinite(differences).all(axis=1)]
     if not len(differences):
         return []

@@ -1,26 +1,25 @@
-"""Tables as text, Markdown, LaTeX, CSV and JSON; every text is escaped for where it goes."""
+"""Tables as text, Markdown, LaTeX, CSV and JSON; every text is escaped for its format."""
 
 import csv
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from directrank.experiments.results import Comparison
-from directrank.experiments.tables.layout import Table, headline, plain
+from directrank.experiments.tables.layout import Table, headline
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import as_plain, dump
 
+if TYPE_CHECKING:
+    from directrank.experiments.results import Comparison
+
+#: Letters as superscripts; Unicode has none for q and for capitals, which stay unchanged.
+RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 LATEX = str.maketrans(
-    {
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {
         "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
@@ -31,7 +30,7 @@ LATEX = str.maketrans(
         "\r": " ",
     }
 )
-# Blanks of lines would end a row of a table.
+# A line break would end a row of a table.
 MARKDOWN = str.maketrans(
     {each: f"\\{each}" for each in "\\|`*_[]#~$"}
     | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "}
@@ -42,17 +41,58 @@ CONTRASTS = (
 )  # fmt: skip
 
 
+def raised(letters: str) -> str:
+    """Return letters as superscripts."""
+    return letters.translate(RAISED)
+
+
+def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
+    """Return lines of cells as lines of text with columns of one width.
+
+    Parameters
+    ----------
+    lines : sequence of sequence of str
+        All of one length.
+    numbers : bool, default=False
+        Whether columns after the first are aligned to the right.
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if numbers and place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def plain(table: Table) -> str:
+    """Return a table as lines of text; ``*`` marks the best of a column."""
+    rows = table.printed()
+    wide = [
+        max((len(cells[column].letters) for _, _, cells in rows), default=0)
+        for column in range(len(table.columns))
+    ]
+    head = ["method", *(f"{each} {' ' * width}" for each, width in zip(table.columns, wide, strict=True))]
+    body = [
+        [
+            f"{label} {letter}".rstrip(),
+            *(
+                f"{each.text}{'*' if each.best else ' '}{raised(each.letters).ljust(width)}"
+                for each, width in zip(cells, wide, strict=True)
+            ),
+        ]
+        for label, letter, cells in rows
+    ]
+    caption = [f"({table.caption}; * best)"] if table.caption else []
+    return "\n".join([table.title, *aligned([head, *body], numbers=True), *caption])
+
+
 def markdown(table: Table) -> str:
-    """Return a table of GitHub's Markdown: best in bold, letters raised."""
-    head = ["method", *(each.translate(MARKDOWN) for each in table.columns)]
-    lines = [head, ["---", *["--:"] * len(table.columns)]]
-    for row, (label, _) in enumerate(table.rows):
-        cells = []
-        for column in range(len(table.columns)):
-            value, mark = table.shown(row, column) or "failed", table.mark(row, column)
-            bold = f"**{value}**" if table.best(row, column) else value
-            cells.append(bold + (f"<sup>{mark}</sup>" if mark else ""))
-        lines.append([f"{label.translate(MARKDOWN)} {table.letter(row)}".rstrip(), *cells])
+    """Return a table in GitHub's Markdown: best in bold, letters raised."""
+    lines = [["method", *(each.translate(MARKDOWN) for each in table.columns)]]
+    lines.append(["---", *["--:"] * len(table.columns)])
+    lines += _marked_up(table, MARKDOWN, "**{}**", "<sup>{}</sup>", "failed")
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     caption = f"\n\n{table.caption.translate(MARKDOWN)}" if table.caption else ""
     return f"**{table.title.translate(MARKDOWN)}**\n\n{body}{caption}"
@@ -60,15 +100,8 @@ def markdown(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """Return a table for LaTeX with the package booktabs: best in bold, letters raised."""
-    lines = []
-    for row, (label, _) in enumerate(table.rows):
-        cells = [f"{label.translate(LATEX)} {table.letter(row)}".rstrip()]
-        for column in range(len(table.columns)):
-            value, mark = table.shown(row, column) or "--", table.mark(row, column)
-            bold = rf"\textbf{{{value}}}" if table.best(row, column) else value
-            cells.append(bold + (rf"\textsuperscript{{{mark}}}" if mark else ""))
-        lines.append(" & ".join(cells) + r" \\")
-    head = " & ".join(["method", *(each.translate(LATEX) for each in table.columns)]) + r" \\"
+    head = ["method", *(each.translate(LATEX) for each in table.columns)]
+    body = _marked_up(table, LATEX, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", "--")
     words = f"{table.title}; {table.caption}" if table.caption else table.title
     return "\n".join(
         [
@@ -77,9 +110,9 @@ def latex(table: Table) -> str:
             rf"\caption{{{words.translate(LATEX)}}}",
             rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
             r"\toprule",
-            head,
+            " & ".join(head) + r" \\",
             r"\midrule",
-            *lines,
+            *(" & ".join(line) + r" \\" for line in body),
             r"\bottomrule",
             r"\end{tabular}",
             r"\end{table}",
@@ -87,30 +120,44 @@ def latex(table: Table) -> str:
     )
 
 
+def _marked_up(
+    table: Table, escapes: dict[int, str], bold: str, superscript: str, failed: str
+) -> list[list[str]]:
+    """Return the rows of a table as cells of a markup language."""
+    return [
+        [
+            f"{label.translate(escapes)} {letter}".rstrip(),
+            *(
+                (bold.format(each.text) if each.best else each.text)
+                + (superscript.format(each.letters) if each.letters else "")
+                for each in cells
+            ),
+        ]
+        for label, letter, cells in table.printed(failed)
+    ]
+
+
 def comma_separated(table: Table) -> str:
     """Return a table as CSV, values with all their digits, empty where a method failed."""
     rows = [
         [label, *("" if value is None else repr(value) for value in values)] for label, values in table.rows
     ]
-    return _csv([["method", *table.columns], *rows]).removesuffix("\n")
+    return csv_text(["method", *table.columns], rows).removesuffix("\n")
 
 
 def as_json(table: Table) -> str:
-    """Return a table as JSON: title, columns, and rows with values and letters."""
+    """Return a table as JSON: title, caption, columns, and rows with values and letters."""
     rows = [
         {
             "method": label,
-            "letter": table.letter(row),
+            "letter": letter,
             "values": list(values),
-            "better_than": [table.mark(row, column) for column in range(len(table.columns))],
+            "better_than": [each.letters for each in cells],
         }
-        for row, (label, values) in enumerate(table.rows)
+        for (label, letter, cells), (_, values) in zip(table.printed(), table.rows, strict=True)
     ]
-    return dump(
-        as_plain(
-            {"title": table.title, "caption": table.caption, "columns": list(table.columns), "rows": rows}
-        )
-    )
+    facts = {"title": table.title, "caption": table.caption, "columns": list(table.columns), "rows": rows}
+    return dump(as_plain(facts))
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {
@@ -122,24 +169,24 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 }
 
 
-def contrasts_csv(result: Comparison, convention: str) -> str:
+def contrasts_csv(result: "Comparison", convention: str) -> str:
     """Return every tested pair of methods as CSV, a line a measure and pair."""
     tested = result.summary["significance"][convention]["pairs"]
-    rows = [
+    rows = (
         [measure, *(_digits(pair[name]) for name in CONTRASTS[1:])]
         for measure, pairs in tested.items()
         for pair in pairs
-    ]
-    return _csv([list(CONTRASTS), *rows])
+    )
+    return csv_text(CONTRASTS, rows)
 
 
-def write_tables(result: Comparison, folder: str | os.PathLike) -> None:
-    """Write the headline table of the asked convention as table.txt, .md and .tex, and significance.csv.
+def write_tables(result: "Comparison", folder: str | os.PathLike) -> None:
+    """Write the headline table of the requested convention as table.txt, .md and .tex, and significance.csv.
 
     Raises
     ------
     OSError
-        If the folder cannot be written; each file is whole or as it was.
+        If the folder cannot be written; each file is complete or unchanged.
     """
     folder, convention = Path(folder), result.conventions[0]
     table = headline(result, convention)
@@ -148,11 +195,14 @@ def write_tables(result: Comparison, folder: str | os.PathLike) -> None:
     write_atomically(folder / "significance.csv", contrasts_csv(result, convention))
 
 
-def _digits(value) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
-
-
-def _csv(rows) -> str:
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a heading and rows as CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
     return text.getvalue()
+
+
+def _digits(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,18 +1,29 @@
-"""Tables of a comparison, before anybody draws them: terminal, page and text share these."""
+"""Tables of a comparison, independent of the format they are written in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from directrank.experiments.results import Comparison
 from directrank.measures import parse_measure
 
-#: Values are printed, and called equal, to so many decimals.
+if TYPE_CHECKING:
+    from directrank.experiments.results import Comparison
+
+#: Decimals of a printed value; values that print alike count as equal.
 DECIMALS = 4
+
+
+class Printed(NamedTuple):
+    """A value as printed: its text, whether it is the best of its column, and its letters."""
+
+    text: str
+    best: bool
+    letters: str
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values in [0, 1].
+    """A table of values in [0, 1].
 
     Attributes
     ----------
@@ -20,7 +31,7 @@ class Table:
     columns : sequence of str
         Headings of the value columns.
     rows : sequence of (str, sequence of float or None)
-        A label and its values; None where there is none.
+        A label and its values; None where a method failed.
     errors : sequence of bool
         Of each column, whether smaller is better.
     letters : sequence of str
@@ -57,9 +68,24 @@ class Table:
         """Return the letter of a row, or an empty text."""
         return self.letters[row] if self.letters else ""
 
+    def printed(self, failed: str = "failed") -> list[tuple[str, str, list[Printed]]]:
+        """Return label, letter and printed values of every row; `failed` is printed for a missing value."""
+        columns = range(len(self.columns))
+        return [
+            (
+                label,
+                self.letter(row),
+                [
+                    Printed(self.shown(row, each) or failed, self.best(row, each), self.mark(row, each))
+                    for each in columns
+                ],
+            )
+            for row, (label, _) in enumerate(self.rows)
+        ]
 
-def headline(result: Comparison, convention: str) -> Table:
-    """Return the means over folds on the test part: one row a method, one column a measure."""
+
+def headline(result: "Comparison", convention: str) -> Table:
+    """Return the means over folds on the test set: one row a method, one column a measure."""
     folds = f"mean of {len(result.folds)} folds" if len(result.folds) > 1 else "one fold"
     tested = result.summary.get("significance", {}).get(convention)
     letters, marks, words = _tested(result, tested)
@@ -77,8 +103,8 @@ def headline(result: Comparison, convention: str) -> Table:
     )
 
 
-def _tested(result: Comparison, tested: dict | None) -> tuple[list[str], list[list[str]], str]:
-    """Return letters and marks of the rows, and what they mean."""
+def _tested(result: "Comparison", tested: dict | None) -> tuple[list[str], list[list[str]], str]:
+    """Return letters and marks of the rows, and their explanation."""
     if not tested or not any(tested["pairs"].values()):
         return [], [], ""
     marks = [[tested["better_than"][name].get(row, "") for name in result.measures] for row in result.methods]
@@ -90,66 +116,23 @@ def _tested(result: Comparison, tested: dict | None) -> tuple[list[str], list[li
     return [tested["letters"].get(row, "") for row in result.methods], marks, words
 
 
-def by_fold(result: Comparison, convention: str, measure: str) -> Table:
-    """Return one measure on the test part of every fold, with its mean."""
-    return Table(
-        f"{result.dataset}: test {measure} by fold, convention {convention}",
-        "",
-        [*result.folds, "mean"],
-        [
-            (
-                method,
-                [
-                    *(result.value(method, fold, measure, convention) for fold in result.folds),
-                    result.mean(method, measure, convention),
-                ],
-            )
-            for method in result.methods
-        ],
-        [is_error(measure)] * (len(result.folds) + 1),
-    )
+def by_fold(result: "Comparison", convention: str, measure: str) -> Table:
+    """Return one measure on the test set of every fold, with its mean."""
+    rows = [
+        (
+            method,
+            [
+                *(result.value(method, fold, measure, convention) for fold in result.folds),
+                result.mean(method, measure, convention),
+            ],
+        )
+        for method in result.methods
+    ]
+    title = f"{result.dataset}: test {measure} by fold, convention {convention}"
+    columns = [*result.folds, "mean"]
+    return Table(title, "", columns, rows, [is_error(measure)] * len(columns))
 
 
 def is_error(measure: str) -> bool:
     """Whether a measure is printed as an error, so that smaller is better."""
     return parse_measure(measure).is_error
-
-
-#: Letters as superscripts; the few that Unicode lacks stay as they are.
-RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
-
-
-def raised(letters: str) -> str:
-    """Return letters as superscripts."""
-    return letters.translate(RAISED)
-
-
-def plain(table: Table) -> str:
-    """Return a table as lines of text; ``*`` marks the best of a column."""
-    columns = range(len(table.columns))
-    marked = [
-        max((len(table.mark(row, each)) for row in range(len(table.rows))), default=0) for each in columns
-    ]
-    head = ["method", *table.columns]
-    body = [
-        [
-            f"{label} {table.letter(row)}".rstrip() if table.letters else label,
-            *(
-                (table.shown(row, column) or "failed")
-                + ("*" if table.best(row, column) else " ")
-                + raised(table.mark(row, column)).ljust(marked[column])
-                for column in range(len(table.columns))
-            ),
-        ]
-        for row, (label, _) in enumerate(table.rows)
-    ]
-    head = [head[0], *(f"{each} " + " " * wide for each, wide in zip(head[1:], marked, strict=True))]
-    widths = [max(len(line[place]) for line in [head, *body]) for place in range(len(head))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in [head, *body]
-    ]
-    return "\n".join([table.title, *lines, *([f"({table.caption}; * best)"] if table.caption else [])])

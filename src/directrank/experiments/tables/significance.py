@@ -1,7 +1,7 @@
-"""Is a difference more than chance? Paired statistics on the values of queries.
+"""Paired significance tests on the values of queries.
 
-Every function takes differences, one row a query and one column a comparison. Smucker, Allan and Carterette
-(CIKM 2007) argue for the randomisation test on exactly such values.
+Every function takes differences, one row a query and one column a pair of methods. Smucker, Allan and
+Carterette (CIKM 2007) recommend the randomisation test for such values.
 """
 
 from collections.abc import Iterator
@@ -42,10 +42,10 @@ def t_test(differences: np.ndarray) -> np.ndarray:
 def randomisation_test(differences: np.ndarray, *, n_flips: int = FLIPS, seed: int = 0) -> np.ndarray:
     """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,).
 
-    Under the null hypothesis each query's difference is as likely to have the other sign; the statistic is
-    the mean. Signs are one matrix for all comparisons, so that a test is a product of matrices. All 2^n
-    patterns are tried if there are no more than `n_flips`; else that many random ones, and the observed
-    pattern is counted among them, so that p is never 0.
+    Under the null hypothesis each query's difference is equally likely to have the opposite sign; the
+    statistic is the mean. One matrix of signs serves all pairs, so that the test is a matrix product. All 2^n
+    patterns of signs are tried if there are no more than `n_flips`; otherwise `n_flips` random ones and the
+    observed one, so that p is never 0.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def effect_size(differences: np.ndarray) -> np.ndarray:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Holm's step-down rule: the chance of any false discovery is bounded."""
+    """Return p-values adjusted by Holm's step-down rule, which bounds the chance of any false discovery."""
     p = np.asarray(p, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -110,7 +110,7 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Benjamini and Hochberg: the share of false discoveries is bounded."""
+    """Return p-values adjusted by Benjamini and Hochberg, who bound the share of false discoveries."""
     p = np.asarray(p, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     scaled = p[order] * len(p) / np.arange(1, len(p) + 1)

@@ -194,7 +194,7 @@ def evaluate(
     inner = checked_scores(scores, queries.n_docs, rules.score_type)[queries.row]
     if ties == "docid" and queries.docid is None:
         warnings.warn(
-            "documents have no docid, so ties are broken by descending row. Give docid=, or ties=.",
+            "documents have no docid, so ties are broken by descending row; give document ids instead",
             UserWarning,
             stacklevel=2,
         )

@@ -58,5 +58,5 @@ def parse_measure(name: "str | Measure") -> Measure:
 
 def _unknown(name: str, word: str, known: dict[str, type[Definition]]) -> str:
     near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
-    guess = f" Did you mean {known[near[0]].bare_name}?" if near else ""
+    guess = f" Did you mean {name.strip().replace(word, known[near[0]].bare_name, 1)}?" if near else ""
     return f"no measure is called {name!r}.{guess} Known: {', '.join(each.bare_name for each in MEASURES)}"

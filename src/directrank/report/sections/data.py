@@ -2,25 +2,27 @@
 
 from typing import Any
 
+from markupsafe import Markup
+
 from directrank.data.folds import PARTS
-from directrank.report.blocks import Cell, Details, Grid, Row, Section, Warned, plain
+from directrank.report.blocks import Cell, Row, Section, details, grid, plain, warned
 from directrank.report.facts import Facts
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the findings, and every part of every fold."""
     check = facts.summary["data_check"]
     size = f"{check['n_queries']} queries, {check['n_docs']} documents, {check['n_features']} features"
     if check["lines"]:
-        found: Any = Warned(f"Findings of the data check ({check['of']}: {size})", check["lines"])
+        found = warned(f"Findings of the data check ({check['of']}: {size})", check["lines"])
     else:
         found = plain(f"The data check found no problem in {check['of']}: {size}.")
     rows = [row for fold in facts.summary["folds"] for row in _rows(facts, fold)]
     columns = [
         "fold", "part", "queries", "documents", "features", "documents by grade", "SHA-256 of the data",
     ]  # fmt: skip
-    grid = Grid("Training, validation and test set of every fold", columns, rows)
-    return [found, Details("Sizes, grades and checksums of every set", [grid])]
+    table = grid("Training, validation and test set of every fold", columns, rows)
+    return [found, details("Sizes, grades and checksums of every set", table)]
 
 
 def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:

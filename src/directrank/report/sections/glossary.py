@@ -1,11 +1,10 @@
 """The words of the page, defined for a newcomer."""
 
-from typing import Any
+from markupsafe import Markup
 
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.report.blocks import Section, Terms, Text, note, plain
+from directrank.report.blocks import Section, heading, note, plain, terms
 from directrank.report.facts import Facts
-from directrank.report.words import meaning
 
 STATISTICS = (
     ("mean", "The plain mean over folds; the value of a fold is the mean over its test queries."),
@@ -35,26 +34,25 @@ DATA = (
 )
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the definitions of measures, conventions, statistics and data."""
-    measures = [parse_measure(name).bare_name for name in facts.result.measures]  # pyright: ignore[reportAttributeAccessIssue]
+    measures = [parse_measure(name) for name in facts.result.measures]
     blocks = [
-        Text(["Measures"], "heading"),
-        Terms([(word, meaning(word)) for word in dict.fromkeys(measures)]),
-        Text(["Conventions"], "heading"),
+        heading("Measures"),
+        terms([*{each.bare_name: each.meaning for each in measures}.items()]),
+        heading("Conventions"),
         plain(
             "Tools disagree on details, such as the order of documents with equal scores. A convention fixes "
             "them all."
         ),
-        Terms([(name, CONVENTIONS[name].explanation) for name in facts.result.conventions]),
+        terms([(name, CONVENTIONS[name].explanation) for name in facts.result.conventions]),
     ]
     computed = _computed(facts)
     if computed:
         blocks.append(
             note(f"The page shows the names of measures as requested. In full: {'; '.join(computed)}.")
         )
-    statistics, data = Text(["Statistics"], "heading"), Text(["Data"], "heading")
-    return [*blocks, statistics, Terms(STATISTICS), data, Terms(DATA)]
+    return [*blocks, heading("Statistics"), terms(STATISTICS), heading("Data"), terms(DATA)]
 
 
 def _computed(facts: Facts) -> list[str]:

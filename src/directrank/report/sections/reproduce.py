@@ -1,13 +1,15 @@
 """How to get the same numbers again."""
 
 import shlex
-from typing import Any
 
-from directrank.report.blocks import Section, Terms, Text, plain
+from markupsafe import Markup
+
+from directrank.report.blocks import Section, plain, terms
+from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the command, the options and the environment."""
     summary = facts.summary
     options = [
@@ -19,14 +21,14 @@ def build(facts: Facts) -> list[Any]:
     ]
     command = shlex.join(summary["command"])
     return [
-        *([Text([command], "code")] if command else []),
+        *([element("pre", {"tabindex": 0}, element("code", {}, command))] if command else []),
         plain(
             "Rerun the same command to resume; finished work is reused. Files in the same folder: "
             "results.csv has the values of the requested convention with all their digits, "
             "results.standard.csv those of the standard convention, significance.csv every test, "
             "results.json everything."
         ),
-        Terms([*options, *summary["environment"].items()]),
+        terms([*options, *summary["environment"].items()]),
     ]
 
 

@@ -1,13 +1,14 @@
 """What the training of each method took."""
 
 import math
-from typing import Any
 
-from directrank.report.blocks import Cell, Grid, Row, Section, note
+from markupsafe import Markup
+
+from directrank.report.blocks import Cell, Row, Section, grid, note
 from directrank.report.facts import Facts
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the time of all fits of a method, and of one fit."""
     known = [label for label in facts.result.methods if facts.cells(label)]
     if not known:
@@ -15,7 +16,7 @@ def build(facts: Facts) -> list[Any]:
     totals = {label: math.fsum(cell["fit_seconds"] for cell in facts.cells(label)) for label in known}
     most = max(totals.values()) or 1.0
     return [
-        Grid(
+        grid(
             "Time of all fits, over folds, settings and seeds",
             ["method", "fits", "seconds", "seconds per fit", "share of the slowest method"],
             [_row(facts, label, totals[label], most) for label in known],

@@ -16,7 +16,7 @@ from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logisti
 FACTORS: dict[str, Margin] = {
     "step, Eq. (6)": Indicator(),
     "exponential": Exponential(),
-    "logistic": Logistic(),
+    "logistic": Logistic(2.0),
     "slack-rescaled hinge": Hinge(),
 }
 MOST_CORNERS = 2048

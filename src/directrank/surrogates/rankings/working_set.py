@@ -8,7 +8,7 @@ from directrank.errors import check_choice
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.oracles import Value, ViolatedPairs
 from directrank.surrogates.audit_row import AuditRow, row_of_values
-from directrank.surrogates.margins import margin_named
+from directrank.surrogates.margins import MARGINS
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
 from directrank.surrogates.rankings.pair_loss import PairLoss
 from directrank.surrogates.rankings.permutations import (
@@ -65,7 +65,9 @@ class WorkingSetBound(Surrogate):
         self.feature_map = feature_map
         if feature_map == "auto":
             self.feature_map = "cross" if self.places is None else "pairs"
-        self.pair_loss = PairLoss(None if margin == RESCALED else margin_named(margin), aggregate)
+        margins = {each.name: each for each in MARGINS} | {RESCALED: None}
+        check_choice("margin", margin, margins)
+        self.pair_loss = PairLoss(margins[margin], aggregate)
         self.measure = measure
 
     def constant(self, queries: Queries) -> np.ndarray:

@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from directrank.report.blocks import NOTHING, Cell, Details, Grid, Row, Section, note, plain, score
+from markupsafe import Markup
+
+from directrank.report.blocks import NOTHING, Cell, Row, Section, details, grid, note, plain, score
 from directrank.report.facts import Facts, mean
 
 Named = tuple[str, str]
 Rows = dict[Named, list[dict[str, Any]]]
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the means of bounds and approximations of every method."""
     audited = {label: found for label in facts.result.methods if (found := _audited(facts, label))}
     if not audited:
@@ -29,7 +31,7 @@ def build(facts: Facts) -> list[Any]:
         ),
         _table(facts, measure, audited),
         *(
-            Details(title, [_means(facts, title, measure, chosen, audited)])
+            details(title, _means(facts, title, measure, chosen, audited))
             for title, chosen in kinds.items()
             if chosen
         ),
@@ -52,7 +54,7 @@ def _audited(facts: Facts, label: str) -> dict[str, Any]:
     return {"loss": mean(each["loss"] for each in found), "rows": rows}
 
 
-def _table(facts: Facts, measure: str, audited: dict[str, dict[str, Any]]) -> Grid:
+def _table(facts: Facts, measure: str, audited: dict[str, dict[str, Any]]) -> Markup:
     """Return each method's tightest bound, its closest approximation, and whether all bounds hold."""
     rows = []
     for label, found in audited.items():
@@ -66,7 +68,7 @@ def _table(facts: Facts, measure: str, audited: dict[str, dict[str, Any]]) -> Gr
         "method", f"1\u00a0−\u00a0{measure}", "tightest bound", "which", "closest approximation", "which",
         "all bounds hold",
     ]  # fmt: skip
-    return Grid("The loss on test queries, and what is closest to it", columns, rows)
+    return grid("The loss on test queries, and what is closest to it", columns, rows)
 
 
 def _closest(rows: Rows) -> list[Cell]:
@@ -76,13 +78,13 @@ def _closest(rows: Rows) -> list[Cell]:
     return [score(mean(row["mean"] for row in rows[name])), Cell(_words(name), tone="long")]
 
 
-def _means(facts: Facts, title: str, measure: str, names: list[Named], audited) -> Grid:
+def _means(facts: Facts, title: str, measure: str, names: list[Named], audited) -> Markup:
     rows: list[Row] = []
     for label, found in audited.items():
         cells = [_mean(found["rows"][name]) if name in found["rows"] else NOTHING for name in names]
         rows.append(facts.row(label, [score(found["loss"]), *cells]))
     columns = ["method", f"1\u00a0−\u00a0{measure}", *map(_words, names)]
-    return Grid(f"{title}: means over test queries", columns, rows)
+    return grid(f"{title}: means over test queries", columns, rows)
 
 
 def _mean(rows: list[dict[str, Any]]) -> Cell:

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from directrank.report.blocks import NOTHING, Cell, Chart, Details, Grid, KeyEntry, Row, score
+from markupsafe import Markup
+
+from directrank.report.blocks import NOTHING, Cell, Row, details, figure, grid, score
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number
@@ -46,7 +48,7 @@ class Landscape:
         return {point: mean(folds.values()) for point, folds in self.values.items()}
 
 
-def landscape(facts: Facts, label: str, by: str) -> Details | None:
+def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     """Return a chart over one parameter or a map of two, and the best points."""
     found = _gathered(facts, label, by)
     if len(found.values) < 2:
@@ -54,7 +56,7 @@ def landscape(facts: Facts, label: str, by: str) -> Details | None:
     pictures = {1: _costs, 2: _map}.get(len(found.names))
     blocks = [pictures(facts, found)] if pictures else []
     summary = f"{label}: {len(found.values)} settings tried"
-    return Details(summary, [*blocks, _list(found)], method=facts.index[label])
+    return details(summary, *blocks, _list(found), method=facts.index[label])
 
 
 def shown(value: Any) -> str:
@@ -77,17 +79,17 @@ def _point(parameters: dict[str, Any]) -> Point:
     return tuple(sorted(parameters.items()))
 
 
-def _costs(facts: Facts, found: Landscape) -> Chart:
+def _costs(facts: Facts, found: Landscape) -> Markup:
     """Return the loss of each value against the best of its fold: folds differ far more than settings."""
     (name,) = found.names
-    places = _places([point[0][1] for point in found.values])
-    lines = _cost_lines(facts, found, places)
+    order = _ordered({point[0][1] for point in found.values})
+    numeric = _are_numbers(order)
+    at = {value: float(value) if numeric else float(index) for index, value in enumerate(order)}
+    lines = _cost_lines(facts, found, at)
     costs = defaultdict(list)
-    for line in lines:
-        for x, cost in line.points:
-            costs[x].append(cost)
+    for x, cost in (point for line in lines for point in line.points):
+        costs[x].append(cost)
     middle = Line("mean", sorted((x, mean(each)) for x, each in costs.items()), "middle")
-    order = sorted(places, key=lambda value: places[value])
     title = f"{found.label}: validation {found.by} below the best of each fold, over {name}"
     drawing = line_chart(
         title,
@@ -95,71 +97,56 @@ def _costs(facts: Facts, found: Landscape) -> Chart:
         "are below.",
         [*lines, middle],
         height=220,
-        ticks=[(places[value], shown(value)) for value in order[:: -(-len(order) // 7)]],
-        logarithmic=_are_numbers(order) and order[0] > 0 and order[-1] / order[0] > WIDE,
+        ticks=[(at[value], shown(value)) for value in order[:: -(-len(order) // 7)]],
+        logarithmic=numeric and order[0] > 0 and order[-1] / order[0] > WIDE,
         bounds=(-1.0, 0.0),
         across_name=name,
     )
-    key = [KeyEntry("middle", "mean"), *(KeyEntry(line.style, line.label) for line in lines)]
-    return Chart(drawing, f"{title}. A dot is the setting that a fold selected.", key)
+    return figure(drawing, f"{title}. A dot is the setting that a fold selected.", [middle, *lines])
 
 
-def _cost_lines(facts: Facts, found: Landscape, places: dict[Any, float]) -> list[Line]:
+def _cost_lines(facts: Facts, found: Landscape, at: dict[Any, float]) -> list[Line]:
     lines = []
-    for at, fold in enumerate(facts.result.folds):
+    for index, fold in enumerate(facts.result.folds):
         values = {point: folds[fold] for point, folds in found.values.items() if fold in folds}
-        if values:
-            best = max(values.values())
-            costs = {point: (places[point[0][1]], value - best) for point, value in values.items()}
+        costs = {point: (at[point[0][1]], value - max(values.values())) for point, value in values.items()}
+        if costs:
             marked = [costs[point] for point, folds in found.chosen.items() if fold in folds]
-            lines.append(Line(fold, sorted(costs.values()), f"k{at % 8} thin", marked=marked))
+            lines.append(Line(fold, sorted(costs.values()), f"k{index % 8} thin", marked=marked))
     return lines
-
-
-def _places(values: list[Any]) -> dict[Any, float]:
-    """Return the coordinate of each value: itself, or its index if it is not a number."""
-    if _are_numbers(values):
-        return {value: float(value) for value in values}
-    return {value: float(index) for index, value in enumerate(dict.fromkeys(values))}
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
     return all(isinstance(value, (int, float)) for value in values)
 
 
-def _map(_: Facts, found: Landscape) -> Grid:
-    """Return a table of means over folds, shaded by value."""
-    first, second = found.names
-    down, across = (_sorted({point[at][1] for point in found.values}) for at in (0, 1))
-    rows = [
-        Row(
-            [
-                Cell(f"{first} = {shown(one)}"),
-                *(_map_cell(found, ((first, one), (second, two))) for two in across),
-            ]
-        )
-        for one in down
-    ]
-    caption = f"{found.label}: mean validation {found.by}; in brackets, how many folds selected the point"
-    return Grid(caption, ["", *(f"{second} = {shown(each)}" for each in across)], rows, sortable=False)
-
-
-def _map_cell(found: Landscape, point: Point) -> Cell:
-    means = found.means
-    if point not in means:
-        return NOTHING
-    low, high, value = min(means.values()), max(means.values()), means[point]
-    shade = int(9.999 * (value - low) / (high - low)) if high > low else 5
-    folds = found.chosen.get(point, [])
-    text = number(value) + (f" ({len(folds)})" if folds else "")
-    return Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds))
-
-
-def _sorted(values: set[Any]) -> list[Any]:
+def _ordered(values: set[Any]) -> list[Any]:
     return sorted(values) if _are_numbers(values) else sorted(values, key=str)
 
 
-def _list(found: Landscape) -> Grid:
+def _map(_: Facts, found: Landscape) -> Markup:
+    """Return a table of means over folds, shaded by value."""
+    first, second = found.names
+    down, across = (_ordered({point[at][1] for point in found.values}) for at in (0, 1))
+    means, rows = found.means, []
+    low, high = min(means.values()), max(means.values())
+    for one in down:
+        cells = [Cell(f"{first} = {shown(one)}")]
+        for two in across:
+            point = ((first, one), (second, two))
+            value, folds = means.get(point), found.chosen.get(point, [])
+            if value is None:
+                cells.append(NOTHING)
+                continue
+            shade = int(9.999 * (value - low) / (high - low)) if high > low else 5
+            text = number(value) + (f" ({len(folds)})" if folds else "")
+            cells.append(Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds)))
+        rows.append(Row(cells))
+    caption = f"{found.label}: mean validation {found.by}; in brackets, how many folds selected the point"
+    return grid(caption, ["", *(f"{second} = {shown(each)}" for each in across)], rows, sortable=False)
+
+
+def _list(found: Landscape) -> Markup:
     means = found.means
     rows = []
     for point in sorted(means, key=lambda each: -means[each])[:LISTED]:
@@ -172,4 +159,4 @@ def _list(found: Landscape) -> Grid:
         ", ".join(found.names), f"mean validation {found.by}", "smallest fold", "largest fold",
         "selected on",
     ]  # fmt: skip
-    return Grid(f"{found.label}: settings by validation {found.by}{more}", columns, rows)
+    return grid(f"{found.label}: settings by validation {found.by}{more}", columns, rows)

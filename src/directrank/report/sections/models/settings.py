@@ -1,17 +1,17 @@
 """The settings that each method selected on the validation queries."""
 
-from typing import Any
+from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Grid, Section, Warned, gathered, plain, score
+from directrank.report.blocks import Cell, Section, gathered, grid, plain, score, warned
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number
 from directrank.report.sections.models.landscape import landscape, shown
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the settings selected, and the values of all settings tried."""
     by = facts.summary["select_by"]
-    blocks: list[Any] = [
+    blocks: list[Markup] = [
         plain(
             f"Settings are selected on the validation queries of each fold, by {by} under the standard "
             "convention. Where the folds select different settings, or one at the end of the grid, the "
@@ -24,12 +24,12 @@ def build(facts: Facts) -> list[Any]:
             f"{cell['method']} on {cell['fold']}: {cell['error']['type']}: {cell['error']['message']}"
             for cell in facts.result.failed
         ]
-        blocks.append(Warned("Runs that failed", lines))
+        blocks.append(warned("Runs that failed", lines))
     tried = [landscape(facts, label, by) for label in facts.result.methods]
     return [*blocks, *gathered("All settings tried, by method", tried)]
 
 
-def _selected(facts: Facts, by: str) -> Grid:
+def _selected(facts: Facts, by: str) -> Markup:
     rows = []
     for label in facts.result.methods:
         cells: list[Cell] = []
@@ -45,7 +45,7 @@ def _selected(facts: Facts, by: str) -> Grid:
         value = mean(cell["validation"] for cell in known) if known else None
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
-    return Grid("Settings selected on every fold", columns, rows)
+    return grid("Settings selected on every fold", columns, rows)
 
 
 SECTION = Section("settings", "Settings", build)

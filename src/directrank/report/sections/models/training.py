@@ -3,7 +3,9 @@
 import math
 from typing import Any
 
-from directrank.report.blocks import Cell, Chart, Details, Grid, KeyEntry, Section, Warned, gathered, plain
+from markupsafe import Markup
+
+from directrank.report.blocks import Cell, Section, details, figure, gathered, grid, plain, warned
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts
 
@@ -26,9 +28,9 @@ CERTIFICATES = {
 }
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return how every training ended, and its curves."""
-    blocks: list[Any] = [
+    blocks: list[Markup] = [
         plain(
             "How training ended: converged, stopped early, or at its limit of iterations. The numbers of the "
             "certificate say how far the model can be from an optimum."
@@ -36,11 +38,11 @@ def build(facts: Facts) -> list[Any]:
         _ends(facts),
         *gathered("Training curves, by method", [_curves(facts, label) for label in facts.result.methods]),
     ]
-    warned = _warnings(facts)
-    return [*blocks, Warned("Warnings during training", warned)] if warned else blocks
+    warnings = _warnings(facts)
+    return [*blocks, warned("Warnings during training", warnings)] if warnings else blocks
 
 
-def _ends(facts: Facts) -> Grid:
+def _ends(facts: Facts) -> Markup:
     rows = []
     for label in facts.result.methods:
         trainings = [cell["training"] for cell in facts.cells(label)]
@@ -56,7 +58,7 @@ def _ends(facts: Facts) -> Grid:
         steps = " to ".join(dict.fromkeys((str(min(counts)), str(max(counts)))))
         rows.append(facts.row(label, [Cell(ended), Cell(steps, max(counts)), _certificate(trainings)]))
     columns = ["method", "ended", "iterations", "certificate, from the best to the worst fold"]
-    return Grid("How training ended, over the folds", columns, rows)
+    return grid("How training ended, over the folds", columns, rows)
 
 
 def _certificate(trainings: list[dict[str, Any]]) -> Cell:
@@ -71,15 +73,15 @@ def _certificate(trainings: list[dict[str, Any]]) -> Cell:
     return Cell("; ".join(texts) or "–", tone="long", title="; ".join(titles))
 
 
-def _curves(facts: Facts, label: str) -> Details | None:
+def _curves(facts: Facts, label: str) -> Markup | None:
     blocks = []
     for group in CURVES:
         charts = (_chart(facts, label, *each) for each in group)
         blocks += [each for each in charts if each is not None][:1]
-    return Details(f"{label}: training curves", blocks, method=facts.index[label]) if blocks else None
+    return details(f"{label}: training curves", *blocks, method=facts.index[label]) if blocks else None
 
 
-def _chart(facts: Facts, label: str, name: str, words: str) -> Chart | None:
+def _chart(facts: Facts, label: str, name: str, words: str) -> Markup | None:
     lines = []
     for at, fold in enumerate(facts.result.folds):
         cell = facts.result.cell(label, fold)
@@ -94,8 +96,7 @@ def _chart(facts: Facts, label: str, name: str, words: str) -> Chart | None:
     drawing = line_chart(
         title, description, lines, height=200, bounds=(-math.inf, math.inf), across_name="iteration"
     )
-    key = [KeyEntry(line.style, line.label) for line in lines]
-    return Chart(drawing, f"{title}, a line for each fold. {last}.", key)
+    return figure(drawing, f"{title}, a line for each fold. {last}.", lines)
 
 
 def _points(training: dict[str, Any], name: str) -> list[tuple[float, float]]:

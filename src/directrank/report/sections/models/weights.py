@@ -1,8 +1,8 @@
 """The features that linear models use."""
 
-from typing import Any
+from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Column, Details, Grid, Row, Section, gathered, plain
+from directrank.report.blocks import Cell, Column, Row, Section, details, gathered, grid, plain
 from directrank.report.facts import Facts, mean
 
 #: Features of the overview, and of each method.
@@ -11,7 +11,7 @@ COMMON, OWN = 8, 15
 Shares = dict[str, list[float]]
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the shares of the most used features, over all methods and for each method."""
     shares = {label: found for label in facts.result.methods if (found := _shares(facts, label))}
     if not shares:
@@ -26,7 +26,7 @@ def build(facts: Facts) -> list[Any]:
         *gathered(
             "Weights, by method",
             [
-                Details(f"{label}: weights", [_own(label, found)], method=facts.index[label])
+                details(f"{label}: weights", _own(label, found), method=facts.index[label])
                 for label, found in shares.items()
             ],
         ),
@@ -46,7 +46,7 @@ def _shares(facts: Facts, label: str) -> Shares:
     return shares
 
 
-def _common(facts: Facts, shares: dict[str, Shares]) -> Grid:
+def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
     """Return methods by features, shaded by share."""
     totals: dict[str, float] = {}
     for found in shares.values():
@@ -63,14 +63,14 @@ def _common(facts: Facts, shares: dict[str, Shares]) -> Grid:
         for label, each in values.items()
     ]
     caption = f"The {len(names)} features that the methods use most"
-    return Grid(caption, ["method", *map(_feature, names)], rows, name="weights")
+    return grid(caption, ["method", *map(_feature, names)], rows, name="weights")
 
 
 def _shade(value: float, most: float) -> str:
     return f"{'up' if value >= 0 else 'down'}{min(9, int(10 * abs(value) / most))}"
 
 
-def _own(label: str, found: Shares) -> Grid:
+def _own(label: str, found: Shares) -> Markup:
     means = {name: mean(values) for name, values in found.items() if any(values)}
     names = sorted(means, key=lambda name: -abs(means[name]))[:OWN]
     most = max((abs(means[name]) for name in names), default=1.0) or 1.0
@@ -84,7 +84,7 @@ def _own(label: str, found: Shares) -> Grid:
     share = Column("share", "to the right positive, to the left negative")
     more = f", the largest {OWN} of {len(means)}" if len(means) > OWN else ""
     columns = ["feature", "mean share", "smallest fold", "largest fold", share]
-    return Grid(f"{label}: weights as shares{more}", columns, rows)
+    return grid(f"{label}: weights as shares{more}", columns, rows)
 
 
 def _feature(name: str) -> str:

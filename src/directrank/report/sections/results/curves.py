@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from directrank.report.blocks import Chart, Grid, KeyEntry, Section, Variant, plain, score
+from markupsafe import Markup
+
+from directrank.report.blocks import Section, figure, grid, plain, score, variant
 from directrank.report.charts import Line, line_chart
 from directrank.report.charts.lines import colour
 from directrank.report.facts import Facts, mean
@@ -11,14 +13,14 @@ from directrank.report.facts import Facts, mean
 BOLD = 6
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return a chart for every convention."""
     charts = [(each, _chart(facts, each)) for each in facts.result.conventions]
-    shown = [Variant([chart], convention=each) for each, chart in charts if chart is not None]
+    shown = [variant(chart, convention=each) for each, chart in charts if chart is not None]
     return [plain("How good the first k documents are, for every k."), *shown] if shown else []
 
 
-def _chart(facts: Facts, convention: str) -> Chart | None:
+def _chart(facts: Facts, convention: str) -> Markup | None:
     curves = {
         label: _mean_curve(facts.cells(label), convention)
         for label in facts.ranked(convention, facts.main)
@@ -47,12 +49,9 @@ def _chart(facts: Facts, convention: str) -> Chart | None:
         ticks=[(float(k), str(k)) for k in cutoffs],
         across_name="k",
     )
-    key = [
-        KeyEntry(colour(rank), label, facts.index[label], rank < BOLD) for rank, label in enumerate(curves)
-    ]
     rows = [facts.row(label, [score(value) for value in values]) for label, values in curves.items()]
-    numbers = Grid(title, ["method", *(f"@{k}" for k in cutoffs)], rows, name="curves")
-    return Chart(drawing, f"{title}. Select a method in the key to highlight its line.", key, numbers)
+    numbers = grid(title, ["method", *(f"@{k}" for k in cutoffs)], rows, name="curves")
+    return figure(drawing, f"{title}. Select a method in the key to highlight its line.", lines, numbers)
 
 
 def _mean_curve(cells: list[dict[str, Any]], convention: str) -> list[float]:

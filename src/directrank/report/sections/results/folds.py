@@ -1,22 +1,22 @@
 """Every measure on every fold."""
 
-from typing import Any
+from markupsafe import Markup
 
 from directrank.experiments.tables.layout import by_fold
-from directrank.report.blocks import NOTHING, Cell, Details, Grid, Section, Variant, plain
+from directrank.report.blocks import NOTHING, Cell, Section, details, grid, plain, variant
 from directrank.report.facts import Facts
 from directrank.report.formatting import number
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return a table for every measure and convention; with one fold they are folded."""
     tables = [
-        Variant([_table(facts, convention, measure)], convention, measure)
+        variant(_table(facts, convention, measure), convention=convention, measure=measure)
         for measure in facts.measures
         for convention in facts.result.conventions
     ]
     if len(facts.result.folds) == 1:
-        return [plain("There is one fold, so its values are the means above."), Details("The table", tables)]
+        return [plain("There is one fold, so its values are the means above."), details("The table", *tables)]
     return [
         plain(
             "The queries are divided into training, validation and test sets in several ways; each division "
@@ -27,7 +27,7 @@ def build(facts: Facts) -> list[Any]:
     ]
 
 
-def _table(facts: Facts, convention: str, measure: str) -> Grid:
+def _table(facts: Facts, convention: str, measure: str) -> Markup:
     table = by_fold(facts.result, convention, measure)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
     level = facts.tested(convention).get("level", 0.95)
@@ -44,7 +44,7 @@ def _table(facts: Facts, convention: str, measure: str) -> Grid:
         cells.append(Cell(f"{number(ends[0])} to {number(ends[1])}", ends[0]) if ends else NOTHING)
         rows.append(facts.row(label, cells))
     columns = ["method", *table.columns, f"{level:.0%} interval of the mean"]
-    return Grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
+    return grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
 
 
 SECTION = Section("folds", "Fold by fold", build)

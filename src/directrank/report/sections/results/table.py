@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from directrank.experiments.cells import TOP
 from directrank.experiments.tables.layout import Table, headline
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.report.blocks import Cell, Column, DotRow, Dots, Grid, Row, Section, Variant, note, plain
-from directrank.report.charts import Scale, axis, dot_row
+from directrank.report.blocks import Cell, Column, DotRow, Row, Section, dots, grid, note, plain, variant
+from directrank.report.charts import Scale
 from directrank.report.facts import Facts
 from directrank.report.formatting import listed, number
 from directrank.report.opening import RULES
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
-    blocks: list[Any] = [
+    blocks: list[Markup] = [
         plain(
             "Every method was trained on the training queries. Its settings were selected on the validation "
             f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. Values "
@@ -24,7 +26,7 @@ def build(facts: Facts) -> list[Any]:
     ]
     for convention in facts.result.conventions:
         notes = [note(each) for each in (_lowered(facts, convention), _tested(facts, convention)) if each]
-        blocks.append(Variant([_table(facts, convention), *notes], convention=convention))
+        blocks.append(variant(_table(facts, convention), *notes, convention=convention))
     if len(facts.result.conventions) > 1:
         blocks.append(
             note(
@@ -36,11 +38,11 @@ def build(facts: Facts) -> list[Any]:
         for convention in facts.result.conventions:
             chart = _dots(facts, convention, measure)
             if chart is not None:
-                blocks.append(Variant([chart], convention, measure))
+                blocks.append(variant(chart, convention=convention, measure=measure))
     return blocks
 
 
-def _table(facts: Facts, convention: str) -> Grid:
+def _table(facts: Facts, convention: str) -> Markup:
     table = headline(facts.result, convention)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
     summaries = {each["label"]: each["summary"] for each in facts.summary["methods"]}
@@ -61,7 +63,7 @@ def _table(facts: Facts, convention: str) -> Grid:
         rows.append(_row(facts, table, convention, at, padded, summaries[label]))
     n = len(facts.result.folds)
     folds = f"mean of {n} folds" if n > 1 else "one fold"
-    return Grid(
+    return grid(
         f"Test, {folds}, convention {convention}", [*columns, "what it does"], rows, name="results",
         exact=True,
     )  # fmt: skip
@@ -121,7 +123,7 @@ def _lowered(facts: Facts, convention: str) -> str:
     )
 
 
-def _dots(facts: Facts, convention: str, measure: str) -> Dots | None:
+def _dots(facts: Facts, convention: str, measure: str) -> Markup | None:
     result = facts.result
     ranked = facts.ranked(convention, measure)
     found = {
@@ -137,14 +139,13 @@ def _dots(facts: Facts, convention: str, measure: str) -> Dots | None:
     rows = []
     for label, folds in values.items():
         mean = result.mean(label, measure, convention)
-        drawing = dot_row(scale, folds, mean, intervals[label])
-        rows.append(DotRow(label, facts.index[label], drawing, "failed" if mean is None else number(mean)))
-    return Dots(
+        rows.append(DotRow(label, facts.index[label], folds, mean, intervals[label], mean))
+    return dots(
         f"Test {measure} of every method on every fold; the numbers are in the tables",
         f"Test {measure}, convention {convention}. A dot is a fold, the dark line the mean over folds"
         + (", the bar its 95% bootstrap interval over queries." if ends else "."),
+        scale,
         rows,
-        axis(scale),
     )
 
 

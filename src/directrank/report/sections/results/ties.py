@@ -1,8 +1,8 @@
 """Ties: each method's values with tied documents in row order, and in expectation."""
 
-from typing import Any
+from markupsafe import Markup
 
-from directrank.report.blocks import NOTHING, Cell, Column, Details, Grid, Section, Variant, plain, score
+from directrank.report.blocks import NOTHING, Cell, Column, Row, Section, details, grid, plain, score, variant
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number, signed
 
@@ -10,7 +10,7 @@ from directrank.report.formatting import number, signed
 LITTLE = 0.005
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the number of tied documents and both values for every measure."""
     if not any("ties" in cell for cell in facts.result.cells):
         return []
@@ -20,20 +20,26 @@ def build(facts: Facts) -> list[Any]:
             "the rows, a method gains or loses by that order. The expected value over random orders does not "
             "depend on it. Where the two differ, trust the expected value."
         ),
-        *(Variant(_shown(_table(facts, each), each), measure=each) for each in facts.measures),
+        *(variant(*_shown(facts, each), measure=each) for each in facts.measures),
     ]
 
 
-def _shown(table: Grid, measure: str) -> list[Any]:
+def _shown(facts: Facts, measure: str) -> list[Markup]:
     """Return the table, folded if ties change no value much."""
-    most = max(abs(row.cells[-1].value or 0.0) for row in table.rows)
+    columns = [
+        "method", "tied documents", Column("queries affected", "with tied documents of different relevance"),
+        "expected", "by row order", "gain by row order",
+    ]  # fmt: skip
+    rows = _rows(facts, measure)
+    table = grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
+    most = max(abs(row.cells[-1].value or 0.0) for row in rows)
     if most > LITTLE:
         return [table]
     said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
-    return [plain(said), Details("Ties of each method", [table])]
+    return [plain(said), details("Ties of each method", table)]
 
 
-def _table(facts: Facts, measure: str) -> Grid:
+def _rows(facts: Facts, measure: str) -> list[Row]:
     rows = []
     for label in facts.result.methods:
         cells = [cell for cell in facts.cells(label) if "ties" in cell]
@@ -47,11 +53,7 @@ def _table(facts: Facts, measure: str) -> Grid:
         difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
         rows.append(facts.row(label, [*counts, score(expected), score(by_rows), difference]))
-    columns = [
-        "method", "tied documents", Column("queries affected", "with tied documents of different relevance"),
-        "expected", "by row order", "gain by row order",
-    ]  # fmt: skip
-    return Grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
+    return rows
 
 
 SECTION = Section("ties", "Ties", build)

@@ -33,11 +33,11 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
     starts, ends : ndarray of shape (n_lines,), int64
         Where a line starts, and where its data end.
     labelled : bool
-        Whether labels must be grades; a line may begin with its qid otherwise.
+        Whether labels must be grades; otherwise a line may begin with its qid.
     lines, labels : ndarray of shape (n_lines,), int64 and float64
-        Out, for each row: its line, and its label, NaN where the decimal is left to an exact reader.
+        Out, for each row: its line and its label. A label is NaN where its decimal needs an exact reader.
     qids : ndarray of shape (n_lines, 2), int64
-        Out, for each row: where the token after ``qid:`` starts and ends.
+        Out, for each row: start and end of the token after ``qid:``.
     fresh : ndarray of shape (n_lines,), bool
         Out: whether the token differs from that of the row before.
 
@@ -73,7 +73,7 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
 
 @kernel
 def is_qid(block, p):
-    """Whether the letters ``qid:`` stand here."""
+    """Whether the text at p begins with ``qid:``."""
     k = np.uint64(0)
     while k < FOUR and block[p + k] == LETTERS_QID[k]:
         k += ONE
@@ -108,7 +108,7 @@ def _same(block, one, other):
 
 @kernel
 def _last_id(block, p, end):
-    """Read the id of the last token of the data, 0 if there is none or it is malformed."""
+    """Return the id of the last token of the data, or 0 if there is none or it is malformed."""
     while end > p and (block[end - ONE] == BLANK or block[end - ONE] == TAB):
         end -= ONE
     start = end
@@ -122,20 +122,20 @@ def _last_id(block, p, end):
 
 @kernel
 def docid_spans(block, comments, stops, spans):
-    """Find the name of each row's document in its comment: D of ``docid = D …``, else all of it.
+    """Find the docid of each row in its comment: D of ``docid = D …``, or else the whole comment.
 
     Parameters
     ----------
     block : ndarray of uint8
     comments, stops : ndarray of shape (n_rows,), int64
-        Where the comment of each row starts, and where its line ends: the same place if it has none.
+        Start of the comment of each row, and end of its line: equal if there is no comment.
     spans : ndarray of shape (n_rows, 2), int64
-        Out: where each name starts and ends.
+        Out: start and end of each docid.
 
     Returns
     -------
     widest : int
-        Bytes of the longest name.
+        Bytes of the longest docid.
     ascii_only : bool
     """
     widest, ascii_only = 0, True
@@ -153,7 +153,7 @@ def docid_spans(block, comments, stops, spans):
 
 @kernel
 def _docid(block, p, end):
-    """Where the name in a comment starts and ends."""
+    """Return start and end of the docid in a comment."""
     p = skip_blanks(block, p)
     while end > p and (block[end - ONE] == BLANK or block[end - ONE] == TAB):
         end -= ONE
@@ -172,7 +172,7 @@ def _docid(block, p, end):
 
 @kernel
 def copy_spans(block, spans, letters):
-    """Copy ASCII spans into rows of code points, which is how NumPy keeps text."""
+    """Copy ASCII spans into rows of code points, NumPy's form of text."""
     for i in range(len(spans)):
         name = block[spans[i, 0] : spans[i, 1]]
         for k in range(len(name)):

@@ -1,4 +1,4 @@
-"""The second pass over LETOR text: features into their rows."""
+"""The second pass over LETOR text: the features of every line."""
 
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from directrank.data.letor.faults import (
     VALUE,
     ZERO_ID,
 )
-from directrank.data.letor.heads import is_qid
+from directrank.data.letor.first_pass import is_qid
 from directrank.data.letor.numbers import (
     COLON,
     FOUR,
@@ -42,9 +42,9 @@ from directrank.data.letor.numbers import (
 )
 from directrank.kernels.compile import kernel
 
-# More digits than these may be beyond the largest id, or overflow.
+# An id of more digits may exceed the largest id; a mantissa of more digits may overflow.
 SHORT_ID = np.uint64(9)
-ROOM = np.uint64(MOST_DIGITS)
+LONGEST_MANTISSA = np.uint64(MOST_DIGITS)
 
 
 @kernel
@@ -54,7 +54,7 @@ def fill_rows(block, labelled, places, X, strict, null, powers, unsure):
     Parameters
     ----------
     block : ndarray of uint8
-        Whole lines, in whose labels and qids the first pass found no fault.
+        Whole lines, whose labels and qids the first pass has checked.
     labelled : bool
         Whether every line has a label.
     places : ndarray of int64
@@ -62,13 +62,13 @@ def fill_rows(block, labelled, places, X, strict, null, powers, unsure):
     X : ndarray of shape (n_docs, n_features), float32
         Zero where a row has no value.
     strict : bool
-        Whether an id beyond n_features is a fault of its own; an unsorted line has another otherwise.
+        Whether an id beyond n_features is an error; otherwise such features are skipped.
     null : float32
-        What a literal ``NULL`` stands for; infinity if it is refused.
+        Value of a literal ``NULL``; infinity if it is refused.
     powers : ndarray
         `numbers.POWERS`.
     unsure : ndarray of bool
-        Out: rows with a value whose last bit is left to an exact reader.
+        Out: rows with a value whose last bit needs an exact reader.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _after_head(block, p, labelled):
 
 @kernel
 def _fill_row(block, p, x, strict, null, powers):
-    """Read ``id:value`` to the end of the data; return where that is, or the place of a fault."""
+    """Read ``id:value`` to the end of the data; return its position, or the position of a fault."""
     last, nulls, all_certain = NONE, NONE, True
     while True:
         p = skip_blanks(block, p)
@@ -125,8 +125,8 @@ def _fill_row(block, p, x, strict, null, powers):
             p, mantissa = digits(block, whole, mantissa)
             power = -np.int64(p - whole)
         value, certain = np.float32(0.0), False
-        # A form without exponent that fits the mantissa; all others take the longer way.
-        if p - first - ONE < ROOM and block[first] != POINT and ends_token(block[p]):
+        # The common form: no exponent, and digits that fit the mantissa. `_any_value` reads all others.
+        if p - first - ONE < LONGEST_MANTISSA and block[first] != POINT and ends_token(block[p]):
             value, certain = nearest_float32(mantissa, power, powers)
             value = -value if first != start else value
         if not certain:
@@ -141,7 +141,7 @@ def _fill_row(block, p, x, strict, null, powers):
 
 @kernel
 def _id_fault(block, p, last, width, strict):
-    """Say what is wrong with a feature id, if anything is."""
+    """Return the code of what is wrong with a feature id, if anything is."""
     end, number = bounded_integer(block, p)
     if end == p or block[end] != COLON:
         return FEATURE
@@ -154,7 +154,7 @@ def _id_fault(block, p, last, width, strict):
 
 @kernel
 def _any_value(block, start, null, powers):
-    """Read a value of any form: where it ends, the value, whether it is certain, and its fault."""
+    """Read a value of any form; return its end, the value, whether it is certain, and the fault's code."""
     p, negative, mantissa, power = decimal(block, start)
     value, certain = any_float32(mantissa, power, powers)
     value = -value if negative else value
@@ -169,13 +169,13 @@ def _any_value(block, start, null, powers):
 
 @kernel
 def is_null(block, p):
-    """Whether the letters NULL stand here."""
+    """Whether the text at p is NULL."""
     return block[p] == 78 and block[p + ONE] == 85 and block[p + TWO] == 76 and block[p + THREE] == 76
 
 
 @kernel
 def fill_query_minimum(X, indptr):
-    """Replace NaN by the least value of the feature within the query, or 0 if the query has none."""
+    """Replace NaN by the least value of the feature within the query, or by 0 if there is none."""
     for q in range(len(indptr) - 1):
         rows = X[indptr[q] : indptr[q + 1]]
         for column in range(X.shape[1]):
@@ -192,7 +192,7 @@ def fill_query_minimum(X, indptr):
 
 
 def fill_query_minimum_naive(X: np.ndarray, indptr: np.ndarray) -> None:
-    """The same by definition, for tests."""
+    """Compute `fill_query_minimum` by definition, for tests."""
     for first, last in pairwise(indptr):
         for values in X[first:last].T:
             known = values[~np.isnan(values)]

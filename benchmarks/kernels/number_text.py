@@ -1,4 +1,4 @@
-"""The shortest decimal that reads back as the same float32."""
+"""The shortest decimal that reads back as the same float32: a kernel for gigabytes of synthetic text."""
 
 import numpy as np
 

@@ -1,0 +1,105 @@
+"""Settings and grids that replace those of the methods compared."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from directrank.estimators.methods import Configured, configured
+
+#: Constructor parameters that a comparison sets itself, and the remedy.
+SET_ELSEWHERE = {
+    "measure": "write the measure in brackets after the name of the method, as in adarank(AP)",
+    "select_by": "use the option select-by",
+    "random_state": "use the option seed",
+}
+
+
+def overridden(
+    methods: Sequence[Configured], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
+) -> list[Configured]:
+    """Return methods with some of their parameters fixed, and with other grids.
+
+    Parameters
+    ----------
+    methods : sequence of Configured
+    settings : mapping of str to value
+        A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its
+        parameter, such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the
+        grid.
+    grids : mapping of str to sequence of values
+        The values that the validation set chooses from; keys are as in `settings`.
+
+    Raises
+    ------
+    ValueError
+        If no method has such a parameter, or a value is no number where the default is one.
+    """
+    found = list(methods)
+    for changes, change in ((settings, _with_setting), (grids, _with_grid)):
+        for key in sorted(changes, key=lambda key: "." in key):
+            found = _changed(found, key, changes[key], change)
+    return found
+
+
+def _changed(
+    methods: Sequence[Configured], key: str, value: Any, change: Callable[[Configured, str, Any], Configured]
+) -> list[Configured]:
+    prefix, _, parameter = key.rpartition(".")
+    if parameter in SET_ELSEWHERE:
+        raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
+    named = _named(methods, prefix) if prefix else methods
+    having = [each.label for each in named if parameter in _defaults(each)]
+    if not having:
+        raise ValueError(_unknown(parameter, named))
+    return [change(each, parameter, value) if each.label in having else each for each in methods]
+
+
+def _with_setting(chosen: Configured, parameter: str, value: Any) -> Configured:
+    _check_number(value, _defaults(chosen)[parameter])
+    grid = {name: values for name, values in chosen.method.grid.items() if name != parameter}
+    fixed = {**chosen.method.fixed, parameter: value}
+    return replace(chosen, method=replace(chosen.method, fixed=fixed, grid=grid))
+
+
+def _with_grid(chosen: Configured, parameter: str, values: Sequence[Any]) -> Configured:
+    if not values:
+        raise ValueError("a grid needs one value or more")
+    for value in values:
+        _check_number(value, _defaults(chosen)[parameter])
+    fixed = {name: value for name, value in chosen.method.fixed.items() if name != parameter}
+    grid = {**chosen.method.grid, parameter: tuple(values)}
+    return replace(chosen, method=replace(chosen.method, fixed=fixed, grid=grid))
+
+
+def _named(methods: Sequence[Configured], name: str) -> list[Configured]:
+    """Return the methods that have a label, or a name."""
+    (wanted,) = configured([name], methods[0].select_by)
+    found = [each for each in methods if name == each.label] or [
+        each for each in methods if "(" not in name and each.method.name == wanted.method.name
+    ]
+    if not found:
+        raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")
+    return found
+
+
+def _defaults(chosen: Configured) -> dict[str, Any]:
+    return chosen.method.estimator().get_params(deep=False)
+
+
+def _unknown(parameter: str, methods: Sequence[Configured]) -> str:
+    known = dict.fromkeys(name for each in methods for name in _defaults(each) if name not in SET_ELSEWHERE)
+    near = get_close_matches(parameter, known, 1)
+    advice = f"did you mean {near[0]}? " if near else ""
+    who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"
+    return f"{who} parameter {parameter!r}; {advice}known: {', '.join(known)}"
+
+
+def _check_number(value: Any, default: Any) -> None:
+    """Refuse what is not a number where the default is one; a default that is an int is a count."""
+    if type(default) not in (int, float):
+        return
+    if type(value) not in (int, float) or value != value:
+        raise ValueError("expected a number")
+    if type(default) is int and (type(value) is not int or value < 0):
+        raise ValueError("expected a whole number, 0 or more")

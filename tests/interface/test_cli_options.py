@@ -1,0 +1,136 @@
+"""Options of the commands: help, errors in the words that were typed, targets, settings and grids."""
+
+import csv
+import json
+import os
+
+import pytest
+
+from directrank import make_ranking
+from directrank.cli import main
+from directrank.cli.app import COMMANDS
+from directrank.experiments.demo import write_folds
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_folds(make_ranking(24, 6, 3, random_state=3), tmp_path / "data")
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def refused(capsys, *arguments) -> str:
+    """Run what must end with exit code 2 and one line; return that line."""
+    code, out, err = run(capsys, *arguments)
+    assert (code, out, len(err.splitlines())) == (2, "", 1), (out, err)
+    return err
+
+
+@pytest.mark.parametrize("columns", ["80", "60"])
+@pytest.mark.parametrize("command", [each.__name__ for _, each in COMMANDS])
+def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0
+    for word in ("<bool>", "<str>", "<path>", "<int", "list[", "{"):
+        assert word not in out.replace('[{"probability"', "").replace("{method}", ""), word
+    if "--measures" in out:
+        assert "[default: AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10]" in " ".join(out.split())
+    for line in out.splitlines():
+        assert len(line) <= int(columns) or len(line.split()) <= 4
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--measures", "AP,NGCD@10", "Did you mean nDCG@10?"),
+        ("--select-by", "WPD", "WPD is an error"),
+        ("--convention", "letor", "no convention is called 'letor'"),
+        ("--seeds", "-1", "a seed is a number from 0"),
+        ("--kfold", "2", "three folds or more"),
+        ("--restarts", "-1", "must be 0 or more"),
+        ("--jobs", "0", "must be 1 or more"),
+        ("--search", "random", "expected grid, or random:N"),
+        ("--methods", "adarnk", "did you mean adarank?"),
+        ("--baseline", "adarnk", "did you mean adarank?"),
+        ("--set", "penalti=0.1", "did you mean penalty?"),
+        ("--set", "ranksvm.rounds=1", "ranksvm has no parameter 'rounds'"),
+        ("--set", "penalty", "expected NAME=VALUE"),
+        ("--grid", "penalty=low,high", "expected a number"),
+        ("--grid", "listnet.penalty=1,2", "listnet is not one of the methods"),
+    ],
+)
+def test_errors_begin_with_the_option_as_typed(folder, capsys, option, value, said):
+    methods = [] if option == "--methods" else ["--methods", "ranksvm,adarank"]
+    line = refused(capsys, "compare", "data", *methods, option, value)
+    assert line.startswith(f"directrank: {option} {value}: ")
+    assert said in line
+
+
+def test_a_measure_for_a_method_that_takes_none_is_refused_without_brackets(folder, capsys):
+    line = refused(capsys, "fit", "regression", "data/Fold1/train.txt", "--measure", "AP")
+    assert line == "directrank: --measure AP: regression takes no measure; omit this option\n"
+    line = refused(capsys, "fit", "adarank(AP)", "data/Fold1/train.txt", "--measure", "AP")
+    assert "already has a measure in brackets" in line
+
+
+@pytest.fixture
+def read_nothing(monkeypatch):
+    for name in ("directrank.data.read_letor", "directrank.data.folds.Fold.load", "directrank.models.load"):
+        monkeypatch.setattr(name, lambda *_, **__: pytest.fail("data were read"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "regression", "data/Fold1/train.txt", "-o", "no/model.dr"], "there is no folder no"),
+        (["fit", "regression", "data/Fold1/train.txt", "-o", "data"], "this is a folder"),
+        (["fit", "regression", "data/Fold1/train.txt", "-o", "data/Fold1/train.txt/m.dr"], "is a file"),
+        (["rank", "model.dr", "data/Fold1/test.txt", "-o", "no/scores.txt"], "there is no folder no"),
+        (["audit", "model.dr", "data/Fold1/test.txt", "--picture", "no/a.svg"], "there is no folder no"),
+        (["report", "run", "-o", "no/report.html"], "there is no folder no"),
+        (["compare", "data", "--out", "data/Fold1/train.txt"], "is a file; name a folder"),
+        (["compare", "data", "--out", "data/Fold1/train.txt/run"], "is a file; name a folder"),
+        (["demo", "--out", "data/Fold1/train.txt"], "is a file; name a folder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_targets_are_checked_before_anything_is_read(folder, read_nothing, capsys, arguments, said):
+    line = refused(capsys, *arguments)
+    assert said in line
+    assert line.startswith("directrank: --")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["fit", "regression", "data/Fold1/train.txt", "-o", "m.dr"], ["compare", "data", "--out", "new/run"]],
+)
+def test_a_folder_without_permission_is_refused_before_anything_is_read(
+    folder, read_nothing, capsys, monkeypatch, arguments
+):
+    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
+    assert "no permission to write in" in refused(capsys, *arguments)
+
+
+def test_settings_and_grids_of_compare(folder, capsys):
+    arguments = ["compare", "data", "--methods", "ranksvm,regression", "--measures", "AP", "--out", "run"]
+    code, out, _ = run(capsys, *arguments, "--grid", "penalty=0.25,0.5", "--dry-run")
+    assert (code, out) == (0, "9 fits: 2 methods, 3 folds of data\n")
+    code, out, _ = run(
+        capsys, *arguments, "--set", "ranksvm.penalty=0.25", "--set", "ridge=3", "--json", "--quiet"
+    )
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["settings"] == {"ranksvm.penalty": 0.25, "ridge": 3}
+    # Other settings need other fits, and give other results.
+    with open("run/results.csv") as file:
+        first = list(csv.reader(file))
+    assert run(capsys, *arguments, "--set", "ranksvm.penalty=25", "--quiet")[0] == 0
+    with open("run/results.csv") as file:
+        assert list(csv.reader(file)) != first
