@@ -1,4 +1,4 @@
-"""LETOR 3.0's published values, from the CSV file that its tables are kept in."""
+"""Published values of LETOR 3.0, read from a CSV file."""
 
 import csv
 import lzma
@@ -12,13 +12,13 @@ NAMES = ("letor3_baselines.csv", "letor3_baselines.csv.xz")
 
 
 def beside(data: Path) -> Path | None:
-    """Return the file in the folder of a data set or in the one above, if it is there."""
+    """Return the file in the folder of a data set or in its parent folder, if it exists."""
     places = [folder / name for folder in (data, data.resolve().parent) for name in NAMES]
     return next((each for each in places if each.is_file()), None)
 
 
 def read_baselines(path: Path | None) -> Published:
-    """Return test values by fold of each (dataset, algorithm, measure); nothing without a file."""
+    """Return the test values of the folds for each (dataset, algorithm, measure); empty without a file."""
     values: Published = {}
     if path is None:
         return values
@@ -32,11 +32,11 @@ def read_baselines(path: Path | None) -> Published:
 
 
 def measure_of(metric: str) -> str:
-    """Return directrank's name of a measure of LETOR's."""
+    """Return directrank's name of a LETOR measure."""
     return "AP" if metric == "MAP" else metric.replace("NDCG", "nDCG")
 
 
 def mean_of(published: Published, dataset: str, algorithm: str, measure: str) -> float | None:
-    """Return the mean over folds, None where nothing was published."""
+    """Return the mean over folds; None if nothing was published."""
     values = published.get((dataset, algorithm, measure))
     return float(np.mean(values)) if values else None

@@ -1,4 +1,4 @@
-"""What the scripts share: their options, comparisons on folds, and values with their errors."""
+"""Options of all scripts, comparisons on folds, and test values with their standard errors."""
 
 import argparse
 import sys
@@ -30,7 +30,7 @@ def parser_of(doc: str, name: str, data: str) -> argparse.ArgumentParser:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a script; unusable data is one line."""
+    """Run a script; report unusable data as one line."""
     try:
         main()
     except (DataError, OSError) as error:
@@ -38,7 +38,7 @@ def run(main: Callable[[], None]) -> None:
 
 
 def say(text: str) -> None:
-    """Tell of progress."""
+    """Print progress on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -46,13 +46,13 @@ def own(
     name: str, estimator: type, *, measure: str | None = None, select_by: str = "AP",
     fixed: Mapping[str, Any] | None = None, grid: Mapping[str, tuple] | None = None,
 ) -> Configured:  # fmt: skip
-    """Return a method with settings and a grid of its own."""
+    """Return a method with its own settings and grid."""
     method = Method(name, estimator, name, "", measure=measure, fixed=fixed or {}, grid=grid or {})
     return Configured(name, method, measure, select_by)
 
 
 def called(name: str, spec: str, select_by: str = "AP") -> Configured:
-    """Return one of directrank's methods under the name that a paper has for it."""
+    """Return one of directrank's methods under the name that a paper gives it."""
     found = configured(spec, select_by)[0]
     return Configured(name, found.method, found.measure, select_by)
 
@@ -61,7 +61,7 @@ def compared(
     data: Path, methods: Sequence[Configured], measures: Sequence[str], out: Path, jobs: int,
     select_by: str = "AP", convention: str = LETOR3, seeds: Sequence[int] = (0,),
 ) -> Comparison:  # fmt: skip
-    """Compare methods on the folds of a folder; run again, it takes up where it was left."""
+    """Compare methods on the folds of a folder; a rerun reuses finished fits."""
     with Lines() as lines:
         result = compare(
             data, methods, select_by=select_by, measures=measures, convention=convention, out=out,
@@ -73,7 +73,7 @@ def compared(
 
 
 class Values:
-    """Test values of a comparison in one convention, by query.
+    """Test values of a comparison in one convention, for each query.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Values:
         return np.concatenate([each["per_query"][self.convention][measure] for each in folds])
 
     def mean(self, method: str, measure: str) -> float:
-        """Return the plain mean of the folds' values, as the field's tables have it."""
+        """Return the plain mean of the values of the folds, as in published tables."""
         mean = self.result.mean(method, measure, self.convention)
         assert mean is not None
         return mean
@@ -100,11 +100,11 @@ class Values:
         return error_of(self.of(method, measure))
 
     def paired_error(self, method: str, measure: str) -> float:
-        """Return the standard error of a difference to another method here: the median over the others."""
+        """Return the median standard error of the differences between this method and the others."""
         return self.error_against(self, method, measure)
 
     def error_against(self, theirs: "Values", method: str, measure: str) -> float:
-        """Return the median standard error of the differences between a method and those here."""
+        """Return the median standard error of the differences between a method of `theirs` and those here."""
         mine = theirs.of(method, measure)
         others = [each for each in self.result.methods if theirs is not self or each != method]
         return float(median(error_of(mine - self.of(each, measure)) for each in others))
@@ -116,7 +116,7 @@ def error_of(values: np.ndarray) -> float:
 
 
 def min_max(groups: QueryGroups) -> QueryGroups:
-    """Return queries with every feature brought to [0, 1] within each query; constant ones are 0."""
+    """Return queries with every feature scaled to [0, 1] within each query; constant features become 0."""
     features = groups.X.astype(np.float64)
     _, of_row = np.unique(groups.qid, return_inverse=True)
     low = np.full((of_row.max() + 1, features.shape[1]), np.inf)
@@ -129,9 +129,9 @@ def min_max(groups: QueryGroups) -> QueryGroups:
 
 
 def normalised(data: Path, out: Path) -> Path:
-    """Write the folds of a folder anew, each query's features by `min_max`, and return where.
+    """Write the folds of a folder with the features of each query scaled by `min_max`; return their folder.
 
-    Files that are newer than their source are left as they are.
+    Files that are newer than their source are not written again.
     """
     for number, fold in enumerate(find_folds(data), 1):
         folder = out / f"Fold{number}"

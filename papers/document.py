@@ -2,7 +2,7 @@
 
     python papers/document.py [--out papers/out] [--to docs/papers.md]
 
-reads what the four scripts have left in their folders, and runs nothing.
+reads the summaries that the four scripts have written, and trains nothing.
 """
 
 import argparse
@@ -13,9 +13,9 @@ SCRIPTS = ("xu2008", "qin2010", "buffoni2011", "valizadegan2009")
 INTRODUCTION = """\
 # The papers' tables and figures
 
-One command a paper trains what the paper trained, on data that you point at, and puts every printed number
-beside ours. Nothing here is in the package; no data come with it. This page is made from the scripts' own
-results:
+One script for each paper trains the methods of the paper on your copy of its data and lists every printed
+number with ours. The scripts are not part of the package, and no data come with them. This page is generated
+from their results:
 
 ```sh
 python papers/xu2008.py --data OHSUMED_LETOR2
@@ -26,30 +26,27 @@ python papers/document.py --to docs/papers.md
 ```
 
 `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's, each with `Fold1 …
-Fold5`; `letor3_baselines.csv` beside them (or `--baselines`) holds LETOR 3.0's published rows, one a line:
-`dataset,algorithm,split,fold,metric,value`. Each script writes a CSV file a table, an SVG file a figure and
-a summary; run again, it takes up where it was left. `--quick` is there where a run takes minutes.
-
-In short. **Xu et al.**: every value printed for OHSUMED is within two standard errors of ours; the tests
-at NDCG@1 are not significant here; PermuRank as printed does not converge, and its printed accuracy is
-reached by keeping the best round. **Qin et al.**: the approximation is as accurate as said; with one start
-a large α is worse, as said, and what a hundred starts change is within noise; NDCG over the whole list
-agrees. **Buffoni et al.**: their collections are not at hand; on OHSUMED most differences between losses
-are within two standard errors. **Valizadegan et al.**: 0.50 at NDCG@3 is
-within two standard errors if stumps are regression trees and not if they maximise η; NDCG_Boost is not
-first at most cutoffs.
+Fold5`. `letor3_baselines.csv` in the same folder (or `--baselines`) holds LETOR 3.0's published rows:
+`dataset,algorithm,split,fold,metric,value`. Each script writes a CSV file for each table, an SVG file for
+each figure and a summary. Rerun a script to resume it; `--quick` shortens the ones that take minutes.
 
 How to read a row. `difference` is ours minus published. `standard error` is that of our mean over the 106
-queries; methods on the same queries differ by less, and `paired error` is what a difference is to be read
-with. Up to two of those the last column says so; beyond, it gives the reason, and the tables that show it.
-Parameters are chosen on validation queries, fold by fold; nothing is chosen by a test value. What cannot be
-regenerated is listed with what was printed, and says why.
+queries. Methods on the same queries differ by less: compare `difference` with `paired error`. Up to two
+paired errors the last column says so; beyond, it names the reason where one was found, and the table that
+shows it. Parameters are chosen on validation queries, fold by fold; no parameter is chosen by a test value.
+Results that cannot be reproduced are listed with the printed value and the cause. The paragraph at the head
+of each paper is computed from its tables.
+
+What these papers contain and the library does not: boosting and perceptrons for type-two bounds (Xu et al.,
+section 4.3) and the text collections WSJ and AP (5.2); simulated annealing and nonlinear scorers (Qin et
+al., 3.5 and 6); the linear loss of Duchi et al. (Buffoni et al., 5.3); the exponential decrease of the bound
+(Valizadegan et al., 3.4).
 
 """
 
 
 def page(out: Path) -> str:
-    """Return the page from the summaries in the folders of the scripts."""
+    """Return the page, from the summaries of the scripts."""
     paths = [out / script / "summary.md" for script in SCRIPTS]
     missing = [path for path in paths if not path.is_file()]
     if missing:

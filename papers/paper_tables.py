@@ -1,4 +1,4 @@
-"""What a paper printed beside what we find: rows, their files, and one summary in Markdown."""
+"""Rows of published and reproduced numbers, their CSV files, and a summary of a paper in Markdown."""
 
 import csv
 import re
@@ -22,7 +22,7 @@ LARGE = 2.0
 SMALL = "within two standard errors"
 ERRORS = (
     "Standard error: of our mean over queries. Paired error: the median standard error of the difference "
-    "between this method and the others on the same queries, which a difference is to be read with."
+    "between this method and the others on the same queries; compare `difference` with it."
 )
 
 
@@ -34,13 +34,13 @@ class Row:
     ----------
     collection, method, measure : str
     published, ours : float, str or None
-        A statement may be text; None where there is none.
+        A number, or the text of a statement; None if there is no such number.
     standard_error : float, optional
-        Of our mean over queries.
+        Standard error of our mean over queries.
     paired_error : float, optional
-        Of a difference between two methods on the same queries: what `difference` is to be read with.
+        Standard error of a difference between two methods on the same queries, for `difference`.
     reason : str
-        Why the difference is large, or why there is none to give.
+        Why the difference is large, or why our number is missing.
     """
 
     collection: str
@@ -68,7 +68,7 @@ class Row:
 
     @property
     def told(self) -> str:
-        """The reason: that given, unless a difference with an error is small."""
+        """The text of the last column: the reason, or `SMALL` if the difference is within its error."""
         if self.difference is not None and self.paired_error is not None and not self.is_large:
             return SMALL
         return self.reason
@@ -93,7 +93,7 @@ def _shown(value: float | str | None, sign: str = "") -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Some rows under a title, kept as NAME.csv; `listed` says which measures the summary lists (all)."""
+    """Rows under a title, written to NAME.csv; the summary shows the measures in `listed`, or all."""
 
     name: str
     title: str
@@ -119,7 +119,7 @@ def _heading(column: str) -> str:
 
 
 def _cell(text: str) -> str:
-    # A bar would end the cell, and a name of a folder may look like a tag.
+    # A vertical bar would end the cell, and the name of a folder may look like an HTML tag.
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text.replace("|", "\\|"))
 
 
@@ -132,7 +132,7 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence]) -> N
 
 
 def publish(
-    out: Path, head: str, tables: Sequence[Table], figures: Mapping[str, str], *, command: str
+    out: Path, head: str, tables: Sequence[Table], figures: Mapping[str, str], *, command: str, short: str
 ) -> str:
     """Write every table and figure and `summary.md` into a folder; print and return the summary.
 
@@ -140,22 +140,39 @@ def publish(
     ----------
     out : Path
     head : str
-        A heading, and what the reader must know first.
+        The heading of the summary.
     tables : sequence of Table
     figures : mapping of str to str
-        SVG text by the name of its file, without its ending.
+        SVG text by the name of its file without extension.
     command : str
-        What makes all of it.
+        The command that reproduces the tables and figures.
+    short : str
+        The findings in a few sentences, computed from the rows of the tables.
     """
     out.mkdir(parents=True, exist_ok=True)
     for table in tables:
         write_rows(out / f"{table.name}.csv", COLUMNS, [row.cells() for row in table.rows])
     for name, picture in figures.items():
         (out / f"{name}.svg").write_text(picture, encoding="utf-8")
-    parts = [f"## {head}", "", f"`{command}`", ""]
+    parts = [f"## {head}", "", f"`{command}`", "", _cell(short), ""]
     if figures:
         parts += ["Figures: " + ", ".join(f"`{name}.svg`" for name in figures) + ".", ""]
     text = "\n".join([*parts, *(table.markdown() for table in tables)])
     (out / "summary.md").write_text(text, encoding="utf-8")
     print(text)
     return text
+
+
+def agreement(rows: Iterable[Row]) -> str:
+    """Return how many published numbers are within `LARGE` paired standard errors of ours."""
+    known = [row for row in rows if row.difference is not None and row.paired_error is not None]
+    near = sum(not row.is_large for row in known)
+    return f"{near} of {len(known)} published values are within two paired standard errors of ours"
+
+
+def in_errors(difference: float, error: float) -> str:
+    """Return a difference as a multiple of its standard error, in words."""
+    ratio = abs(difference) / error if error > 0 else 0.0
+    if ratio <= LARGE:
+        return f"within noise ({ratio:.1f} standard errors)"
+    return f"{'above' if difference > 0 else 'below'} by {ratio:.1f} standard errors"

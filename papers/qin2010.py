@@ -4,11 +4,11 @@
 
 The paper draws Figure 1 from TD2004, and Figure 2, Tables 5 and 6 from the first fold of OHSUMED; Table 4 is
 OHSUMED, Table 3 is TD2003 and TD2004. ApproxNDCG is trained as the paper says, by stochastic gradient ascent
-(step 0.01, until an epoch changes the objective by less than 0.001) from K = 10 random starts, α out of six
-by NDCG@n on validation; and as directrank does, by L-BFGS with a penalty. The other methods of Table 4 are
-LETOR's published rows there; ours stand beside them. Figures 1 and 2 show the mean error of the approximation
-over training queries. Takes about five minutes; `--quick` has 20 starts in place of 100 (50 for L-BFGS) in
-Table 5, two values of α and one of SoftRank's noise in Table 4.
+(step 0.01, until an epoch changes the objective by less than 0.001) from K = 10 random starts, with α chosen
+out of six by NDCG@n on validation; and as directrank does, by L-BFGS with a penalty. The published rows of
+the other methods of Table 4 are those of LETOR. Figures 1 and 2 show the mean error of the approximation
+over training queries. Takes about five minutes; `--quick` has 20 starts instead of 100 (50 for L-BFGS) in
+Table 5, and two values of α and one of SoftRank's noise in Table 4.
 """
 
 import math
@@ -16,11 +16,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 import numpy as np
-import qin2010_fold1 as fold1
 from baselines import Published, beside, mean_of, read_baselines
 from comparing import parser_of, run, say
-from paper_tables import ERRORS, Row, Table, publish, write_rows
-from qin2010_table4 import COLLECTION, NOTE, Table4
+from paper_tables import ERRORS, Row, Table, agreement, in_errors, publish, write_rows
+from qin2010_results import fold1
+from qin2010_results.table4 import COLLECTION, NOTE, PRINTED_FORM, Table4
 
 from directrank import find_folds
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
@@ -30,7 +30,7 @@ EXAMPLE = np.array([4.20074, 3.12378, 4.40918, 1.55258, 4.13330])
 
 
 def table1_rows() -> list[Row]:
-    """The example of Table 1: how far approximated positions are off, and the bound on NDCG that follows."""
+    """The example of Table 1: the error of the approximated positions, and the bound on NDCG from it."""
     positions = soft_positions(EXAMPLE, np.array([0, 5]), np.array([5]), 100.0)[0]
     exact = 1 + (EXAMPLE[None, :] > EXAMPLE[:, None]).sum(axis=1)
     off = float(np.abs(positions - exact).max())
@@ -44,19 +44,16 @@ def table1_rows() -> list[Row]:
     return rows
 
 
-EXAMPLE_SCORES = (
-    "the table's scores are not in the text at hand; these, recalled, give the number in the text"
-)
+EXAMPLE_SCORES = "the scores of the table are quoted from memory; they reproduce the number in the text"
 
 
 def table3_rows(published: Published) -> list[Row]:
-    """What the text says of TD2003 and TD2004, with what LETOR's own rows allow to check."""
+    """The statements about TD2003 and TD2004, checked against LETOR's rows where possible."""
     rows = []
     for rival, gain in (("SVMMAP", 0.15), ("AdaRank-MAP", 0.20)):
         known = mean_of(published, "TD2003", rival, "AP")
-        told = "collection not at hand" + (
-            "" if known is None else f"; it means above {(1 + gain) * known:.4f}"
-        )
+        told = "collection not available here"
+        told += "" if known is None else f"; the statement means above {(1 + gain) * known:.4f}"
         rows.append(Row("TD2003", f"ApproxAP / {rival} - 1", "AP", f"> {gain:.2f}", reason=told))
     for dataset in ("TD2003", "TD2004"):
         names = ("SVMMAP", "AdaRank-MAP", "RankSVM", "ListNet")
@@ -69,7 +66,7 @@ def table3_rows(published: Published) -> list[Row]:
 
 
 def on_first_fold(train, quick: bool) -> tuple[list[Table], dict[str, str]]:
-    """Tables 5 and 6, and their figures."""
+    """Return Tables 5 and 6, and their figures."""
     starts = {
         "SGD": fold1.restarts(train, 20 if quick else 100, "sgd"),
         "L-BFGS": fold1.restarts(train, 20 if quick else 50, "lbfgs"),
@@ -88,7 +85,7 @@ def on_first_fold(train, quick: bool) -> tuple[list[Table], dict[str, str]]:
 def make(options) -> str:
     path = options.baselines or beside(options.data)
     if path is None:
-        say("no letor3_baselines.csv beside the data: LETOR's rows are left out (--baselines names it)")
+        say("no letor3_baselines.csv next to the data: skipping LETOR's rows (--baselines names the file)")
     published = read_baselines(path)
     train = find_folds(options.data)[0].load()[0]
     drawn = {name: fold1.ErrorFigure(name, train) for name in fold1.FIGURES}
@@ -102,8 +99,10 @@ def make(options) -> str:
     ]
     pictures = {name: each.picture() for name, each in drawn.items()}
     pictures["table4"] = table4.picture(published)
-    text = publish(options.out, "Qin, Liu, Li, Information Retrieval 2010", [*before, *tables],
-                   pictures | figures, command="python papers/qin2010.py --data OHSUMED")  # fmt: skip
+    text = publish(
+        options.out, "Qin, Liu, Li, Information Retrieval 2010", [*before, *tables], pictures | figures,
+        command="python papers/qin2010.py --data OHSUMED", short=short([*before, *tables]),
+    )  # fmt: skip
     for name, each in drawn.items():
         write_rows(
             options.out / f"{name}-epochs.csv", ("setting", "epoch", "error", "certified"), each.points()
@@ -111,9 +110,29 @@ def make(options) -> str:
     return text
 
 
+def short(tables: list[Table]) -> str:
+    """Return the findings in a few sentences, from the rows of the tables."""
+    rows = {table.name: table.rows for table in tables}
+    accuracies = [float(row.ours) for name in fold1.FIGURES for row in rows[name]]
+    whole = [row for row in rows["table4"] if row.measure == "nDCG" and row.method != PRINTED_FORM]
+    far = [f"{row.method} ({row.difference:+.4f})" for row in whole if row.is_large]
+    starts = [
+        f"{row.method}, {row.measure.partition(', ')[2]}: {in_errors(float(row.ours), row.standard_error)}"
+        for row in rows["table5"]
+        if row.standard_error is not None
+    ]
+    return (
+        f"The approximation has an accuracy of {min(accuracies):.4f} to {max(accuracies):.4f} at the last "
+        f"epoch. NDCG over the whole list: {agreement(whole)}"
+        + (f"; the others are {', '.join(far)}" if far else "")
+        + f". Training NDCG@5 from random starts (Table 5): {'; '.join(starts)}."
+    )
+
+
 TABLE5 = (
-    "Training NDCG@5 (letor3) on the first fold, the best of K in expectation over which of all starts they "
-    "are. The text has the comparisons only; K = 100 is its largest."
+    "Training NDCG@5 (letor3) on the first fold: the expected best of K starts, over all choices of K "
+    "of the starts that were run. The text has the comparisons only; its largest K is 100. Standard "
+    "errors are bootstrapped over the starts; they are rough where K is the number of starts."
 )
 
 

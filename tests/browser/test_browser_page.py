@@ -106,6 +106,60 @@ def test_long_names_do_not_hang_over_either(opened):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+NARROW = {"width": 390, "height": 844}
+
+
+def test_contents_stay_in_sight_beside_a_wide_page(opened, text):
+    page = opened(text, reduced_motion="reduce").page
+    page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+    box = page.locator("nav a").first.bounding_box()
+    assert 0 <= box["y"] <= 100
+    assert not page.locator("nav summary").is_visible()
+    page.locator("nav a", has_text="Fold by fold").click()
+    assert 0 <= page.locator("#folds-title").bounding_box()["y"] <= 200
+
+
+def test_contents_open_and_close_above_a_narrow_page(opened, text):
+    page = opened(text, viewport=NARROW, reduced_motion="reduce").page
+    page.evaluate("window.scrollTo(0, 3000)")
+    assert not page.locator("nav a").first.is_visible()
+    page.locator("nav summary").click()
+    page.locator("nav a", has_text="Fold by fold").click()
+    assert not page.locator("nav a").first.is_visible()
+    bar, heading = page.locator("nav").bounding_box(), page.locator("#folds-title").bounding_box()
+    assert bar["y"] == 0
+    assert bar["height"] <= heading["y"] + heading["height"] <= 300
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_names_do_not_break(opened, width):
+    names = ("consistent-norm-dcg", "permurank(nDCG@10)", "a-b-c-d-e-f-g-h-i-j", "lambda-rank(AP)")
+    poisoned, _ = pages.poisoned(names)
+    page = opened(render(poisoned), viewport={"width": width, "height": 844}).page
+    open_all(page)
+    broken = page.evaluate("""() => [...document.querySelectorAll(".label, .name, tr[data-m] > th")]
+      .filter(each => each.checkVisibility() && each.textContent.startsWith("m"))
+      .filter(each => {
+        const range = document.createRange();
+        range.selectNodeContents(each.firstChild);
+        return new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1;
+      }).map(each => each.textContent)""")
+    assert broken == []
+
+
+def test_tables_show_that_they_scroll(opened, text):
+    hint = "each => getComputedStyle(each.parentElement.querySelector('.caption'), '::after').content"
+    wide = opened(text).page.locator(".scroll:has(table[data-table=results]):visible")
+    assert wide.evaluate("each => each.scrollWidth <= each.clientWidth")
+    assert wide.evaluate(hint) == "none"
+    narrow = opened(text, viewport=NARROW).page.locator(".scroll:has(table[data-table=results]):visible")
+    assert "Scroll the table sideways" in narrow.evaluate(hint)
+    assert narrow.evaluate("each => getComputedStyle(each).maskImage") != "none"
+    narrow.evaluate("each => { each.scrollLeft = each.scrollWidth; }")
+    narrow.page.wait_for_timeout(100)
+    assert narrow.evaluate("each => getComputedStyle(each).maskImage") == "none"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_contrast(opened, text, scheme):
     page = opened(text, color_scheme=scheme).page

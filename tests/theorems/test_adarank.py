@@ -67,6 +67,7 @@ def test_section_4_1_both_bounds_lie_above_the_basic_loss():
     np.testing.assert_allclose(Exponential().slope(E), -np.exp(-E))
 
 
+@pytest.mark.statement("Xu, type one, exponential")
 @pytest.mark.parametrize("measure", [AP(), NDCG(), NDCG(3)], ids=lambda each: each.name)
 def test_the_objective_is_the_mean_of_the_exponential_bound(measure):
     groups = collection(levels=2)
@@ -78,6 +79,7 @@ def test_the_objective_is_the_mean_of_the_exponential_bound(measure):
     assert value >= 1 - mean_value(measure, groups.queries, scores)
 
 
+@pytest.mark.statement("Xu, type one, exponential")
 def test_algorithm_round_by_round():
     """Weak ranker by weighted measure, α = ½ ln((1 + φ)/(1 − φ)), P ∝ exp(−E(f_t)): re-done by hand."""
     groups, measure = collection(), AP()

@@ -17,6 +17,7 @@ from directrank.data import ObservedRankings, PreferenceGraph
 from directrank.data.grouping import group_rows
 from directrank.diagnostics.consistency import check
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, WPD, P, ZeroOne, parse_measure
+from directrank.measures.positions import positions_of
 from directrank.surrogates import OrderPreserving, Pairwise, gain_difference
 from directrank.surrogates.margins import Huber, SquaredHinge
 
@@ -110,6 +111,7 @@ def random_distribution(rng, n, grades=4, outcomes=3):
             return list(zip(rng.dirichlet(np.ones(outcomes)).tolist(), labels, strict=True))
 
 
+@pytest.mark.statement("Buffoni, Theorem 1")
 class TestTheorem1:
     """Eq. (6) is order-preserving if φ is convex, φ(t) < φ(−t), φ'(0) < 0 and φ'(t₀) = 0 for some t₀ > 0."""
 
@@ -171,6 +173,9 @@ class TestTheorem1:
 class TestTheorem2:
     """Standardised supervision makes an order-preserving loss consistent with the measure."""
 
+    @pytest.mark.statement("Buffoni, Theorem 2")
+    @pytest.mark.statement("Buffoni, r of DCG@K")
+    @pytest.mark.statement("Buffoni, r of NDCG@K")
     @pytest.mark.parametrize(
         ("measure", "value"),
         [
@@ -192,6 +197,44 @@ class TestTheorem2:
             assert verdict.best_value == pytest.approx(best(value, distribution, n), abs=1e-12)
             assert verdict.consistent
 
+    @pytest.mark.statement("Buffoni, Theorem 2, converse")
+    @pytest.mark.parametrize(
+        ("form", "measure", "value"),
+        [
+            (DCG(), DCG(), dcg),
+            (NDCG(), NDCG(2), None),
+            (DCG(gain="linear"), DCG(), dcg),
+            (DCG(), NDCG(), ndcg),
+            (NDCG(), DCG(), dcg),
+            (DCG(), AP(), average_precision),
+            (DCG(), ERR(max_grade=3), lambda y, r: err(y, r, 3)),
+        ],
+        ids=str,
+    )
+    def test_converse(self, form, measure, value):
+        """If the loss with r(y) is consistent, r is a standardisation function.
+
+        On each distribution the minimiser ranks best only where E[r(Y)] does; so a form that ranks worse
+        somewhere is found out there, and one that the minimiser never refutes is never wrong.
+        """
+        value = value or (lambda y, r: ndcg(y, r, 2))
+        right = (form, measure) in ((DCG(), DCG()), (NDCG(), NDCG(2)))
+        form, form_name = (NDCG(2), "nDCG@2") if measure == NDCG(2) else (form, form.name)
+        rng, refuted = np.random.default_rng(8), 0
+        for _ in range(60):
+            n = int(rng.integers(3, 5))
+            distribution = random_distribution(rng, n)
+            r = sum(p * supervision(form, y) for p, y in distribution)
+            if np.diff(np.sort(r)).min() < 1e-3:
+                continue  # a tie of E[r(Y)] says nothing
+            ranks_best = expected(value, distribution, by_score(r)) >= best(value, distribution, n) - 1e-9
+            verdict = check(OrderPreserving(form), measure, distribution)
+            assert verdict.consistent == ranks_best, form_name
+            refuted += not ranks_best
+        assert (refuted == 0) == right
+
+    @pytest.mark.statement("Buffoni, r of DCG@K")
+    @pytest.mark.statement("Buffoni, r of NDCG@K")
     def test_the_standard_forms_of_gains(self):
         y = (0, 2, 1)
         np.testing.assert_allclose(supervision(DCG(), y), (0, 3, 1))
@@ -200,11 +243,13 @@ class TestTheorem2:
         np.testing.assert_allclose(supervision(NDCG(), y), np.array((0, 3, 1)) / ideal, rtol=1e-15)
         np.testing.assert_allclose(supervision(NDCG(1), y), np.array((0, 3, 1)) / 3, rtol=1e-15)
 
+    @pytest.mark.statement("Buffoni, Theorem 2")
     def test_a_factor_that_depends_on_n_alone_keeps_consistency(self):
         distribution = [(0.45, (1, 0, 0, 0)), (0.55, (0, 1, 1, 0))]
         assert check(OrderPreserving(DCG(), normalise=True), DCG(), distribution).consistent
 
 
+@pytest.mark.statement("Buffoni, r of WPD")
 class TestPairwiseDisagreement:
     """Section 5.3: r_i = nC + Σ_k (a_ik − a_ki); the constant does not matter to the order."""
 
@@ -250,6 +295,7 @@ class TestPairwiseDisagreement:
             assert check(OrderPreserving(WPD()), WPD(), distribution).consistent
 
 
+@pytest.mark.statement("Buffoni, r of the 0/1 error")
 class TestZeroOne:
     """Section 5.4: r_i = Σ_k [[y(i) ≤ k]] = n + 1 − y(i), for order-preserving spaces of permutations."""
 
@@ -271,7 +317,7 @@ class TestZeroOne:
                 for i in ranking:
                     p *= strength[i] / left
                     left -= strength[i]
-                form += p * (n - np.argsort(ranking))
+                form += p * ObservedRankings(1 + np.argsort(ranking)).standard_form(np.zeros(n, int))
             assert by_score(form) == by_score(strength)
 
     def test_several_rankings_are_their_mean(self):
@@ -279,6 +325,7 @@ class TestZeroOne:
         np.testing.assert_allclose(two, [(3 + 2) / 2, (2 + 1) / 2, (1 + 3) / 2])
 
 
+@pytest.mark.statement("Buffoni, Theorem 3")
 class TestTheorem3:
     """There is no standardisation function for ERR and for AP."""
 
@@ -308,8 +355,6 @@ class TestTheorem3:
         np.testing.assert_allclose(by_library, values, atol=1e-15)
 
     def library(self, measure, y, ranking):
-        from directrank.measures.positions import positions_of
-
         queries = queries_of(y)
         scores = -np.argsort(ranking).astype(float)
         return measure.query_values(queries, positions_of(queries, scores[queries.row]))[0]
@@ -326,6 +371,7 @@ class TestTheorem3:
                 OrderPreserving(parse_measure(name))
 
 
+@pytest.mark.statement("Buffoni, Lemma 4")
 class TestLemma4:
     """What every standardisation function has in common on binary relevance; here those that we offer."""
 
@@ -358,7 +404,12 @@ class TestLemma4:
                     swapped = list(ranking)
                     swapped[a], swapped[b] = swapped[b], swapped[a]
                     if y[ranking[a]] > y[ranking[b]]:
-                        assert dcg(y, ranking) > dcg(y, swapped)
+                        assert self.of_the_library(y, ranking) > self.of_the_library(y, swapped)
+
+    def of_the_library(self, y, ranking):
+        queries = queries_of(np.array(y))
+        scores = -np.argsort(ranking).astype(float)
+        return DCG().query_values(queries, positions_of(queries, scores[queries.row]))[0]
 
 
 class TestPreorder:

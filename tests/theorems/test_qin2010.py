@@ -148,6 +148,8 @@ def test_the_limit_is_the_measure(measure, strict):
         assert value == pytest.approx(strict(ranked(y, s)), abs=1e-9)
 
 
+@pytest.mark.statement("Qin, Theorem 2")
+@pytest.mark.statement("Qin, Theorem 3")
 @pytest.mark.parametrize("tied", [False, True], ids=["strict", "tied"])
 @pytest.mark.parametrize(
     ("measure", "strict"),
@@ -186,6 +188,7 @@ def test_the_errors_of_comparisons_are_attained():
     assert cutoff_error(np.array([0.3]), 1.0, None)[0] == 0.0
 
 
+@pytest.mark.statement("Qin, Theorem 2")
 def test_the_bound_of_ap_is_that_of_theorem_2():
     """[ε + (R − 1) τ] (1/R) Σ_i 1/max(1, i − ε), for R = 3, ε = 0.4, β = 10."""
     tau = 1 / (1 + math.exp(2.0))

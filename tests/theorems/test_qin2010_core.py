@@ -72,6 +72,7 @@ def test_table_1_positions():
     np.testing.assert_allclose(positions, [2.00118, 4.00000, 1.00000, 5.00000, 2.99882], atol=5e-6)
 
 
+@pytest.mark.statement("Qin, Corollary 1")
 def test_table_1_error_is_below_equation_21():
     # "For the example in Table 1": δ = 4.20074 − 4.13330, n = 5, so 4 / (e^6.744 + 1) = 0.00471.
     error = np.abs(smooth(TABLE_1, 100.0) - hard(TABLE_1)).max()
@@ -81,6 +82,8 @@ def test_table_1_error_is_below_equation_21():
     assert error <= bound
 
 
+@pytest.mark.statement("Qin, Theorem 1")
+@pytest.mark.statement("Qin, Corollary 1")
 def test_theorem_1_and_corollary_1_bound_the_position_error():
     """|π̂(x) − π(x)| ≤ (n − 1)/(exp(α δ_x) + 1), and its maximum with δ = min δ_x."""
     for _, scores, alpha, _ in random_queries():
@@ -92,6 +95,7 @@ def test_theorem_1_and_corollary_1_bound_the_position_error():
         assert error.max() <= each.max() * (1 + 1e-9) + 1e-12
 
 
+@pytest.mark.statement("Qin, Theorem 1")
 def test_theorem_1_is_attained_by_two_documents():
     scores = np.array([0.3, 0.1])
     error = np.abs(smooth(scores, 4.0) - hard(scores))
@@ -156,6 +160,7 @@ def test_the_half_in_equation_16_is_minimax():
         assert error == pytest.approx(worst, rel=1e-9) if k >= 3 else error < worst
 
 
+@pytest.mark.statement("Qin, Theorem 2")
 def test_theorem_2_bounds_the_error_of_ap():
     """With τ = 1/(1 + exp(β(1 − 2ε))): |ÂP − AP| ≤ (ε + (R − 1) τ) · (1/R) Σ_i 1/max(1, i − ε), for ε < 1/2.
 
@@ -177,6 +182,7 @@ def test_theorem_2_bounds_the_error_of_ap():
     assert tried > 100
 
 
+@pytest.mark.statement("Qin, Theorem 3")
 def test_theorem_3_bounds_the_error_of_ndcg():
     """|NDCG^ − NDCG| ≤ ε / (2 ln 2)."""
     largest = 0.0
@@ -189,6 +195,7 @@ def test_theorem_3_bounds_the_error_of_ndcg():
     assert largest > 0.2 / (2 * math.log(2))  # not vacuous
 
 
+@pytest.mark.statement("Qin, Theorem 3")
 @pytest.mark.parametrize("relevance", [[0, 0, 1, 0, 0], [2, 0, 1, 0, 1], [1, 3, 0, 4, 2]])
 def test_theorem_3_on_table_1(relevance):
     # "For the example in Table 1, we have |NDCG^ − NDCG| < ε/(2 ln 2) ≈ 0.00085".

@@ -111,6 +111,7 @@ def test_two_forms_of_the_distribution_agree():
             assert pairs == pytest.approx(float((len(half) - 2 * position + 1) @ half), abs=1e-11)
 
 
+@pytest.mark.statement("Valizadegan, Lemma 1")
 def test_lemma_1():
     """Σ g ⟨1/log(1 + π)⟩ ≥ Σ g / log(1 + ⟨π⟩), whatever the distribution."""
     for relevance, half, rng in cases(60):
@@ -129,6 +130,7 @@ def test_expected_positions():
         assert pr @ positions == pytest.approx(1.0 + behind.sum(axis=1), abs=1e-12)
 
 
+@pytest.mark.statement("Valizadegan, Lemma 2")
 def test_lemma_2_and_its_other_half():
     """F_i > F_j: Pr(π(i) > π(j)) ≤ 1/(1 + exp(2(F_i − F_j))); the other document gets at least its share.
 
@@ -146,6 +148,7 @@ def test_lemma_2_and_its_other_half():
     assert strict
 
 
+@pytest.mark.statement("Valizadegan, Proposition 1")
 def test_proposition_1_with_natural_logarithms():
     """1/log(2 + A) ≥ 1/log 2 − A/(2 log² 2); with another base the printed slope is too small (E15)."""
     A = np.concatenate((np.linspace(0.0, 1.0, 200), np.linspace(1.0, 500.0, 500)))
@@ -155,6 +158,7 @@ def test_proposition_1_with_natural_logarithms():
     assert (1.0 / np.log2(2.0 + A) >= 1.0 - A / (2.0 * LN2) - SLACK).all()
 
 
+@pytest.mark.statement("Valizadegan, Proposition 2")
 def test_proposition_2():
     """1/(1 + e^{F̃_i − F̃_j}) ≤ 1/(1 + e^{F_i − F_j}) + γ_ij (e^{α(f_j − f_i)} − 1), for real f as well."""
     rng = np.random.default_rng(1)
@@ -167,6 +171,7 @@ def test_proposition_2():
         assert after <= p + p * (1.0 - p) * (math.exp(alpha * (fj - fi)) - 1.0) + SLACK
 
 
+@pytest.mark.statement("Valizadegan, Proposition 3")
 def test_proposition_3():
     """exp(α(x − y)) ≤ (e^{3α} − 1)/3 · (x − y) + (e^{3α} + e^{−3α} + 1)/3 for x, y in [0, 1]."""
     x, y, a = np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21), np.linspace(0, 2, 21))
@@ -174,6 +179,7 @@ def test_proposition_3():
     assert (np.exp(a * (x - y)) <= right + SLACK).all()
 
 
+@pytest.mark.statement("Valizadegan, Theorem 1")
 def test_theorem_1_minimises_the_bound():
     """(15) minimises N e^{−α} + D e^{α}; the library's sums are those, and its step is that α."""
     for relevance, F, rng in cases(40, max_docs=8, seed=2):
@@ -190,6 +196,7 @@ def test_theorem_1_minimises_the_bound():
             assert (N * np.exp(-grid) + D * np.exp(grid) >= 2 * math.sqrt(N * D) - SLACK).all()
 
 
+@pytest.mark.statement("Valizadegan, Theorem 1")
 def test_theorem_1_over_several_queries():
     """The sums of (15) run over queries, each divided by its own Z and by the number of queries."""
     rng = np.random.default_rng(3)
@@ -211,6 +218,7 @@ def bound_of_theorem_2(relevance, F, f, alpha, sign):
     return surrogate_m(relevance, F) + slack + sign * linear
 
 
+@pytest.mark.statement("Valizadegan, Theorem 2")
 def test_theorem_2_holds_with_a_minus_and_fails_as_printed():
     """E5: the last term is subtracted; as printed, with a plus, the inequality is violated."""
     violated = 0
@@ -224,6 +232,21 @@ def test_theorem_2_holds_with_a_minus_and_fails_as_printed():
     assert violated
 
 
+@pytest.mark.statement("Valizadegan, Theorem 2")
+def test_theorem_2_with_the_library_s_weights():
+    """The same with M̄ and w of the library: a step that w favours lowers M̄."""
+    for relevance, F, rng in cases(100, max_docs=8, seed=12):
+        f = rng.integers(0, 2, len(F)).astype(float)
+        alpha = abs(rng.normal()) * rng.choice([0.01, 0.05, 0.3])
+        objective = bound_for([relevance])
+        value, weights = objective.document_weights(F)
+        spread = library_scale(relevance) * (gain(relevance) @ theta(F).sum(axis=1))
+        slack = (math.exp(3 * alpha) + math.exp(-3 * alpha) - 2) / 3 * spread
+        after = objective.document_weights(F + alpha * f)[0]
+        assert after <= value + slack - (math.exp(3 * alpha) - 1) / 3 * float(f @ weights) + SLACK
+
+
+@pytest.mark.statement("Valizadegan, Theorem 2")
 def test_document_weights_are_16():
     """(16), and M̄ of (11) beside them; w is minus the derivative of M̄ and sums to 0 in a query."""
     for relevance, F, _ in cases(40, max_docs=9, seed=6):
@@ -247,6 +270,7 @@ def test_gained_minus_lost_is_eta():
             assert (step.size > 0) == (eta > 0)
 
 
+@pytest.mark.statement("Valizadegan, Proposition 2")
 def test_decrease_is_at_least_the_squared_difference_of_roots():
     """M̄(F + αf) ≤ M̄(F) − (√N − √D)² at the step (15)."""
     for relevance, F, rng in cases(80, max_docs=9, seed=8):
@@ -260,6 +284,7 @@ def test_decrease_is_at_least_the_squared_difference_of_roots():
             assert step.decrease == pytest.approx((math.sqrt(N) - math.sqrt(D)) ** 2, abs=1e-12)
 
 
+@pytest.mark.statement("Valizadegan, Proposition 2")
 def test_monotone_over_a_run_with_its_certificate():
     """Every round of a fit lowers M̄ by at least what its certificate promised."""
     rng = np.random.default_rng(9)
@@ -321,6 +346,8 @@ def discount_of(p, kind, k):
     return value if k is None or p <= k else 0.0
 
 
+@pytest.mark.statement("Valizadegan, Lemma 1")
+@pytest.mark.statement("Valizadegan, Proposition 1")
 @pytest.mark.parametrize("kind", ["log2", "letor"])
 @pytest.mark.parametrize("gain_name", ["exponential", "linear"])
 @pytest.mark.parametrize("k", [None, 1, 2, 3, 4])

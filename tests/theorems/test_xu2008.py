@@ -37,6 +37,7 @@ def descends(s, ranking):
     return all(a >= b - 1e-12 for a, b in itertools.pairwise(s[ranking]))
 
 
+@pytest.mark.statement("Xu, Theorem 1")
 def test_theorem_1_f_and_F_generate_the_same_ranking():
     """Given a fixed parameter vector w, the two ranking models f and F generate the same ranking result."""
     for _, s in queries(60):
@@ -51,6 +52,8 @@ def test_sorting_by_f_maximises_the_cross_level_F():
         assert [int(i) for i in np.argsort(-s, kind="stable")] in best
 
 
+@pytest.mark.statement("Xu, Theorem 2")
+@pytest.mark.statement("Xu, Eq. (7)")
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("which", ["literal", "cross-level"])
 def test_theorem_2_and_every_bound_dominates_the_basic_loss(name, which):
@@ -72,6 +75,7 @@ def test_theorem_2_and_every_bound_dominates_the_basic_loss(name, which):
             assert math.log2(1 + math.exp(-(1 - loss))) >= loss
 
 
+@pytest.mark.statement("Xu, type one, logistic")
 def test_the_exponential_type_one_bound_is_tighter_than_the_logistic_one():
     """'The exponential loss function is tighter than the logistic loss function since E in [0, +1].'"""
     E = np.linspace(0, 1, 1001)
@@ -118,6 +122,7 @@ def test_figure_1_is_what_the_margins_compute():
     assert {each.name for each in MARGINS} >= {"exponential", "logistic", "hinge"}
 
 
+@pytest.mark.statement("Xu, Eqs. (8) and (9)")
 def test_8_and_9_agree_for_lambda_m_over_2C():
     """(8) as a quadratic programme over w and ξ has the minimum of (9)'s sum + λ|w|², times C/m."""
     from scipy.optimize import minimize
@@ -180,6 +185,7 @@ def test_the_gap_between_perfect_and_imperfect_in_eq_2():
         assert min(cross) > max(cross_level_map(r, y) @ s for r, _ in imperfect)
 
 
+@pytest.mark.statement("Xu, Eq. (11)")
 def test_11_bounds_the_basic_loss_iff_the_predicted_permutation_is_in_C():
     rng = np.random.default_rng(6)
     below, below_mean = 0, 0

@@ -76,6 +76,7 @@ def pairs_of_the_sorted_ranking(measure, y, s):
     ]
 
 
+@pytest.mark.statement("Xu, Theorem 1")
 @pytest.mark.parametrize("feature_map", ["pairs", "cross"])
 def test_theorem_1_the_library_s_F_is_largest_for_the_ranking_by_score(feature_map):
     for _, y, s in descending(60, grades=3):
@@ -88,6 +89,7 @@ def test_theorem_1_the_library_s_F_is_largest_for_the_ranking_by_score(feature_m
         assert F[tuple(np.argsort(-s, kind="stable").tolist())] == pytest.approx(max(F.values()), abs=1e-12)
 
 
+@pytest.mark.statement("Xu, Eq. (9)")
 @pytest.mark.parametrize("name", STRICT)
 @pytest.mark.parametrize("feature_map", ["cross", "pairs"])
 def test_equation_9_is_the_value_of_the_library_s_hinge(name, feature_map):
@@ -115,6 +117,11 @@ def test_equation_9_is_the_value_of_the_library_s_hinge(name, feature_map):
     assert (beyond > 0) == (name in OUT_OF_REACH)
 
 
+@pytest.mark.statement("Xu, Theorem 2")
+@pytest.mark.statement("Xu, type two, exponential")
+@pytest.mark.statement("Xu, type two, logistic")
+@pytest.mark.statement("Xu, type two, slack-rescaled hinge")
+@pytest.mark.statement("Xu, Eq. (9)")
 @pytest.mark.parametrize("name", ["AP", "nDCG", "RR", "WTA", "WPD"])
 def test_theorem_2_and_the_rows_of_an_audit_are_the_enumerated_bounds(name):
     """Each row is attained by a ranking, the maximum over all is not larger than its value and error."""
@@ -131,6 +138,7 @@ def test_theorem_2_and_the_rows_of_an_audit_are_the_enumerated_bounds(name):
             assert value >= found.loss[0] - 1e-9, row
 
 
+@pytest.mark.statement("Xu, Eq. (7)")
 @pytest.mark.parametrize("name", ["AP", "nDCG", "nDCG@2", "RR", "P@2", "WPD"])
 def test_equation_7_the_sum_over_all_rankings(name):
     """The audit enumerates (7) where every list is short; where E(π*) < 1 the distance is added."""
@@ -155,6 +163,8 @@ def test_the_sum_is_left_out_where_a_list_is_long():
     assert not [row for row in rows if "Eq. (7)" in row.name]
 
 
+@pytest.mark.statement("Xu, type one, exponential")
+@pytest.mark.statement("Xu, type one, logistic")
 def test_section_4_1_the_type_one_rows_of_an_audit():
     """exp(−E) and log2(1 + exp(−E)) of the value of each query; the exponential one is tighter."""
     for _, y, s in descending(30, seed=4):
@@ -164,6 +174,30 @@ def test_section_4_1_the_type_one_rows_of_an_audit():
         assert rows["exponential"] == pytest.approx(math.exp(-E), rel=1e-12)
         assert rows["logistic"] == pytest.approx(math.log2(1 + math.exp(-E)), rel=1e-12)
         assert 1 - E <= rows["exponential"] <= rows["logistic"]
+
+
+@pytest.mark.statement("Xu, Eq. (11)")
+@pytest.mark.parametrize("name", ["nDCG", "AP"])
+@pytest.mark.parametrize("feature_map", ["pairs", "cross"])
+def test_figure_2_the_rankings_that_permurank_adds(name, feature_map):
+    """The perfect ranking of least F, the imperfect one of greatest F; half of the scores rank perfectly."""
+    for number, (inner, y, s) in enumerate(descending(80, grades=3 if name == "nDCG" else 2, seed=5)):
+        s = y + 0.4 * np.arange(len(y))[::-1] ** 0.5 if number % 2 else s
+        surrogate = WorkingSetBound(parse_measure(name), feature_map=feature_map)
+        if surrogate.constant(inner)[0]:
+            continue
+        right, wrong, loss = surrogate.bind(inner, np.ones(1)).violated_pairs(s)
+        perfect, imperfect = split(STRICT[name], y)
+        F = {
+            tuple(ranking): (literal_map(ranking) if feature_map == "pairs" else cross_level_map(ranking, y))
+            @ s
+            for ranking in permutations(len(y))
+        }
+        greatest = max(F[tuple(ranking)] for ranking, _ in imperfect)
+        assert right @ s == pytest.approx(min(F[tuple(ranking)] for ranking in perfect), abs=1e-12)
+        assert wrong @ s == pytest.approx(greatest, abs=1e-12)
+        losses = [1 - value for ranking, value in imperfect if F[tuple(ranking)] > greatest - 1e-9]
+        assert min(abs(loss[0] - each) for each in losses) < 1e-12
 
 
 class Never:
@@ -188,6 +222,7 @@ def solved(solver, surrogate, groups):
     return solver.solve(objective, Linear(), groups.features, Never(groups), np.random.default_rng(0))
 
 
+@pytest.mark.statement("Xu, Eqs. (8) and (9)")
 @pytest.mark.parametrize("solver", [CuttingPlane(C=3.0, tolerance=1e-9), BCFW(C=3.0, tolerance=1e-7)])
 def test_8_is_what_the_solvers_of_9_minimise(solver):
     """(8) as a quadratic programme over w and ξ, with a constraint for every pair of rankings."""
@@ -220,6 +255,7 @@ def test_8_is_what_the_solvers_of_9_minimise(solver):
     np.testing.assert_allclose(found.scorer.coefficients, eighth.x[:2], atol=2e-3)
 
 
+@pytest.mark.statement("Xu, Eq. (11)")
 @pytest.mark.parametrize("feature_map", ["pairs", "cross"])
 def test_11_and_figure_2_round_by_round(feature_map):
     """PermuRank's sets grow by the arg min and arg max over all rankings; each round minimises (11) on them.
@@ -275,6 +311,7 @@ def add(rankings, vector, member):
         rankings.append(member)
 
 
+@pytest.mark.statement("Xu, Eq. (11)")
 def test_11_over_the_predicted_ranking_is_a_bound():
     """The row of an audit: (11) with a perfect ranking in B and the imperfect one of largest F in C."""
     for _, y, s in descending(60, seed=7, ties=False):

@@ -1,4 +1,4 @@
-"""Folders of folds: which files are train, vali and test, and the three parts of one fold."""
+"""Find the folds of a folder, and read training, validation and test sets."""
 
 import os
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Fold:
     ----------
     name : str
     train, vali, test : tuple of Path
-        A part may be spread over several files.
+        A set may consist of several files.
     """
 
     name: str
@@ -36,21 +36,21 @@ class Fold:
     def load(
         self, *, missing: str | float = "error", allow_shared_queries: bool = False
     ) -> tuple[QueryGroups, QueryGroups, QueryGroups]:
-        """Read train, vali and test, with as many features as the widest of them has.
+        """Read the training, validation and test set, with the number of features of the widest.
 
         Parameters
         ----------
         missing : {"error", "query_min"} or float, default="error"
             See `read_letor`.
         allow_shared_queries : bool, default=False
-            Whether a qid may be in more than one part.
+            Whether a qid may be in more than one set.
 
         Raises
         ------
         DataFormatError
             If a line is malformed.
         DataError
-            If a query is in two parts.
+            If a query is in two sets.
         """
         scans = [scan_letor(paths, missing=missing) for paths in (self.train, self.vali, self.test)]
         if not allow_shared_queries:

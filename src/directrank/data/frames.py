@@ -1,9 +1,10 @@
-"""Data frames with named columns, whichever library they are of."""
+"""Data frames of any library: documents from their columns, and columns in the order of a model."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from directrank.data.categories import as_grades
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 
@@ -17,27 +18,27 @@ def from_frame(
     features: Sequence[str] | None = None,
     name: str = "",
 ) -> QueryGroups:
-    """Take documents from the columns of a pandas, polars or pyarrow frame.
+    """Make query groups from the columns of a pandas, polars or pyarrow frame.
 
     Parameters
     ----------
     frame : data frame
         One row a document.
     relevance : str or None, default="relevance"
-        The column of grades; None for documents that are only to be ranked.
+        The column of grades: numbers or ordered categories. None for documents without relevance.
     qid : str, default="qid"
         The column of queries.
     docid : str, optional
-        The column of names of documents.
+        The column of document names.
     features : sequence of str, optional
-        The columns of features; all that remain by default.
+        The columns of features; all other columns by default.
     name : str, default=""
         Where the data came from; messages use it.
 
     Returns
     -------
     QueryGroups
-        With the columns' names as feature names.
+        Its feature names are the names of the columns.
 
     Raises
     ------
@@ -46,7 +47,7 @@ def from_frame(
     TypeError
         If `frame` is not a data frame.
     """
-    import narwhals as nw  # takes as long to import as the rest of the room
+    import narwhals as nw  # It takes as long to import as the rest of directrank.data.
 
     table = nw.from_native(frame, eager_only=True)
     named = [column for column in (relevance, qid, docid) if column is not None]
@@ -61,12 +62,57 @@ def from_frame(
         X[:, place] = _numbers(table[column], column)
     return QueryGroups(
         X,
-        None if relevance is None else _numbers(table[relevance], relevance),
+        None if relevance is None else _grades(table[relevance], relevance),
         _names(table[qid]),
         docid=None if docid is None else _names(table[docid]),
         feature_names=columns,
         name=name,
     )
+
+
+def columns_in_order(X, names: Sequence[str] | None):
+    """Return the columns of a data frame, or of query groups, that have these names, in this order.
+
+    Without names, of the columns or of the model, X is returned unchanged.
+
+    Raises
+    ------
+    DataError
+        If a column is missing.
+    """
+    if names is None or not (isinstance(X, QueryGroups) or hasattr(X, "columns")):
+        return X
+    if isinstance(X, QueryGroups):
+        given = names if X.feature_names is None else X.feature_names
+        if columns := _columns(list(given), list(names)):
+            features = np.take(X.features, columns, axis=1)
+            return QueryGroups.from_inner(
+                features, X.queries, feature_names=names, name=X.name, labelled=X.labelled
+            )
+        return X
+    import narwhals as nw
+
+    table = nw.from_native(X, eager_only=True)
+    return table.select(list(names)).to_native() if _columns(table.columns, list(names)) else X
+
+
+def _columns(given: list, wanted: list) -> list[int] | None:
+    """Return the number of each wanted column, or None if they are in order, or columns have no names."""
+    if given == wanted or not all(isinstance(name, str) for name in given):
+        return None
+    if missing := [name for name in wanted if name not in given]:
+        raise DataError(f"X has no column {', '.join(map(repr, missing))}, which the model was fitted with")
+    return [given.index(name) for name in wanted]
+
+
+def _grades(column, name: str) -> np.ndarray:
+    if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
+        return _numbers(column, name)
+    native = column.to_native()
+    grades = as_grades(native, f"column {name!r}: ")
+    if grades is native:
+        raise DataError(f"column {name!r} holds {column.dtype}, expected numbers or ordered categories")
+    return grades
 
 
 def _numbers(column, name: str) -> np.ndarray:

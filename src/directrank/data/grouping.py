@@ -1,15 +1,16 @@
 """From rows that carry a qid to contiguous queries sorted by descending relevance."""
 
-import warnings
+import logging
 
 import numpy as np
 
+from directrank.data.categories import as_grades
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 
 
 def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
-    """Return qid as an array of names that differ wherever the caller's differ.
+    """Return qid as an array whose values differ wherever the caller's values differ.
 
     Raises
     ------
@@ -26,7 +27,7 @@ def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
 def _as_names(qid) -> np.ndarray:
     if not isinstance(qid, (list, tuple)):
         return np.asarray(qid)
-    # NumPy would make one name of 1 and "1", and a rounded float of 2⁶³ beside a negative number.
+    # NumPy would turn 1 and "1" into the same text, and 2⁶³ beside a negative number into a rounded float.
     kinds = {type(each) for each in qid}
     if len(kinds) == 1 and kinds <= {int, float, bool, str, bytes}:
         values = np.asarray(qid)
@@ -101,21 +102,16 @@ def group_rows(
     qid : ndarray of shape (n_docs,)
     docid : ndarray of shape (n_docs,), optional
     name : str, default=""
-        Where the rows came from, for the warning.
+        Where the rows came from, for the log.
 
     Returns
     -------
     queries : Queries
     order : ndarray of shape (n_docs,), int64
         The caller's row of each inner document.
-
-    Warns
-    -----
-    UserWarning
-        If rows of one qid came apart and had to be gathered.
     """
     codes, names = query_codes(qid)
-    warn_if_apart(codes, names, name)
+    log_if_apart(codes, names, name)
     order, indptr = sorted_order(codes, relevance, len(names))
     queries = Queries(
         np.ascontiguousarray(relevance[order]),
@@ -127,18 +123,16 @@ def group_rows(
     return queries, order
 
 
-def warn_if_apart(codes: np.ndarray, names: np.ndarray, name: str = "") -> None:
-    """Warn if the rows of some query are not next to each other."""
+def log_if_apart(codes: np.ndarray, names: np.ndarray, name: str = "") -> None:
+    """Write to the debug log if the rows of some query are not next to each other."""
     back = np.flatnonzero(codes[1:] < codes[:-1])
-    if not len(back):
-        return
-    where = f"{name}: " if name else ""
-    warnings.warn(
-        f"{where}rows of the same query are not next to each other (qid {names[codes[back[0] + 1]]}, for "
-        "one); they were gathered. Scores come back in your row order.",
-        UserWarning,
-        stacklevel=4,
-    )
+    if len(back):
+        logging.getLogger("directrank").debug(
+            "%s: rows of the same query are not next to each other, such as qid %s; they are grouped "
+            "internally, and scores are returned in the order of the rows",
+            name or "data",
+            names[codes[back[0] + 1]],
+        )
 
 
 def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
@@ -161,16 +155,17 @@ def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tu
 
 
 def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:
-    """Return relevance as float64, or say which row cannot be one.
+    """Return relevance as float64; ordered categories become grades (`as_grades`).
 
     Raises
     ------
     DataError
-        If a value is missing, infinite or negative, or the length is wrong.
+        If the length is wrong, or a value is missing, infinite or negative: the first such row is named.
     """
     where = f"{name}: " if name else ""
+    grades = as_grades(relevance, where)
     try:
-        values = np.asarray(relevance, dtype=np.float64)
+        values = np.asarray(grades, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}relevance is not numeric: {error}") from None
     if values.shape != (n_docs,):

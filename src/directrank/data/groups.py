@@ -16,23 +16,23 @@ from directrank.kernels.aligned import aligned_rows
 class QueryGroups:
     """Documents as feature vectors, grouped by query, with their relevance.
 
-    What is public is in the caller's row order. Inside, queries are contiguous and documents sorted by
-    descending relevance (see `Queries`), which is what kernels run on.
+    All public attributes are in the caller's row order. Internally, queries are contiguous and their
+    documents are sorted by descending relevance (see `Queries`), as kernels need them.
 
     Parameters
     ----------
     X : array of shape (n_docs, n_features)
-        Finite features; kept as float32.
+        Finite features; stored as float32.
     relevance : array of shape (n_docs,), PreferenceGraph or ObservedRankings, optional
-        Grades, finite and not negative. None for documents that are only to be ranked. Other supervision is
-        brought into its standard form.
+        Grades, finite and not negative, or ordered categories. None for documents without relevance. Other
+        supervision is converted to its standard form.
     qid : array of shape (n_docs,)
         The query of each document, of any hashable type and in any order.
     docid : array of shape (n_docs,), optional
         Names of documents.
     feature_names : sequence of str, optional
     name : str, default=""
-        Where the data came from; messages use it.
+        Source of the data, for messages.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class QueryGroups:
 
     @classmethod
     def from_inner(cls, features, queries, *, feature_names=None, name="", labelled=True) -> "QueryGroups":
-        """Adopt rows that are already in the inner order, without a copy (for readers)."""
+        """Make query groups from rows that are already in the inner order, without a copy."""
         groups = cls.__new__(cls)
         groups._adopt(features, queries, feature_names, name, labelled)
         return groups
@@ -90,17 +90,17 @@ class QueryGroups:
             )
 
     def select(self, queries) -> "QueryGroups":
-        """Return some queries, with their documents in the caller's row order.
+        """Return the selected queries, with their documents in the caller's row order.
 
         Parameters
         ----------
         queries : array of bool, shape (n_queries,), or of int
-            Which queries to keep, in the order of `queries.qid`; each at most once.
+            The queries to select, in the order of `queries.qid`; each at most once.
 
         Raises
         ------
         DataError
-            If a query is named twice, or there is no such query.
+            If a query is selected twice or does not exist.
         """
         kept = _kept_queries(queries, self.n_queries)
         inner = self.queries
@@ -147,13 +147,13 @@ class QueryGroups:
         return f"<QueryGroups{name}: {sizes}>"
 
     def to_caller(self, inner: np.ndarray) -> np.ndarray:
-        """Bring values of documents from the inner order to the caller's row order."""
+        """Reorder values of documents from the inner order to the caller's row order."""
         values = np.empty_like(inner)
         values[self.queries.row] = inner
         return values
 
     def to_inner(self, values: np.ndarray) -> np.ndarray:
-        """Bring values of documents from the caller's row order to the inner order."""
+        """Reorder values of documents from the caller's row order to the inner order."""
         return values[self.queries.row]
 
     @property
@@ -178,7 +178,7 @@ class QueryGroups:
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
-        """The atoms of work: runs of whole queries, a function of the data alone."""
+        """Runs of whole queries, over which work is split; they depend on the data alone."""
         return make_shards(self.queries.indptr, self.n_features)
 
 
@@ -195,17 +195,18 @@ def _kept_queries(queries, n_queries: int) -> np.ndarray:
         raise DataError(f"queries are selected by numbers below {n_queries}, or by a mask")
     kept[wanted] = True
     if kept.sum() != wanted.size:
-        raise DataError("a query is selected twice; each can be kept once")
+        raise DataError("a query is selected twice; each can be selected once")
     return kept
 
 
 def checked_features(X, name: str = "") -> np.ndarray:
-    """Return X as C-contiguous float32, or name the first value that is not finite.
+    """Return X as C-contiguous float32.
 
     Raises
     ------
     DataError
-        If X is not two-dimensional and numeric, or holds NaN, infinity or a number beyond float32.
+        If X is not two-dimensional and numeric, or holds NaN, infinity or a number beyond float32: the first
+        such value is named.
     """
     where = f"{name}: " if name else ""
     try:
@@ -218,7 +219,7 @@ def checked_features(X, name: str = "") -> np.ndarray:
         raise DataError(f"{where}X is not a numeric array (a {type(X).__name__}): {error}") from None
     if given.ndim != 2:
         raise DataError(f"{where}X has {given.ndim} dimension(s), expected 2: documents × features")
-    # A sum is finite only if all its terms are; a sum that overflows only costs the second look.
+    # A sum is finite only if all its terms are. If finite terms overflow, each is checked for nothing.
     with np.errstate(over="ignore", invalid="ignore"):
         total = features.sum()
     if not np.isfinite(total):

@@ -1,16 +1,16 @@
-"""Refuse an array that would not fit, before it is allocated."""
+"""Refuse an array that would not fit in memory, before it is allocated."""
 
 import os
 
 from directrank.errors import DataError
 
-# What remains is for the text, the kernels and everyone else.
+# The rest of the memory is for the text, for training and for other programs.
 USABLE = 0.8
 GIB = 2**30
 
 
 def available_bytes() -> int | None:
-    """Return the memory that can be taken now, or None where the system does not say."""
+    """Return the bytes of memory that are free now, or None if the system does not tell."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -25,11 +25,11 @@ def available_bytes() -> int | None:
 
 
 def refuse_if_too_large(name: str, n_docs: int, n_features: int) -> None:
-    """Raise DataError if X of this shape would take more than four fifths of the free memory."""
+    """Raise DataError if X of this shape needs more than four fifths of the free memory."""
     needed, available = 4 * n_docs * n_features, available_bytes()
     if available is None or needed <= USABLE * available:
         return
     raise DataError(
         f"{name}: X of {n_docs} documents × {n_features} features needs {needed / GIB:.1f} GiB when dense "
-        f"and {available / GIB:.1f} GiB is free; keep fewer features (the largest id counts) or documents"
+        f"and {available / GIB:.1f} GiB is free; use fewer features (the largest id counts) or documents"
     )

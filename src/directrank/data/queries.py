@@ -1,6 +1,6 @@
 """The label side of a collection: relevance and the boundaries of queries, without features.
 
-This is all that a measure, a surrogate or an objective ever sees of the data.
+Measures, surrogates and objectives see no other part of the data.
 """
 
 from collections.abc import Callable, Hashable
@@ -20,19 +20,18 @@ class Queries:
     Parameters
     ----------
     relevance : ndarray of shape (n_docs,), float64
-        Relevance, descending within each query: the documents of any grade are one segment, and the
-        relevant ones a prefix.
+        Relevance, descending within each query: the documents of one grade are contiguous, and relevant
+        documents come first.
     indptr : ndarray of shape (n_queries + 1,), int64
-        Query q owns the documents ``indptr[q]:indptr[q + 1]``.
+        Query q has the documents ``indptr[q]:indptr[q + 1]``.
     row : ndarray of shape (n_docs,), int64
-        The place of each document in the caller's order. Only policies that are defined by the input
-        order read it.
+        The caller's row of each document. Only tie rules that are defined by the input order read it.
     qid : ndarray of shape (n_queries,)
         The caller's name of each query.
     docid : ndarray of shape (n_docs,) or None
         The caller's names of documents, in the inner order.
     standardised : bool, default=False
-        Whether relevance is the standard form of other supervision (`directrank.data.supervision`).
+        Whether relevance is the standard form of another supervision (`directrank.data.supervision`).
     """
 
     relevance: np.ndarray
@@ -41,13 +40,15 @@ class Queries:
     qid: np.ndarray
     docid: np.ndarray | None = None
     standardised: bool = False
-    _memo: dict = field(default_factory=dict, repr=False)
+    _cache: dict = field(default_factory=dict, repr=False)
 
-    def once(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return what `compute` returned the first time it was asked under `key` (a gain, an ideal)."""
-        if key not in self._memo:
-            self._memo[key] = compute()
-        return self._memo[key]
+    def cached(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return the value cached under `key`, such as gains or ideals; `compute` it the first time."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
+
+    once = cached
 
     @property
     def n_docs(self) -> int:
@@ -94,7 +95,7 @@ class Queries:
         return self.relevance[self.indptr[:-1]] == self.relevance[self.indptr[1:] - 1]
 
     def chosen(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
-        """Return some queries, and the rows of their documents; `which` is bool (n_queries,)."""
+        """Return the selected queries and the rows of their documents; `which` is bool (n_queries,)."""
         rows = np.flatnonzero(np.repeat(which, self.sizes))
         docid = None if self.docid is None else self.docid[rows]
         indptr = np.append(0, np.cumsum(self.sizes[which]))

@@ -1,7 +1,7 @@
 """The shard: a run of whole queries, the atom of work and of every sum over the data.
 
-Shards depend on the data alone, never on the number of threads, processes or workers. Whoever computes
-them, their results are added in index order, so that the total has the same bits.
+Shards depend on the data alone, never on the number of threads, processes or workers. Their results are added
+in index order, so that the total always has the same bits.
 """
 
 import os
@@ -20,15 +20,15 @@ Result = TypeVar("Result")
 
 SHARD_BYTES = 2**20
 MAX_SHARDS = 64
-# Documents and what a kernel writes of them stay in the processor's cache between the passes over a block.
+# The documents of a block, and their scores and gradients, stay in the processor's cache between passes.
 BLOCK_BYTES = 2**20
-#: Where Linux says what share of the processors a container may use: "quota period", or "max period".
+#: File in which Linux gives the share of processors of a container: "quota period", or "max period".
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True)
 class Block:
-    """Whole queries `first_query` to `last_query`, which own rows `first_row` to `last_row`."""
+    """Queries from `first_query` up to `last_query`, exclusive, and their rows."""
 
     first_query: int
     last_query: int
@@ -56,12 +56,12 @@ def shard_count(n_docs: int, n_features: int) -> int:
 def make_shards(indptr: np.ndarray, n_features: int) -> tuple[Shard, ...]:
     """Cut queries into shards.
 
-    Shard i of n begins at the first query that starts at or after row ``i * n_docs / n``. A shard that
-    would hold no query (a long one spans it) is left out.
+    Shard i of n begins at the first query that starts at or after row ``i * n_docs / n``. A shard without a
+    query (inside a long one) is skipped.
     """
     n_docs = int(indptr[-1])
     count = shard_count(n_docs, n_features)
-    # ceil(i * n_docs / count) in integers: a start at or after the real number is at or after its ceiling.
+    # This is ceil(i * n_docs / count), because row numbers are whole.
     targets = -(-np.arange(count, dtype=np.int64) * n_docs // count)
     starts = np.append(np.searchsorted(indptr[:-1], targets), len(indptr) - 1)
     return tuple(
@@ -85,7 +85,7 @@ def _blocks(indptr: np.ndarray, start: int, stop: int, n_features: int) -> tuple
 def map_in_order(
     function: Callable[[Item], Result], items: Sequence[Item], n_threads: int = 1
 ) -> list[Result]:
-    """Apply `function` to each item, on a pool of threads if there is more than one, and keep the order."""
+    """Apply `function` to each item, on several threads if asked to; return the results in order."""
     if n_threads <= 1 or len(items) <= 1:
         return [function(item) for item in items]
     with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
@@ -93,10 +93,10 @@ def map_in_order(
 
 
 def processors() -> int:
-    """Return how many threads this process should run at once.
+    """Return the number of threads that this process should run at once.
 
-    The processors that it may use, by affinity and by the quota of its container, and no more than
-    ``OMP_NUM_THREADS`` where that is set: so a process that is given one thread keeps to it everywhere.
+    This is the number of processors that it may use, by affinity and by the quota of its container, and no
+    more than ``OMP_NUM_THREADS`` if that is set.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
@@ -108,5 +108,5 @@ def _quota() -> int:
     try:
         quota, period = QUOTA.read_text().split()
         return max(1, int(quota) // int(period))
-    except (OSError, ValueError):  # no such file, or no quota
+    except (OSError, ValueError):  # There is no such file, or no quota.
         return sys.maxsize

@@ -1,7 +1,7 @@
 """Supervision that is not a grade a document: preferences between documents, and observed rankings.
 
-Each has a standard form, one number r ≥ 0 a document, whose expectation orders documents best; it takes the
-place of relevance (see `directrank.surrogates.OrderPreserving`).
+Each has a standard form: one number r ≥ 0 a document, by whose expectation documents are ranked best. It
+replaces relevance (see `directrank.surrogates.OrderPreserving`).
 """
 
 import numpy as np
@@ -80,7 +80,7 @@ class PreferenceGraph:
 
 
 class ObservedRankings:
-    r"""Whole rankings of each query's documents, as observed.
+    r"""Observed rankings of all documents of each query.
 
     The standard form of a ranking y, for the 0/1 error of permutations, counts Borda's points:
     :math:`r_i = n + 1 - y(i)`; of several rankings, their mean.
@@ -129,5 +129,5 @@ class ObservedRankings:
         return sizes[codes] + 1.0 - table.mean(axis=1)
 
 
-#: Every kind of supervision that stands in place of relevance.
+#: Every kind of supervision that can replace relevance.
 SUPERVISION = (PreferenceGraph, ObservedRankings)

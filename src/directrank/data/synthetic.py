@@ -1,4 +1,4 @@
-"""Synthetic collections whose best ranking is known."""
+"""Synthetic collections whose best ranking function is known."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -10,16 +10,17 @@ from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.kernels.aligned import aligned_zeros
 
-QUERIES_A_PIECE = 256
+QUERIES_PER_PIECE = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How documents are drawn.
+    """Distribution from which documents are drawn.
 
-    A document's features are independent standard normal; its utility is ``features @ weights`` plus normal
-    noise; its grade says between which of `thresholds` the utility lies. Ranking by ``features @ weights`` is
-    the best that can be done.
+    A document's features are independent, of mean 0 and variance 1; its utility is ``features @ weights``
+    plus normal noise; its grade says between which of `thresholds` the utility lies. Each query then adds an
+    offset to each feature of its documents, and multiplies all features by a factor. Neither changes the
+    order within the query, so ranking by ``features @ weights`` is the best that can be done.
 
     Attributes
     ----------
@@ -30,13 +31,22 @@ class Recipe:
     thresholds : ndarray of shape (grades - 1,)
         Ascending, in units of utility.
     decimals : int or None
-        Features are rounded to so many decimals.
+        Features are rounded to so many decimals, before offsets and factors.
+    offsets : ndarray of shape (n_features,) or None
+        Standard deviation over queries of the offset of each feature.
+    spread : float
+        Standard deviation over queries of the logarithm of the factor.
+    tail : float or None
+        Degrees of freedom of Student's t distribution of the features; None is the normal distribution.
     """
 
     weights: np.ndarray
     noise: float
     thresholds: np.ndarray
     decimals: int | None = None
+    offsets: np.ndarray | None = None
+    spread: float = 0.0
+    tail: float | None = None
 
     def draw(
         self, rng: np.random.Generator, sizes: np.ndarray, X: np.ndarray
@@ -48,14 +58,21 @@ class Recipe:
         relevance : ndarray of shape (n_docs,), float64
             In the inner order.
         order : ndarray of shape (n_docs,), int64
-            Which draw each row of X is.
+            The number of the draw in each row of X.
         """
+        query = np.repeat(np.arange(len(sizes)), sizes)
         drawn = rng.standard_normal(X.shape, dtype=np.float32)
+        if self.tail is not None:
+            drawn *= np.sqrt((self.tail - 2.0) / rng.chisquare(self.tail, X.shape)).astype(np.float32)
         if self.decimals is not None:
             np.round(drawn, self.decimals, out=drawn)
         utility = np.einsum("ij,j->i", drawn, self.weights) + self.noise * rng.standard_normal(len(X))
         relevance = np.searchsorted(self.thresholds, utility).astype(np.float64)
-        order, _ = sorted_order(np.repeat(np.arange(len(sizes)), sizes), relevance, len(sizes))
+        order, _ = sorted_order(query, relevance, len(sizes))
+        if self.offsets is not None:
+            drawn += (self.offsets * rng.standard_normal((len(sizes), len(self.offsets))))[query]
+        if self.spread:
+            drawn *= np.exp(self.spread * rng.standard_normal(len(sizes)))[query, None]
         np.take(drawn, order, axis=0, out=X)
         return relevance[order], order
 
@@ -70,6 +87,9 @@ def make_ranking(
     noise: float = 0.5,
     n_useless: int = 0,
     n_inverted: int = 0,
+    query_offset: float = 0.0,
+    query_spread: float = 0.0,
+    tail: float | None = None,
     random_state=None,
     return_weights: bool = False,
 ):
@@ -81,7 +101,7 @@ def make_ranking(
     docs_per_query : float, default=20
         The mean number of documents of a query.
     n_features : int, default=10
-        All of them, useless and inverted ones included.
+        Number of features, including useless and inverted ones.
     uneven : float, default=0.5
         Standard deviation of the logarithm of a query's size; 0 makes all sizes equal.
     grades : int, default=5
@@ -93,16 +113,25 @@ def make_ranking(
         Features without weight.
     n_inverted : int, default=0
         Features with a negative weight.
+    query_offset : float, default=0.0
+        Scale of the offsets that queries add to features, so that features are comparable only within a
+        query. The standard deviation over queries is drawn for each feature from an exponential distribution
+        with this mean; that of the features within a query is 1.
+    query_spread : float, default=0.0
+        Standard deviation over queries of the logarithm of a factor by which a query multiplies its features.
+    tail : float, optional
+        Degrees of freedom, more than 2, of Student's t distribution, scaled to variance 1, from which
+        features are drawn: the smaller, the heavier the tails. By default features are normal.
     random_state : int, Generator or None
     return_weights : bool, default=False
-        Whether to return the weights as well.
+        Whether to return the weights, too.
 
     Returns
     -------
     groups : QueryGroups
     weights : ndarray of shape (n_features,), float64
-        If asked for: ``groups.X @ weights`` ranks best. Useful features come first, then the inverted ones,
-        then the useless ones.
+        Only with `return_weights`: ``groups.X @ weights`` ranks best. Useful features come first, then
+        inverted ones, then useless ones.
 
     Examples
     --------
@@ -110,24 +139,30 @@ def make_ranking(
     >>> groups.n_queries, weights[-1]
     (30, 0.0)
     """
-    _check(n_queries, docs_per_query, n_features, uneven, grades, noise, n_useless, n_inverted)
+    _check(n_queries, docs_per_query, n_features, grades, n_useless, n_inverted, tail)
+    for name, value in (
+        ("uneven", uneven), ("noise", noise), ("query_offset", query_offset), ("query_spread", query_spread),
+    ):  # fmt: skip
+        if not value >= 0:
+            raise ValueError(f"{name} must be 0 or more")
     rng = np.random.default_rng(random_state)
     weights = _weights(rng, n_features, n_useless, n_inverted)
     shares = 0.5 ** np.arange(1, grades)
-    recipe = Recipe(weights, noise, thresholds(shares, noise))
+    offsets = rng.exponential(query_offset, n_features) if query_offset else None
+    recipe = Recipe(weights, noise, thresholds(shares, noise), None, offsets, query_spread, tail)
     groups = draw_groups(rng, uneven_sizes(rng, n_queries, docs_per_query, uneven), recipe, "synthetic")
     return (groups, weights) if return_weights else groups
 
 
-def _check(n_queries, docs_per_query, n_features, uneven, grades, noise, n_useless, n_inverted) -> None:
+def _check(n_queries, docs_per_query, n_features, grades, n_useless, n_inverted, tail) -> None:
     if n_queries < 1 or docs_per_query < 1:
         raise ValueError("n_queries and docs_per_query must be at least 1")
     if min(n_useless, n_inverted) < 0 or n_useless + n_inverted > n_features or n_useless >= n_features:
         raise ValueError("n_useless and n_inverted must leave at least one of n_features with a weight")
     if grades < 2:
         raise ValueError(f"grades={grades}, expected at least 2")
-    if not (uneven >= 0 and noise >= 0):
-        raise ValueError("uneven and noise must be 0 or more")
+    if tail is not None and not tail > 2:
+        raise ValueError(f"tail={tail}, expected more than 2, or none")
 
 
 def _weights(rng, n_features: int, n_useless: int, n_inverted: int) -> np.ndarray:
@@ -139,12 +174,12 @@ def _weights(rng, n_features: int, n_useless: int, n_inverted: int) -> np.ndarra
 
 
 def thresholds(shares: np.ndarray, noise: float) -> np.ndarray:
-    """Utilities that cut a normal distribution into grades.
+    """Return the utilities that cut a normal distribution into grades.
 
     Parameters
     ----------
     shares : ndarray of shape (grades - 1,)
-        The share of documents of grade 0, 1, …; the last grade takes what is left.
+        The share of documents of grade 0, 1, …; the last grade has the rest.
     noise : float
         Standard deviation of the noise; the utility's own is 1.
     """
@@ -159,7 +194,7 @@ def uneven_sizes(rng, n_queries: int, mean: float, spread: float, largest: int |
 
 
 def draw_groups(rng, sizes: np.ndarray, recipe: Recipe, name: str) -> QueryGroups:
-    """Draw queries piece by piece into one X that is never copied."""
+    """Draw queries piece by piece into one X, which is never copied."""
     indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     X = aligned_zeros((int(indptr[-1]), len(recipe.weights)), np.float32)
     relevance, row = np.empty(len(X)), np.empty(len(X), np.int64)
@@ -172,7 +207,7 @@ def draw_groups(rng, sizes: np.ndarray, recipe: Recipe, name: str) -> QueryGroup
 
 
 def pieces(rng, n_queries: int):
-    """Cut queries into pieces, each with a generator of its own."""
-    starts = range(0, n_queries, QUERIES_A_PIECE)
+    """Cut queries into pieces; yield the range of each, with its own generator."""
+    starts = range(0, n_queries, QUERIES_PER_PIECE)
     for start, own in zip(starts, rng.spawn(len(starts)), strict=True):
-        yield start, min(start + QUERIES_A_PIECE, n_queries), own
+        yield start, min(start + QUERIES_PER_PIECE, n_queries), own

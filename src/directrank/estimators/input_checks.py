@@ -1,18 +1,27 @@
 """What users pass to `fit` and `predict`, made into query groups."""
 
+import inspect
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from directrank.data.categories import as_grades
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 
 ONE_QUERY = (
-    "qid is missing: all rows are taken as one query. Pass qid=… with the query of each row "
-    "(inside GridSearchCV and pipelines, enable metadata routing)."
+    "qid is missing: all rows are taken as one query, so training compares documents of different queries, "
+    "and figures describe one long ranking instead of the mean over queries. Pass qid=… with the query of "
+    "each row. For searches and pipelines, enable metadata routing by "
+    "sklearn.set_config(enable_metadata_routing=True), pass qid=… to their fit, and split by query with "
+    "cv=GroupKFold().set_split_request(groups='qid')."
 )
+#: Packages between the user's code and the check: their lines are no call sites.
+INNER_PACKAGES = {"directrank", "sklearn", "joblib"}
+#: Call sites that have been warned. Python's own record is lost whenever scikit-learn changes its filters.
+WARNED: set[tuple[str, int]] = set()
 
 
 def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
@@ -26,7 +35,7 @@ def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
     Warns
     -----
     UserWarning
-        If all rows are taken as one query.
+        If all rows are taken as one query; once per call site.
     """
     if qid is not None and group is not None:
         raise DataError("pass either qid (the query of each row) or group (sizes of queries), not both")
@@ -39,13 +48,32 @@ def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
         return np.repeat(np.arange(len(sizes)), sizes)
     if strict:
         raise DataError("qid is missing: pass qid=… with the query of each row")
-    warnings.warn(ONE_QUERY, UserWarning, stacklevel=4)
+    _warn_of_one_query()
     return np.zeros(n_docs, dtype=np.int64)
 
 
+def _warn_of_one_query() -> None:
+    """Warn once per call site in the user's code."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in INNER_PACKAGES:
+            break
+        frame, level = frame.f_back, level + 1
+    site = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if site not in WARNED:
+        warnings.warn(ONE_QUERY, UserWarning, stacklevel=level)
+        WARNED.add(site)
+
+
 def checked_target(y) -> np.ndarray:
-    """Return relevance as a vector of floats; complex and text values are refused by name."""
-    column = np.asarray(y)
+    """Return relevance as a vector of floats; ordered categories become grades (`as_grades`).
+
+    Raises
+    ------
+    ValueError
+        If values are complex, text or not finite.
+    """
+    column = np.asarray(as_grades(y))
     if column.ndim == 2 and column.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 

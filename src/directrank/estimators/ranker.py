@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from directrank.contracts import Measure, Solver, Surrogate, check_fit
+from directrank.data.categories import as_grades
+from directrank.data.frames import columns_in_order
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
@@ -161,6 +163,12 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+            Columns with names are found by their names, in any order.
+
+        Raises
+        ------
+        DataError
+            If a column of the training data is missing.
         """
         features, in_caller_order = self._features(X)
         return in_caller_order(self.scorer_.scores(features))
@@ -222,12 +230,13 @@ class Ranker(BaseEstimator):
             times = copies(sample_weight, np.zeros(rows) if qid is None else np.asarray(qid))
             if times is not None:
                 X = validate_data(self, X, dtype=np.float32, order="C")
-                y, X = np.repeat(np.asarray(y), times), np.repeat(X, times, axis=0)
+                y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
                 qid, sample_weight = None if qid is None else np.repeat(np.asarray(qid), times), None
         groups = self._groups(X, y, qid, group, reset=True)
         return groups, None if sample_weight is None else query_weights(sample_weight, groups)
 
     def _groups(self, X, y, qid, group, reset: bool) -> QueryGroups:
+        X = X if reset else columns_in_order(X, getattr(self, "feature_names_in_", None))
         if isinstance(X, QueryGroups):
             if reset:
                 self.n_features_in_ = X.n_features
@@ -245,6 +254,7 @@ class Ranker(BaseEstimator):
     def _features(self, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
         """Return the features to score, and the function that puts scores in the caller's order of rows."""
         check_is_fitted(self)
+        X = columns_in_order(X, getattr(self, "feature_names_in_", None))
         if isinstance(X, QueryGroups):
             self._check_width(X)
             return X.features, X.to_caller
@@ -273,8 +283,7 @@ class Ranker(BaseEstimator):
             eval_qid = eval_qid[0] if isinstance(eval_qid, list) else eval_qid
             eval_group = eval_group[0] if isinstance(eval_group, list) else eval_group
         if isinstance(eval_set, QueryGroups):
-            self._check_width(eval_set)
-            return eval_set
+            return self._groups(eval_set, None, None, None, reset=False)
         X, y, *rest = eval_set
         return self._groups(X, y, rest[0] if rest else eval_qid, eval_group, reset=False)
 

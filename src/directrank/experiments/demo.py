@@ -1,4 +1,4 @@
-"""The demo: a small collection made on the spot, a comparison on it, and words for a newcomer."""
+"""The demo: a small synthetic collection, a comparison on it, and an explanation for newcomers."""
 
 import os
 from collections.abc import Sequence
@@ -16,16 +16,25 @@ from directrank.experiments.results import Comparison
 from directrank.measures import evaluate
 
 N_FOLDS = 3
-N_QUERIES = 180
-# One or two of each family: baseline, pairs, boosting, lists, bounds on the measure, approximation.
-SHOWN = ("regression", "ranksvm", "rankboost", "listnet", "adarank", "svmmap", "permurank", "approxndcg")
+N_QUERIES = 150
+# As in real collections, a feature is comparable only within a query. On raw web-search features, after a
+# logarithm, the standard deviation over queries of a feature's mean is 0.7 of the standard deviation within
+# queries for the median feature (upper quartile 1.1), the logarithm of the spread within a query has standard
+# deviation 0.4, and the tails are heavier than normal. These parameters have the same sizes.
+COLLECTION = {
+    "docs_per_query": 20, "n_features": 10, "n_useless": 4, "noise": 0.6, "query_offset": 1.0,
+    "query_spread": 0.5, "tail": 5.0,
+}  # fmt: skip
+# One method of each family: baseline, pairs, boosting, lists, pairs weighted by the measure, structural SVM,
+# working sets of rankings, approximation of the measure.
+SHOWN = ("regression", "ranksvm", "rankboost", "listnet", "lambdaloss", "svmmap", "permurank", "approxndcg")
 MEASURE = "nDCG@10"
 MEASURES = (MEASURE, "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 
 
 @dataclass(frozen=True)
 class Story:
-    """A demo that has been run, and what to tell about it.
+    """A finished demo and its explanation.
 
     Attributes
     ----------
@@ -41,34 +50,35 @@ class Story:
 
     @property
     def before(self) -> list[str]:
-        """Lines to read before the table."""
+        """Lines above the table."""
         folds, documents = self.result.folds, sum(self._sizes("documents").values())
         return [
-            f"What was done: {N_QUERIES} made-up queries with {documents} documents. A document has numbers",
-            "that describe it (features) and a grade from 0 (irrelevant) to 4 (perfect). "
-            f"{len(self.result.methods)} methods each",
-            "learned on one third of the queries to put good documents first, chose its settings on",
-            f"another third and was tested on the last, three times in turn ({', '.join(folds)}).",
+            f"What was done: {N_QUERIES} synthetic queries have {documents} documents. Each document has",
+            "features (numbers that describe it) and a grade from 0 (irrelevant) to 4 (perfect).",
+            f"Each of {len(self.result.methods)} methods was trained on one third of the queries, selected",
+            f"its settings on another, and was tested on the last, {len(folds)} times in turn "
+            f"({', '.join(folds)}).",
             "",
-            "How well they rank queries they had never seen; 1 would be perfect:",
+            "How well the methods rank the test queries; 1 is perfect:",
             "",
         ]
 
     def after(self, page: Path) -> list[str]:
-        """Lines to read after the table."""
+        """Lines below the table."""
         return [
             "",
-            f"What to look at: {MEASURE} asks how good the first ten documents are, the top ones counting",
-            "most. Grades here are partly chance: the best ranking function there is has "
-            f"{MEASURE} {self.reachable:.4f}.",
-            "Made-up data are kind to plain regression; on real collections it tends to come last.",
+            f"What to look at: {MEASURE} is high if the documents with the highest grades come first.",
+            f"Grades are partly chance: the best possible ranking function has {self.reachable:.4f}.",
+            "As in real collections, features are comparable only within a query. Regression and the",
+            "thresholds of RankBoost rely on their values across queries. The other methods compare",
+            "documents of one query only, which is all that a ranking needs, and rank better.",
             "",
             f"Open  {page}",
-            "      for the same with charts, every fold and the settings chosen.",
+            "      for charts, every fold and the settings.",
             f"See   {self.folder / 'data' / 'Fold1' / 'train.txt'}",
-            "      for the form of the data, a document a line: grade qid:query feature:value …",
+            "      for the format of the data, one document per line: grade qid:query feature:value …",
             "Next  directrank compare YOUR_FOLDER --methods all --select-by nDCG@10",
-            "      does the same with your data.",
+            "      compares methods on your data.",
         ]
 
     def _sizes(self, what: str) -> dict[str, int]:
@@ -76,12 +86,12 @@ class Story:
 
 
 def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Story:
-    """Make the collection, write its folds as LETOR files, and compare methods on them.
+    """Draw the collection, write its folds as LETOR files, and compare methods on them.
 
     Parameters
     ----------
     folder : path
-        Gets ``data/Fold1 … Fold3``, ``results.csv`` and the rest of a comparison.
+        For ``data/Fold1 … Fold3``, ``results.csv`` and the other files of a comparison.
     observer : Observer, optional
 
     Returns
@@ -94,7 +104,7 @@ def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Sto
         If the folder cannot be written.
     """
     folder = Path(folder)
-    made: Any = make_ranking(N_QUERIES, 18, 12, n_useless=5, noise=0.6, random_state=2, return_weights=True)
+    made: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
     groups, weights = made
     write_folds(groups, folder / "data")
     result = compare(

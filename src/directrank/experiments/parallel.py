@@ -1,4 +1,4 @@
-"""A sweep by several processes: each works on its own; what joins them is the store."""
+"""A comparison by several processes, which meet only in the store of results."""
 
 import tempfile
 import time
@@ -15,21 +15,21 @@ from directrank.experiments.plan import Observer, Plan
 from directrank.experiments.sources import FoldReader
 from directrank.experiments.sweep import Sweep
 
-#: Seconds between two looks at what the processes have finished.
+#: Seconds between two queries of the store for finished work.
 LOOK = 0.25
 
 
 def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) -> list[dict[str, Any]]:
     """Work on a plan in processes of one thread each; return the records in the order of the plan.
 
-    There are `jobs` of them, or as many as there are processors if that is less. A process that dies takes
-    down nothing but the fit it was at: another takes its place, and its fit, once more. A fit that kills two
-    is recorded as failed. When the process that called this ends, however it does, the others end too.
+    There are `jobs` processes, but no more than processors. If a process dies, only its current fit is lost;
+    a new process repeats it. A fit that kills two processes is recorded as failed. When the calling process
+    ends, in whatever way, its workers end too.
 
     Raises
     ------
     MethodError
-        If processes die one after the other and nothing gets finished.
+        If processes die one after the other without finishing anything.
     """
     jobs = min(jobs, processors())
     if store.path is not None:
@@ -43,7 +43,7 @@ def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) ->
 
 
 def run_share(plan: Plan, folder: Path, since: int) -> None:
-    """Do one process's share of a plan.
+    """Do the share of a plan that one process gets.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def run_share(plan: Plan, folder: Path, since: int) -> None:
     folder : Path
         Of the store.
     since : int
-        The store's count of the run that this is a part of.
+        The number of this run in the store.
     """
     store = Store(folder)
     store.since = since
@@ -62,7 +62,7 @@ def run_share(plan: Plan, folder: Path, since: int) -> None:
 
 
 class _Crew:
-    """The processes of a sweep, watched by the one that started them."""
+    """The processes of a comparison, watched by the process that started them."""
 
     def __init__(self, plan: Plan, store: Store, observer: Observer, jobs: int):
         assert store.path is not None
@@ -83,10 +83,10 @@ class _Crew:
                 self.observer.finished(self.records[cell.key], True)
         try:
             while not self._look():
-                # Ctrl-C while a process is started would leave half of one.
+                # An interrupt while a process starts could leave the process behind.
                 with uninterrupted():
                     self._fill()
-                # It waits for a process that has begun: all have been started before.
+                # All processes start before the first is instructed, because this waits until it reads.
                 for worker in self._workers:
                     worker.instruct()
                 time.sleep(LOOK)
@@ -99,18 +99,18 @@ class _Crew:
     def _fill(self) -> None:
         for k, worker in enumerate(self._workers):
             self._workers[k] = self._worked(worker)
-        # Not before there is something to do: a finished comparison starts no process.
+        # Processes start here and not at first, so that a finished comparison starts none.
         while len(self._workers) < self.jobs:
             self._workers.append(self._started())
 
     def _look(self) -> bool:
-        """Tell the observer what is new; whether every cell has ended."""
+        """Report progress to the observer; return whether every cell has ended."""
         fitted = self.store.ended(self._unfitted)
         self._unfitted -= fitted
         for _ in fitted:
             self.observer.fitted()
         left = [cell.key for cell in self.plan.cells if cell.key not in self.records]
-        # A cell at whose last step processes died is completed by the process that finds it.
+        # If processes died at the last step of a cell, the next process to find the cell completes it.
         ended = {key: each for key, each in self.store.outcomes(left).items() if "fold" in each[1]}
         for key, (_, record) in ended.items():
             self.records[key] = record
@@ -121,7 +121,7 @@ class _Crew:
         return len(ended) == len(left)
 
     def _worked(self, worker: Worker) -> Worker:
-        """Return a worker as it is, or another in its place if it died."""
+        """Return the worker, or a new one in its place if it died."""
         try:
             worker.look()
         except ProcessDiedError as error:

@@ -1,15 +1,15 @@
-"""Sorting inside kernels, where NumPy's sort would cost seconds of compilation."""
+"""Sorting inside kernels, where NumPy's sort would take seconds to compile."""
 
 from directrank.kernels.compile import kernel
 
-# Up to here counting, which vectorises, beats merging.
-COUNTED = 512
+# Up to this length counting, which vectorises, is faster than merging.
+LONGEST_COUNTED = 512
 
 
 @kernel
 def sort_descending(s, order, spare):
-    """Fill `order` with the places of s by descending value, stably; `spare` is as long as s."""
-    if len(s) <= COUNTED:
+    """Fill `order` with the indices of s by descending value, stably; `spare` is a scratch array."""
+    if len(s) <= LONGEST_COUNTED:
         _count(s, order)
     else:
         _merge(s, order, spare)

@@ -1,29 +1,30 @@
-"""Logistic functions of differences inside kernels: quotients of exponentials, one exponential a document.
+"""Logistic functions of differences inside kernels, with one exponential a document.
 
 With e = exp(α(s − c)) the logistic of a difference is a quotient, σ(α(s_j − s_i)) = e_j / (e_i + e_j): n
-exponentials instead of n². One c, the middle, serves a query while α · (max − min) is within the range of its
-type. Beyond that documents are taken by bands: of those around one c, all quotients are right to the last
-digits, although the powers of documents far from c stop at e^±340.
+exponentials instead of n². One c, the midpoint, is enough for a query while α · (max − min) is within the
+range of its type. For a larger spread, documents are computed in bands around several c: the quotients of a
+band are exact to the last digits, although the powers of documents far from its c are cut to e^±340.
 """
 
 from directrank.kernels.compile import kernel
 
-# With scores centred, |exponent| is half the range: float32 overflows at 88, float64 at 709, and products of
-# two sums must fit.
+# The exponent of centred scores is at most half the range. float32 overflows at 88 and float64 at 709, and
+# the product of two sums must fit.
 FLOAT32_RANGE = 80.0
 FLOAT64_RANGE = 600.0
-# exp of more than this is not asked for.
+# `exponential` is never called with a larger exponent.
 LARGEST_EXPONENT = 700.0
-# Documents of a band are within BAND of its centre, and powers stop at REACH: what lies between is e^170, in
-# whose presence 1 is nothing. Products of two powers, and of two inverse sums, must fit in any order.
+# Documents of a band are within BAND of its centre, and powers are cut at REACH. A cut power differs from the
+# powers of the band by a factor of at least e^170, beside which 1 vanishes. Products of two powers, and of
+# two inverse sums, must fit in any order.
 BAND, REACH = 170.0, 340.0
 
 
 @kernel
 def exponential(z):
-    """exp(z) for |z| ≤ 700 without a branch, so that it vectorises where `math.exp` does not.
+    """Return exp(z) for |z| ≤ 700 without a branch, so that it vectorises, unlike `math.exp`.
 
-    Twelve digits to |z| = 300; seven at 700.
+    It has twelve correct digits up to |z| = 300, and seven at 700.
     """
     # A short series of z / 1024, then ten squarings.
     x = z / 1024.0
@@ -44,7 +45,7 @@ def exponential(z):
 
 @kernel
 def extremes(s):
-    """Return the least and the largest of some numbers: two chains of comparisons each, not one."""
+    """Return the least and the largest number, found by two independent chains of comparisons each."""
     low, low1, high, high1 = s[0], s[0], s[0], s[0]
     for two in range(len(s) // 2):
         x, y = s[2 * two], s[2 * two + 1]
@@ -57,13 +58,13 @@ def extremes(s):
 
 @kernel
 def fill_powers(s, alpha, centre, e):
-    """Fill e with exp(α(s − centre)); none of them may overflow."""
+    """Fill e with exp(α(s − centre)); no value may overflow."""
     for j in range(len(s)):
         e[j] = exponential(alpha * (s[j] - centre))
 
 
 @kernel
 def fill_powers_around(s, alpha, centre, e):
-    """Fill e with exp(α(s − centre)), stopping at e^±REACH."""
+    """Fill e with exp(α(s − centre)), cut to e^±REACH."""
     for j in range(len(s)):
         e[j] = exponential(min(max(alpha * (s[j] - centre), -REACH), REACH))

@@ -1,16 +1,25 @@
-"""What a section is made of: plain facts that the template writes down, every text escaped there."""
+"""Blocks of a section, as HTML in which every text is escaped."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from directrank.report.charts import Line, Scale, axis, dot_row
+from directrank.report.charts.elements import element, lines_of
+from directrank.report.formatting import number
 
 if TYPE_CHECKING:
     from directrank.report.facts import Facts
 
+#: Longer lists are folded.
+FEW = 7
+
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page.
+    """A section of the page.
 
     Attributes
     ----------
@@ -18,71 +27,65 @@ class Section:
         Its anchor.
     title : str
     build : callable
-        From the facts to the blocks of the section; none, and the section is left out.
+        From the facts to the blocks of the section; a section without blocks is omitted.
     """
 
     id: str
     title: str
-    build: "Callable[[Facts], list[Any]]"
+    build: "Callable[[Facts], list[Markup]]"
 
 
-@dataclass(frozen=True)
-class Strong:
-    """A piece of a text that stands out."""
-
-    text: str
+def paragraph(*pieces: str, role: str = "") -> Markup:
+    """Return a paragraph; `role` is ``lead``, ``note`` or empty."""
+    return element("p", {"class": role}, *pieces)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A paragraph of pieces; `role` is ``plain``, ``lead`` or ``note``."""
-
-    kind: ClassVar[str] = "text"
-    pieces: Sequence[str | Strong]
-    role: str = "plain"
+def plain(text: str) -> Markup:
+    """Return a paragraph of one text."""
+    return paragraph(text)
 
 
-def plain(text: str) -> Text:
-    """Return a paragraph."""
-    return Text([text])
-
-
-def note(text: str) -> Text:
+def note(text: str) -> Markup:
     """Return a paragraph in small print."""
-    return Text([text], "note")
+    return paragraph(text, role="note")
 
 
-@dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    kind: ClassVar[str] = "heading"
-    text: str
+def named(text: str, tag: str = "span") -> Markup:
+    """Return a name within a paragraph; it does not break across lines."""
+    return element(tag, {"class": "name"}, text)
 
 
-@dataclass(frozen=True)
-class Warned:
-    """A box of things to know."""
-
-    kind: ClassVar[str] = "warned"
-    title: str
-    lines: Sequence[str] = ()
+def heading(text: str) -> Markup:
+    """Return a heading within a section."""
+    return element("h3", {}, text)
 
 
-@dataclass(frozen=True)
-class Terms:
-    """Words with what they mean."""
-
-    kind: ClassVar[str] = "terms"
-    pairs: Sequence[tuple[str, str]]
+def warned(title: str, lines: Sequence[str] = ()) -> Markup:
+    """Return a box with a warning."""
+    items = [element("ul", {}, *(element("li", {}, each) for each in lines))] if lines else []
+    return element("div", {"class": "box", "role": "note"}, element("strong", {}, title), *items)
 
 
-@dataclass(frozen=True)
-class Code:
-    """Something to type."""
+def terms(pairs: Sequence[tuple[str, str]]) -> Markup:
+    """Return words with their definitions."""
+    return element("dl", {}, *(element("dt", {}, word) + element("dd", {}, text) for word, text in pairs))
 
-    kind: ClassVar[str] = "code"
-    text: str
+
+def details(summary: str, *blocks: Markup, method: int | None = None) -> Markup:
+    """Return blocks that a reader can open and close."""
+    return element("details", {"data-m": method}, element("summary", {}, summary), "\n", lines_of(blocks))
+
+
+def gathered(summary: str, found: Sequence[Markup | None]) -> list[Markup]:
+    """Return the blocks that exist; many of them behind one more line."""
+    blocks = [each for each in found if each is not None]
+    return [details(summary, *blocks)] if len(blocks) > FEW else blocks
+
+
+def variant(*blocks: Markup, convention: str | None = None, measure: str | None = None) -> Markup:
+    """Return blocks for one convention or measure; the script shows those that the reader has chosen."""
+    chosen = {"data-convention": convention, "data-measure": measure}
+    return element("div", {"class": "variant", **chosen}, lines_of(blocks))
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,11 @@ class Cell:
     mark : str
         Superscript letters.
     tone : str
-        A class: ``text``, ``long``, ``failed``, or a shade ``up0 … up9``, ``down0 … down9``.
+        A class: ``long``, ``failed``, or a shade ``up0 … up9``, ``down0 … down9``.
     title : str
-        More about it.
+        A longer text, shown when the pointer is on the cell.
     bar : (float, float, str), optional
-        From where to where of the column's width, in percent, and a class.
+        Start and end in percent of the column's width, and a class.
     """
 
     text: str
@@ -115,117 +118,142 @@ class Cell:
     bar: tuple[float, float, str] | None = None
 
 
+#: A cell without a value.
+NOTHING = Cell("–")
+
+
+def score(value: float | None) -> Cell:
+    """Return a cell with a value in [0, 1]."""
+    return NOTHING if value is None else Cell(number(value), value)
+
+
 @dataclass(frozen=True)
 class Column:
-    """A heading; `left` for text."""
+    """A heading; `title` is shown when the pointer is on it, `order` says how the rows are sorted by it."""
 
     text: str
-    left: bool = False
     title: str = ""
     order: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row, its heading first; `method` is its place among the methods, if it is about one."""
+    """A row, its heading first; `method` is the index of the method that it is about."""
 
     cells: Sequence[Cell]
     method: int | None = None
     letter: str = ""
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A table; a script can sort it by any column.
+def grid(
+    caption: str,
+    columns: Sequence[str | Column],
+    rows: Sequence[Row],
+    *,
+    sortable: bool = True,
+    name: str = "",
+    exact: bool = False,
+) -> Markup:
+    """Return a table; columns without numbers are aligned left.
 
-    Attributes
+    Parameters
     ----------
     caption : str
     columns, rows : sequence
     sortable : bool
+        Whether the script sorts it by any column.
     name : str
         For the script and for tests.
     exact : bool
-        Whether values are written with all their digits; six do for sorting.
+        Whether values are written with all their digits; otherwise with six, for sorting.
     """
-
-    kind: ClassVar[str] = "grid"
-    caption: str
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    sortable: bool = True
-    name: str = ""
-    exact: bool = False
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawing with a title and a description, a key, and the numbers as a table."""
-
-    kind: ClassVar[str] = "chart"
-    svg: Any
-    caption: str
-    key: Sequence["KeyEntry"] = ()
-    numbers: Grid | None = None
-
-
-@dataclass(frozen=True)
-class KeyEntry:
-    """A line of a chart: its class, its label, whether it stands out from the start."""
-
-    style: str
-    label: str
-    method: int | None = None
-    bold: bool = True
+    left = [
+        "" if any(row.cells[at].value is not None and not row.cells[at].bar for row in rows) else "left"
+        for at in range(len(columns))
+    ]
+    head = [
+        element(
+            "th", {"scope": "col", "class": side, "title": each.title, "aria-sort": each.order}, each.text
+        )
+        for each, side in zip((Column(c) if isinstance(c, str) else c for c in columns), left, strict=True)
+    ]
+    table = element(
+        "table",
+        {"aria-label": caption, "class": "sortable" if sortable else "", "data-table": name},
+        element("thead", {}, element("tr", {}, *head)),
+        element("tbody", {}, lines_of(_row(row, left, exact) for row in rows)),
+    )
+    region = {"class": "scroll", "tabindex": 0, "role": "region", "aria-label": caption}
+    return lines_of([paragraph(caption, role="caption"), element("div", region, table)])
 
 
-@dataclass(frozen=True)
-class DotRows:
-    """A row a method: a dot a fold, a bar for the mean, a line for its interval."""
+def _row(row: Row, left: Sequence[str], exact: bool) -> Markup:
+    first = element("th", {"scope": "row"}, row.cells[0].text, _raised(row.letter))
+    cells = [_cell(each, side, exact) for each, side in zip(row.cells[1:], left[1:], strict=True)]
+    return element("tr", {"data-m": row.method}, first, *cells)
 
-    kind: ClassVar[str] = "dots"
-    title: str
-    caption: str
-    rows: Sequence["DotRow"]
-    axis: Any
+
+def _cell(cell: Cell, side: str, exact: bool) -> Markup:
+    style = " ".join(filter(None, (side, cell.tone, "best" if cell.best else "")))
+    value = None if cell.value is None else str(cell.value) if exact else f"{cell.value:.6g}"
+    bar = Markup("")
+    if cell.bar:
+        start, end, kind = cell.bar
+        place = {"x": f"{start:.2f}%", "width": f"{max(end - start, 0.4):.2f}%", "height": 8}
+        bar = element(
+            "svg", {"class": f"bar {kind}", "height": 8, "aria-hidden": "true"}, element("rect", place)
+        )
+    attributes = {"class": style, "data-value": value, "title": cell.title}
+    return element("td", attributes, cell.text, _raised(cell.mark), bar)
+
+
+def _raised(letters: str) -> Markup:
+    return element("sup", {}, letters) if letters else Markup("")
+
+
+def figure(drawing: Markup, caption: str, lines: Sequence[Line], numbers: Markup | None = None) -> Markup:
+    """Return a drawing of lines with their key, and its numbers as a table."""
+    sample = element("line", {"x1": 0, "x2": 24, "y1": 5, "y2": 5})
+    sample = element("svg", {"width": 24, "height": 10, "aria-hidden": "true"}, sample)
+    key = [
+        element("li", {"data-m": line.method, "class": line.style}, sample, named(line.label))
+        for line in lines
+    ]
+    more = [details("The numbers", numbers)] if numbers else []
+    said = element("figcaption", {}, caption)
+    return element("figure", {}, lines_of([drawing, element("ul", {"class": "key"}, *key), said, *more]))
 
 
 @dataclass(frozen=True)
 class DotRow:
-    """A method with its drawing and its mean as text."""
+    """A row of a chart of dots: a method, what is drawn of it, and its mean; `style` is a class."""
 
     label: str
     method: int
-    svg: Any
-    shown: str
+    dots: Sequence[float]
+    line: float | None
+    interval: tuple[float, float] | None
+    mean: float | None
+    style: str = ""
 
 
-@dataclass(frozen=True)
-class Details:
-    """Blocks behind a line that opens them."""
+def dots(title: str, caption: str, scale: Scale, rows: Sequence[DotRow]) -> Markup:
+    """Return a chart with a row for each method, on a common axis."""
 
-    kind: ClassVar[str] = "details"
-    summary: str
-    blocks: Sequence[Any]
-    open: bool = False
-    method: int | None = None
+    def drawn(style: str, method: int | None, name: str, drawing: Markup, text: str) -> Markup:
+        parts = (("label", name), ("axis", drawing), ("shown", text))
+        cells = [element("div", {"class": part}, content) for part, content in parts]
+        return element("div", {"class": f"row {style}", "data-m": method}, *cells)
 
-
-@dataclass(frozen=True)
-class Variant:
-    """Blocks for one convention or one measure; a script shows those that are chosen."""
-
-    kind: ClassVar[str] = "variant"
-    blocks: Sequence[Any]
-    convention: str | None = None
-    measure: str | None = None
-
-
-@dataclass(frozen=True)
-class Mount:
-    """A place that a script fills, and what stands there without one."""
-
-    kind: ClassVar[str] = "mount"
-    id: str
-    without: str
-    data: Mapping[str, Any] = field(default_factory=dict)
+    drawings = [
+        drawn(
+            row.style, row.method, row.label, dot_row(scale, row.dots, row.line, row.interval),
+            "failed" if row.mean is None else number(row.mean),
+        )
+        for row in rows
+    ]  # fmt: skip
+    chart = {"class": "dots", "role": "img", "aria-label": title}
+    foot = drawn("foot", None, "", axis(scale), "")
+    return element(
+        "figure", {}, element("div", chart, lines_of([*drawings, foot])), element("figcaption", {}, caption)
+    )

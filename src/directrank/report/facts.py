@@ -1,44 +1,46 @@
-"""A comparison as the page looks at it."""
+"""A comparison as the page reads it."""
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 from directrank.experiments import Comparison
 from directrank.experiments.tables.layout import is_error
+from directrank.report.blocks import Cell, Row
 
 
 class Facts:
-    """A comparison, with what several sections ask of it.
+    """A comparison, with what several sections need of it.
 
     Attributes
     ----------
     result : Comparison
     summary : dict
     main : str
-        The measure of the headline: the one that chose, if it is reported.
+        The measure of the headline: the one that selected the settings, if it is reported.
     measures : list of str
         All, the main one first.
     asked : str
-        The convention asked for.
+        The requested convention.
     """
 
     def __init__(self, result: Comparison):
         self.result, self.summary = result, result.summary
-        chosen = result.summary["select_by"]
-        self.main = chosen if chosen in result.measures else result.measures[0]
+        selecting = result.summary["select_by"]
+        self.main = selecting if selecting in result.measures else result.measures[0]
         self.measures = [self.main, *(each for each in result.measures if each != self.main)]
         self.asked = result.conventions[0]
 
     @cached_property
-    def place(self) -> dict[str, int]:
-        """The place of each method in the order asked for."""
-        return {label: place for place, label in enumerate(self.result.methods)}
+    def index(self) -> dict[str, int]:
+        """The index of each method in the requested order."""
+        return {label: index for index, label in enumerate(self.result.methods)}
 
     @cached_property
     def whole(self) -> list[str]:
-        """The methods that failed nowhere."""
+        """The methods that failed on no fold."""
         return [each for each in self.result.methods if len(self.cells(each)) == len(self.result.folds)]
 
     def cells(self, method: str) -> list[dict[str, Any]]:
@@ -46,13 +48,17 @@ class Facts:
         cells = [self.result.cell(method, fold) for fold in self.result.folds]
         return [cell for cell in cells if "error" not in cell]
 
+    def row(self, method: str, cells: Sequence[Cell], letter: str = "") -> Row:
+        """Return a row of a table about a method."""
+        return Row([Cell(method), *cells], self.index[method], letter)
+
     def ranked(self, convention: str, measure: str) -> list[str]:
-        """Return the methods, the best mean first, those that failed last."""
+        """Return the methods by mean, the best first, those that failed last."""
         sign = 1.0 if is_error(measure) else -1.0
 
         def key(label: str) -> tuple[bool, float, int]:
             mean = self.result.mean(label, measure, convention)
-            return mean is None, 0.0 if mean is None else sign * mean, self.place[label]
+            return mean is None, 0.0 if mean is None else sign * mean, self.index[label]
 
         return sorted(self.result.methods, key=key)
 
@@ -62,36 +68,50 @@ class Facts:
 
     def pair(self, convention: str, measure: str, first: str, second: str) -> dict[str, Any] | None:
         """Return the test of one method against another, the difference being first minus second."""
-        return self._pairs(convention, measure).get((first, second))
+        for each in self.tested(convention).get("pairs", {}).get(measure, ()):
+            if (each["method"], each["baseline"]) == (first, second):
+                return each
+            if (each["method"], each["baseline"]) == (second, first):
+                return _turned(each)
+        return None
 
     def interval(self, convention: str, measure: str, method: str) -> tuple[float, float] | None:
         """Return the bootstrap interval of a method's mean, or None."""
         found = self.tested(convention).get("intervals", {}).get(measure, {}).get(method)
         return None if found is None else (found[0], found[1])
 
-    def _pairs(self, convention: str, measure: str) -> dict[tuple[str, str], dict[str, Any]]:
-        pairs = {}
-        for each in self.tested(convention).get("pairs", {}).get(measure, ()):
-            pairs[each["method"], each["baseline"]] = each
-            pairs[each["baseline"], each["method"]] = _turned(each)
-        return pairs
+    def letters(self, convention: str) -> dict[str, str]:
+        """Return the letter of each method, in the order of the results table; empty if nothing is tested."""
+        tested = self.tested(convention)
+        if not any(tested.get("pairs", {}).values()):
+            return {}
+        letters = [tested["letters"].get(each, "") for each in self.result.methods]
+        return dict(zip(self.ranked(convention, self.main), letters, strict=True))
 
-
-def mean(values: Iterable[float]) -> float:
-    """Return the mean of numbers, of which there is one at least."""
-    known = list(values)
-    return math.fsum(known) / len(known)
+    def better_than(self, convention: str, measure: str, method: str) -> str:
+        """Return the letters of the methods that a method is significantly better than."""
+        letters, tested = self.letters(convention), self.tested(convention)
+        if not letters:
+            return ""
+        named = {letter: label for label, letter in tested["letters"].items()}
+        marks = re.findall(r"\(\d+\)|.", tested["better_than"][measure].get(method, ""))
+        beaten = {named.get(each) for each in marks}
+        return "".join(letter for label, letter in letters.items() if label in beaten)
 
 
 def _turned(pair: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **pair,
+    """Return the same test with the methods exchanged."""
+    given = {
         "method": pair["baseline"],
         "baseline": pair["method"],
-        "difference": -pair["difference"],
         "low": -pair["high"],
         "high": -pair["low"],
-        "effect": -pair["effect"],
-        "wins": pair["losses"],
-        "losses": pair["wins"],
     }
+    given |= {"wins": pair["losses"], "losses": pair["wins"]}
+    return {**pair, **given, "difference": -pair["difference"], "effect": -pair["effect"]}
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the mean of at least one number."""
+    known = list(values)
+    return math.fsum(known) / len(known)

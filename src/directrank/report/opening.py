@@ -1,118 +1,139 @@
-"""The first thing to read: who leads, by how much, and whether that could be chance."""
+"""The first screen: who leads, by how much, and whether the lead may be chance."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from directrank.experiments.tables.layout import DECIMALS, is_error
-from directrank.report.blocks import Strong, Text, Warned, note
+from markupsafe import Markup
+
+from directrank.experiments.tables.layout import is_error
+from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
+from directrank.report.charts import Scale
 from directrank.report.facts import Facts
+from directrank.report.formatting import chance, number, plural, signed
 
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 
 
-def opening(facts: Facts) -> list[Any]:
-    """Return the blocks above the contents."""
-    blocks: list[Any] = [each for each in (_leader(facts), _significance(facts)) if each is not None]
-    result = facts.result
-    if result.failed:
-        blocks.append(
-            Warned(
-                f"{len(result.failed)} of {len(result.cells)} runs failed. The others are complete; the "
-                "errors are under Settings."
-            )
-        )
-    remarks = len(facts.summary["data_check"]["lines"])
+def opening(facts: Facts) -> list[Markup]:
+    """Return the blocks above all sections."""
+    ranked = facts.ranked(facts.asked, facts.main)
+    means = [(each, facts.result.mean(each, facts.main, facts.asked)) for each in ranked]
+    known = {label: value for label, value in means if value is not None}
+    blocks: list[Markup] = [_leader(facts, known), *_separated(facts, [*known])] if known else []
+    failed, remarks = facts.result.failed, len(facts.summary["data_check"]["lines"])
+    if failed:
+        said = f"{len(failed)} of {len(facts.result.cells)} runs failed. The others are complete; the errors"
+        blocks.append(warned(f"{said} are under Settings."))
+    if len(known) > 1:
+        blocks.append(_chart(facts, known))
     if remarks:
-        blocks.append(note(f"The data check has {remarks} remark{'' if remarks == 1 else 's'}, under Data."))
+        blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
     return blocks
 
 
-def number(value: float) -> str:
-    """Return a value with the decimals of the tables."""
-    return f"{value:.{DECIMALS}f}"
-
-
-def signed(value: float) -> str:
-    """Return a difference with its sign."""
-    return f"{value:+.{DECIMALS}f}".replace("-", "−")
-
-
-def chance(p: float) -> str:
-    """Return a p-value as a reader wants it."""
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
-
-
-def _leader(facts: Facts) -> Text | None:
-    ranked = [
-        (method, facts.result.mean(method, facts.main, facts.asked))
-        for method in facts.ranked(facts.asked, facts.main)
-    ]
-    known = [(method, mean) for method, mean in ranked if mean is not None]
-    if not known:
-        return None
+def _leader(facts: Facts, means: dict[str, float]) -> Markup:
+    (first, value), *others = means.items()
     order = "lowest" if is_error(facts.main) else "highest"
-    pieces: list[str | Strong] = [
-        Strong(known[0][0]), f" has the {order} mean test {facts.main}, {number(known[0][1])}",
-    ]  # fmt: skip
-    if len(known) > 1:
-        pieces += [
-            f": {number(abs(known[0][1] - known[1][1]))} ahead of ", Strong(known[1][0]),
-            f" ({number(known[1][1])}){_tested(facts, known[0][0], known[1][0])}",
-        ]  # fmt: skip
-    return Text([*pieces, "."], "lead")
+    pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}, {number(value)}"]
+    if others:
+        second, other = others[0]
+        pieces += [f": {number(abs(value - other))} ahead of ", named(second, "strong")]
+        pieces.append(f" ({number(other)}). {_verdict(facts, first, second)}")
+    else:
+        pieces.append(".")
+    return paragraph(*pieces, role="lead")
 
 
-def _tested(facts: Facts, first: str, second: str) -> str:
-    """Return what the test says of the two best."""
+def _verdict(facts: Facts, first: str, second: str) -> str:
+    """Return whether the lead over the second method may be chance."""
     pair = facts.pair(facts.asked, facts.main, first, second)
-    if pair is None:
-        return _by_folds(facts, first, second)
-    tested = facts.tested(facts.asked)
-    p = pair[f"p_{tested['correction']}"]
-    word = "more than chance" if p < tested["alpha"] else "a difference that may well be chance"
-    interval = f"{tested['level']:.0%} interval {signed(pair['low'])} to {signed(pair['high'])}"
-    return f", {word} on these {pair['queries']} queries ({interval}, {chance(p)} after correction)"
-
-
-def _by_folds(facts: Facts, first: str, second: str) -> str:
-    n = len(facts.result.folds)
-    if n < 2:
-        return ""
-    sign = -1 if is_error(facts.main) else 1
+    if pair is not None:
+        if _significant(facts, pair):
+            return "This lead is statistically significant."
+        return "This lead is not statistically significant: it may well be chance."
     values = [
         [facts.result.value(method, fold, facts.main, facts.asked) or 0.0 for fold in facts.result.folds]
         for method in (first, second)
     ]
+    if len(facts.result.folds) < 2:
+        return ""
+    sign = -1 if is_error(facts.main) else 1
     wins = sum(sign * ours > sign * theirs for ours, theirs in zip(*values, strict=True))
-    return f", and ahead on {wins} of {n} folds: the closer that is to half, the more it may be chance"
-
-
-def _significance(facts: Facts) -> Text | None:
-    """Return which methods the best one is significantly better than, of how many."""
-    tested = facts.tested(facts.asked)
-    if not any(tested.get("pairs", {}).values()):
-        return None
-    leader = facts.ranked(facts.asked, facts.main)[0]
-    beaten, equal = [], []
-    for method in facts.result.methods:
-        pair = facts.pair(facts.asked, facts.main, leader, method)
-        if pair is not None:
-            better = pair[f"p_{tested['correction']}"] < tested["alpha"]
-            (beaten if better else equal).append(method)
-    if not beaten and not equal:
-        return None
-    pairs = len(tested["pairs"][facts.main])
-    rule = (
-        f"Fisher's randomisation test on the queries, p < {tested['alpha']:g} after "
-        f"{RULES[tested['correction']]} for {pairs} pair{'' if pairs == 1 else 's'}"
+    return (
+        f"It is ahead on {wins} of {len(facts.result.folds)} folds: the closer this is to half, the more the "
+        "lead may be chance."
     )
-    pieces: list[str | Strong] = []
-    if beaten:
-        pieces = ["It is significantly better than ", Strong(_listed(beaten))]
-        pieces.append(f"; these data cannot tell it from {_listed(equal)}" if equal else "")
-    else:
-        pieces = [f"These data cannot tell it from any other method: {_listed(equal)}"]
-    return Text([*pieces, f" ({rule})."])
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _significant(facts: Facts, pair: dict[str, Any]) -> bool:
+    tested = facts.tested(facts.asked)
+    return pair[f"p_{tested['correction']}"] < tested["alpha"]
+
+
+def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
+    """Return which methods the leader is significantly better than, and how that was tested."""
+    leader, *others = ranked
+    pairs = {each: facts.pair(facts.asked, facts.main, leader, each) for each in others}
+    beaten = [each for each, pair in pairs.items() if pair and _significant(facts, pair)]
+    equal = [each for each, pair in pairs.items() if pair and not _significant(facts, pair)]
+    if not beaten and not equal:
+        return []
+    pieces: list[str] = []
+    folded = []
+    for said, names in (
+        ("It is significantly better than ", beaten),
+        ("The test does not separate it from ", equal),
+    ):
+        if len(names) > FEW:
+            pieces.append(f"{said}{len(names)} of the {len(others)} other methods. ")
+            folded.append(details(f"These {len(names)} methods", paragraph(*_enumerated(names))))
+        elif names:
+            pieces += [said, *_enumerated(names), ". "]
+    return [paragraph(*pieces), *folded, _rule(facts, leader, others[0])]
+
+
+def _enumerated(names: Sequence[str]) -> list[str]:
+    pieces: list[str] = []
+    for at, name in enumerate(names):
+        pieces += [("" if not at else " and " if at == len(names) - 1 else ", "), named(name)]
+    return pieces
+
+
+def _rule(facts: Facts, first: str, second: str) -> Markup:
+    tested, pair = facts.tested(facts.asked), facts.pair(facts.asked, facts.main, first, second)
+    pairs = len(tested["pairs"][facts.main])
+    lead = ""
+    if pair is not None:
+        p = chance(pair[f"p_{tested['correction']}"])
+        ends = f"{signed(pair['low'])} to {signed(pair['high'])}"
+        lead = f" The lead: {tested['level']:.0%} interval {ends}, {p}, on {pair['queries']} test queries."
+    return note(
+        f"Fisher's randomisation test on paired queries; significant means p < {tested['alpha']:g} after "
+        f"{RULES[tested['correction']]} for {plural(pairs, 'pair')} of methods.{lead}"
+    )
+
+
+def _chart(facts: Facts, means: dict[str, float]) -> Markup:
+    """Return the difference of every method to the leader, with its interval."""
+    leader = next(iter(means))
+    pairs = {label: facts.pair(facts.asked, facts.main, label, leader) for label in means}
+    differences = {
+        label: value - means[leader] if (pair := pairs[label]) is None else pair["difference"]
+        for label, value in means.items()
+    }
+    ends = [pair[end] for pair in pairs.values() if pair for end in ("low", "high")]
+    scale = Scale([0.0, *differences.values(), *ends])
+    rows = []
+    for label, pair in pairs.items():
+        style = "" if pair is None else "worse" if _significant(facts, pair) else "same"
+        interval = None if pair is None else (pair["low"], pair["high"])
+        style, at = "first" if label == leader else style, facts.index[label]
+        rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
+    title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
+    said = " A dot is the difference between the method and the leader (the line at 0)"
+    if ends:
+        said += (
+            ", a bar its 95% bootstrap interval over queries. Orange: significantly worse than the leader. "
+            "Grey: the difference may be chance"
+        )
+    return dots(title, f"{title}.{said}.", scale, rows)

@@ -1,4 +1,4 @@
-"""From results to one HTML page that needs nothing else."""
+"""From results to one self-contained HTML page."""
 
 import base64
 import hashlib
@@ -13,14 +13,16 @@ from typing import Any
 
 from directrank.experiments import Comparison
 from directrank.report.blocks import Section
+from directrank.report.charts.elements import lines_of
 from directrank.report.facts import Facts
+from directrank.report.formatting import plural
 from directrank.report.opening import opening
 from directrank.report.payload import embedded, payload
 from directrank.report.sections import SECTIONS
 from directrank.storage.atomic import write_atomically
 
 STYLES = ("page.css", "tables.css", "charts.css", "controls.css", "print.css")
-SCRIPTS = ("page.js", "tables.js", "curves.js", "queries.js", "contrasts.js")
+SCRIPTS = ("page.js", "tables.js", "curves.js", "contrasts.js", "queries.js")
 
 
 def write_report(result: Comparison, path: str | os.PathLike) -> None:
@@ -43,8 +45,8 @@ def write_report(result: Comparison, path: str | os.PathLike) -> None:
 def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
     """Return the page as text.
 
-    It is one file; its policy forbids everything but its own style and its own script, and every text is
-    escaped, wherever it came from. The script makes text of text and never markup.
+    It is one file. Its content security policy allows only its own style and script. Every text is escaped,
+    and the script creates text nodes, never markup.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -61,22 +63,22 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
         "base-uri 'none'; form-action 'none'",
         **contents(Facts(result), sections),
     )
-    # A path need not be text; what is not stands as \udcff.
+    # A path may contain bytes that are not text; they are written as \udcff.
     return page.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
     """Return what the template shows."""
     result, written = facts.result, datetime.fromisoformat(facts.summary["written"])
-    folds = f"{len(result.folds)} fold{'' if len(result.folds) == 1 else 's'}"
+    sizes = f"{plural(len(result.methods), 'method')}, {plural(len(result.folds), 'fold')}"
     built = [(section, section.build(facts)) for section in sections]
     return {
         "title": f"{result.dataset}: ranking methods compared",
-        "subtitle": f"{len(result.methods)} methods, {folds}, {written:%Y-%m-%d %H:%M} UTC, "
+        "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "
         f"directrank {facts.summary['environment']['directrank']}",
-        "opening": opening(facts),
+        "opening": lines_of(opening(facts)),
         "sections": [
-            {"id": section.id, "title": section.title, "blocks": blocks}
+            {"id": section.id, "title": section.title, "blocks": lines_of(blocks)}
             for section, blocks in built
             if blocks
         ],
@@ -86,7 +88,7 @@ def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
 
 @cache
 def _joined(kind: str, names: Sequence[str]) -> str:
-    """Return files of one kind as one, without the indentation and comments that only we read."""
+    """Return the files of one kind as one text, without indentation and comments."""
     folder: Traversable = files("directrank.report") / kind
     whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
     lines = (line.strip() for line in re.sub(r"/\*.*?\*/", "", whole, flags=re.S).splitlines())

@@ -1,4 +1,4 @@
-"""What the script works with: values of queries and tests of pairs, as compact JSON."""
+"""The data of the script: values of queries and tests of pairs, as compact JSON."""
 
 import json
 from typing import Any
@@ -9,16 +9,15 @@ from directrank.experiments.tables.contrasts import per_query
 from directrank.experiments.tables.layout import is_error
 from directrank.report.facts import Facts
 
-#: Values of queries that a page carries at most; measures, then queries, are left out beyond.
+#: A page has at most this many values of queries; beyond, measures and then queries are omitted.
 MOST_VALUES = 60_000
-#: Values are kept in units of 1e-5.
+#: Values are integers, in units of 1e-5.
 UNIT = 100_000
 
 
 def payload(facts: Facts) -> dict[str, Any]:
     """Return names, texts to filter by, values of queries, and pairs."""
     result = facts.result
-    queries = _queries(facts)
     return {
         "methods": result.methods,
         "texts": [_text(each) for each in facts.summary["methods"]],
@@ -26,15 +25,15 @@ def payload(facts: Facts) -> dict[str, Any]:
         "measures": facts.measures,
         "conventions": result.conventions,
         "main": facts.main,
-        "start": [facts.place[each] for each in facts.ranked(facts.asked, facts.main)],
+        "start": [facts.index[each] for each in facts.ranked(facts.asked, facts.main)],
         "errors": [each for each in facts.measures if is_error(each)],
         "significance": {each: _pairs(facts, each) for each in result.conventions},
-        "queries": queries,
+        "queries": _queries(facts),
     }
 
 
 def embedded(value: Any) -> Any:
-    """Return JSON that may stand in a script element: no tag can begin or end in it."""
+    """Return JSON for a script element: no tag can begin or end in it."""
     from markupsafe import Markup
 
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
@@ -42,12 +41,12 @@ def embedded(value: Any) -> Any:
 
 
 def _text(method: dict[str, Any]) -> str:
-    """Return what a method is found by: its label, what it does, its paper."""
+    """Return the text that the filter searches: the method's label, what it does, its paper."""
     return " ".join(str(method[name]) for name in ("label", "summary", "paper", "measure") if method[name])
 
 
 def _pairs(facts: Facts, convention: str) -> dict[str, Any]:
-    """Return the tests of a convention, a row of numbers a pair."""
+    """Return the tests of a convention, a row of numbers for each pair."""
     tested = facts.tested(convention)
     if not tested:
         return {}
@@ -59,7 +58,7 @@ def _pairs(facts: Facts, convention: str) -> dict[str, Any]:
         "pairs": {
             measure: [
                 [
-                    facts.place[each["method"]], facts.place[each["baseline"]],
+                    facts.index[each["method"]], facts.index[each["baseline"]],
                     *(_rounded(each[name]) for name in ("difference", "low", "high")),
                     each["wins"], each["ties"], each["losses"],
                     _rounded(each["p_randomisation"]), _rounded(each[adjusted]),
@@ -82,21 +81,21 @@ def _queries(facts: Facts) -> dict[str, Any]:
         return {}
     cells = [facts.result.cell(methods[0], fold) for fold in facts.result.folds]
     qid = [str(each) for cell in cells for each in cell["qid"]]
-    fold = [place for place, cell in enumerate(cells) for _ in cell["qid"]]
+    fold = [index for index, cell in enumerate(cells) for _ in cell["qid"]]
     chosen = _chosen(facts, methods, len(qid))
     return {
         "of": len(qid),
-        "qid": [qid[place] for place in chosen],
-        "fold": [fold[place] for place in chosen],
+        "qid": [qid[at] for at in chosen],
+        "fold": [fold[at] for at in chosen],
         "unit": UNIT,
-        "methods": [facts.place[each] for each in methods],
+        "methods": [facts.index[each] for each in methods],
         "values": _values(facts, methods, chosen),
         "ranked": [_ranked(facts, each, chosen) for each in methods],
     }
 
 
 def _chosen(facts: Facts, methods: list[str], n: int) -> list[int]:
-    """Return the places of the queries shown: all, or those on which methods differ most."""
+    """Return the indices of the queries shown: all, or those on which methods differ most."""
     most = max(1, MOST_VALUES // (len(methods) * len(facts.result.conventions)))
     if n <= most:
         return list(range(n))
@@ -106,20 +105,21 @@ def _chosen(facts: Facts, methods: list[str], n: int) -> list[int]:
 
 
 def _values(facts: Facts, methods: list[str], chosen: list[int]) -> dict[str, dict[str, list]]:
-    """Return values by convention and measure, a list a method, as many measures as there is room for."""
+    """Return values by convention, measure and method, of as many measures as MOST_VALUES allows."""
     conventions = facts.result.conventions
-    room = MOST_VALUES // (len(chosen) * len(methods) * len(conventions))
-    kept: dict[str, dict[str, list]] = {convention: {} for convention in conventions}
-    for measure in facts.measures[: max(1, room)]:
-        for convention in conventions:
-            kept[convention][measure] = [
-                [
-                    None if np.isnan(value) else _units(value)
-                    for value in per_query(facts.result, convention, measure, each)[chosen].tolist()
-                ]
-                for each in methods
-            ]
-    return kept
+    allowed = max(1, MOST_VALUES // (len(chosen) * len(methods) * len(conventions)))
+
+    def of(convention: str, measure: str, method: str) -> list[int | None]:
+        values = per_query(facts.result, convention, measure, method)[chosen].tolist()
+        return [None if np.isnan(value) else _units(value) for value in values]
+
+    return {
+        convention: {
+            measure: [of(convention, measure, each) for each in methods]
+            for measure in facts.measures[:allowed]
+        }
+        for convention in conventions
+    }
 
 
 def _units(value: float) -> int:
@@ -132,4 +132,4 @@ def _units(value: float) -> int:
 
 def _ranked(facts: Facts, method: str, chosen: list[int]) -> list[list[float]]:
     lists = [each for fold in facts.result.folds for each in facts.result.cell(method, fold)["ranked"]]
-    return [[int(grade) if grade == int(grade) else grade for grade in lists[place]] for place in chosen]
+    return [[int(grade) if grade == int(grade) else grade for grade in lists[at]] for at in chosen]

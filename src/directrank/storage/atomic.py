@@ -1,15 +1,15 @@
-"""Writing a file whole or not at all."""
+"""Writing a file completely or not at all."""
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
     """Write a file so that a reader, or a crash, meets the old content or the new, never a part.
-
-    The content goes to a temporary file in the same folder, is forced to disk and then renamed over the
-    target.
 
     Parameters
     ----------
@@ -23,15 +23,29 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
     OSError
         Naming the target; the old content, if any, is intact and no temporary file remains.
     """
+    with open_atomically(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """Open a binary file for writing; it takes its name, and replaces an old one, if the block succeeds.
+
+    The content goes to a temporary file in the same folder, which is forced to disk and then renamed.
+
+    Raises
+    ------
+    OSError
+        As `write_atomically`.
+    """
     path = Path(path)
-    data = content.encode() if isinstance(content, str) else content
     temporary = None
     try:
         descriptor, temporary = tempfile.mkstemp(
             dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part"
         )
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())

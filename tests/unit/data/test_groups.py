@@ -104,7 +104,6 @@ def test_the_inner_order_is_the_stable_one(rows):
 
 @settings(deadline=None, max_examples=100)
 @given(rows)
-@pytest.mark.filterwarnings("ignore:.*not next to each other")
 def test_what_is_public_is_in_the_callers_order(rows):
     qid, relevance = [f"q{q}" for q, _ in rows], [y for _, y in rows]
     X = np.arange(2 * len(rows), dtype=np.float32).reshape(-1, 2)
@@ -118,14 +117,13 @@ def test_what_is_public_is_in_the_callers_order(rows):
         assert (np.diff(groups.queries.relevance[a:b]) <= 0).all()
 
 
-def test_rows_that_came_apart_are_gathered_with_one_warning():
-    with pytest.warns(UserWarning, match=r"^the file: rows of the same query .*qid b") as caught:
-        QueryGroups(np.zeros((4, 1)), [0, 0, 0, 0], ["b", "a", "b", "a"], name="the file")
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def test_rows_that_are_apart_are_grouped_without_a_warning(caplog):
+    with caplog.at_level("DEBUG", "directrank"):
         QueryGroups(np.zeros((4, 1)), [0, 0, 0, 0], ["b", "b", "a", "a"])
+        assert not caplog.records
+        QueryGroups(np.zeros((4, 1)), [0, 0, 0, 0], ["b", "a", "b", "a"], name="the file")
+    assert caplog.messages[0].startswith("the file: rows of the same query")
+    assert "qid b" in caplog.messages[0]
 
 
 class TestFeatures:

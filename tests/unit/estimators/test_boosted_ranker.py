@@ -81,8 +81,7 @@ def test_patience_ends_a_run(preset):
 def test_the_order_of_rows_changes_nothing(preset):
     groups, rng = collection(), np.random.default_rng(3)
     order = rng.permutation(groups.n_docs)
-    with pytest.warns(UserWarning, match="gathered"):
-        shuffled = QueryGroups(groups.X[order], groups.relevance[order], groups.qid[order])
+    shuffled = QueryGroups(groups.X[order], groups.relevance[order], groups.qid[order])
     one, other = (preset(rounds=20, keep="last").fit(each) for each in (groups, shuffled))
     np.testing.assert_allclose(one.predict(groups)[order], other.predict(shuffled), atol=1e-6)
 

@@ -59,7 +59,6 @@ def small(seed=1):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.filterwarnings("ignore:.*not next to each other:UserWarning")
 def test_the_order_of_rows_and_queries_does_not_matter(name):
     X, y, qid = small()
     rng = np.random.default_rng(2)

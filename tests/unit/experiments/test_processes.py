@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -100,6 +101,7 @@ def test_processors_are_those_this_process_may_use(tmp_path, monkeypatch, enviro
     assert shards.processors() == expected
 
 
+@pytest.mark.slow
 def test_processes_that_only_die_are_an_error(folder, monkeypatch):
     monkeypatch.setattr(parallel, "processors", lambda: 1)
     monkeypatch.setattr(parallel, "run_share", lambda *_: os._exit(9))
@@ -108,17 +110,16 @@ def test_processes_that_only_die_are_an_error(folder, monkeypatch):
 
 
 def started(plan=None):
-    process = worker.Worker(worker.serialised(parallel.run_share, plan, Path("."), 1))  # pyright: ignore[reportArgumentType]
+    process = worker.Worker(worker.serialised(parallel.run_share, plan, Path("."), 1))
     process.instruct()
     return process
 
 
 def outcome(process):
-    """Wait for what becomes of a process, and hear it twice."""
+    """Wait for the end of a process, and look at its outcome twice."""
     try:
-        process._line.poll(60)
+        process._process.wait(60)
         process.look()
-        process._process.join()
         process.look()
     finally:
         process.end()
@@ -199,9 +200,73 @@ def test_a_plan_that_cannot_travel_starts_nothing(folder, monkeypatch):
 
 
 def test_a_process_that_dies_before_it_reads_its_work_holds_nobody_up(monkeypatch):
-    monkeypatch.setattr(worker, "worker_main", lambda *_: os._exit(9))
+    monkeypatch.setattr(worker, "COMMAND", "import os; os._exit(9)")
     with pytest.raises(worker.ProcessDiedError):
         outcome(started(bytes(1 << 24)))
+
+
+def test_a_process_that_ends_well_without_an_outcome_has_died(monkeypatch):
+    """As when a library ends the process in the middle of a fit."""
+    monkeypatch.setattr(parallel, "run_share", lambda *_: os._exit(0))
+    with pytest.raises(worker.ProcessDiedError):
+        outcome(started())
+
+
+def test_what_a_method_prints_is_no_outcome(monkeypatch, capfd):
+    monkeypatch.setattr(parallel, "run_share", lambda *_: print("hello", flush=True))
+    outcome(started())
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "hello\n")
+
+
+SCRIPT = """
+import sys
+from directrank import compare
+from directrank.estimators import Regression, methods
+from directrank.estimators.methods import Method
+
+class Own(Regression):
+    pass
+
+methods.METHODS = (Method("own", Own, "is defined in a script", "no paper"),)
+print(len(compare(sys.argv[1], "own", jobs=2).cells))
+"""
+
+
+def test_a_script_without_a_guard_uses_processes(folder, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py", folder], capture_output=True, text=True, timeout=300
+    )
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+ORPHANS = """
+import os, sys, time
+from directrank.experiments.jobs.worker import Worker, serialised
+workers = [Worker(serialised(time.sleep, 600)) for _ in range(2)]
+workers[0].instruct()
+print(*(each._process.pid for each in workers), flush=True)
+time.sleep(1)
+os._exit(9)
+"""
+
+
+def test_processes_end_with_their_parent():
+    """Whether they have begun to work or still wait for it."""
+    parent = subprocess.run([sys.executable, "-c", ORPHANS], capture_output=True, text=True, timeout=300)
+    deadline = time.monotonic() + 30
+    while any(lives(int(each)) for each in parent.stdout.split()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(lives(int(each)) for each in parent.stdout.split())
+
+
+def lives(number):
+    try:
+        os.kill(number, 0)
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_work_that_a_process_cannot_read_is_told():
@@ -225,17 +290,13 @@ def test_a_process_at_work_needs_no_thread_here_and_can_be_ended(monkeypatch):
     process.look()
     assert threading.enumerate() == before
     process.end()
-    assert process._process.exitcode == -signal.SIGKILL
+    assert process._process.returncode == -signal.SIGKILL
 
 
-def test_an_interrupt_does_not_reach_a_process_that_is_being_started(monkeypatch):
-    def interrupted(*_):
-        signal.raise_signal(signal.SIGINT)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    monkeypatch.setattr(worker, "worker_main", lambda line, _: line.send(interrupted()))
+def test_an_interrupt_of_the_terminal_does_not_reach_processes(monkeypatch):
+    monkeypatch.setattr(parallel, "run_share", lambda *_: signal.raise_signal(signal.SIGINT))
     process = started()
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert os.getpgid(process._process.pid) != os.getpgid(0)
     outcome(process)
 
 

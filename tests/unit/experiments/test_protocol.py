@@ -415,6 +415,7 @@ def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
         folds_of(groups, k=40)[1][0].load()
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(methods, "METHODS", METHODS)
     alone = compare(folder, "regression,approxap", measures=MEASURES, search="random:2", out=tmp_path / "a")
@@ -427,6 +428,7 @@ def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, tmp_path):
     parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
     result = compare(parts, "deadly,upside", measures=MEASURES, out=tmp_path, jobs=2)
@@ -443,6 +445,7 @@ def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, t
     assert sorted(leases[row["key"]] for row in log if row["event"] == "failed") == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_cell_whose_last_step_kills_its_process_is_recorded_whole(groups, tmp_path):
     parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
     result = compare(parts, "fatal,upside", measures=MEASURES, out=tmp_path, jobs=2)

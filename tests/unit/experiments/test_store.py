@@ -315,6 +315,7 @@ def test_folder_that_cannot_be_written(tmp_path):
         Store(tmp_path).put("a", "A", {})
 
 
+@pytest.mark.slow
 def test_full_disk_is_said_and_loses_nothing(tmp_path):
     """A limit on file sizes stands in for a full disk: the write fails in the middle."""
     script = """
@@ -353,6 +354,7 @@ def test_memory_is_a_store_too():
     assert claim(store, WANTED) == ["b", "c"]
 
 
+@pytest.mark.slow
 def test_eight_processes_take_every_key_once(tmp_path):
     script = """
 import sys, time

@@ -4,9 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from numba.core.codegen import get_host_cpu_features
+from llvmlite.binding import get_host_cpu_features
+from numba import njit
 
 from directrank.kernels import products
+from directrank.kernels.compile import OPTIONS
 from directrank.measures import positions
 from directrank.measures.smooth import precision as smooth_precision
 from directrank.surrogates.pairs import kernels as pair_kernels
@@ -15,7 +17,7 @@ from directrank.surrogates.positions import smoothed_kernels
 # Arithmetic, for memory is cleared and copied on wide registers in any code. Without AVX the widest are xmm,
 # which scalars use too: there a packed operation must show.
 OPERATION = r"v?(p?(add|sub|mul|div|cmp\w*)|fn?m(add|sub)\d*)"
-WIDE = OPERATION + (r"\w+\s.*[yz]mm" if "+avx" in get_host_cpu_features() else r"(p[sd]|[bwdq])\s")
+WIDE = OPERATION + (r"\w+\s.*[yz]mm" if get_host_cpu_features()["avx"] else r"(p[sd]|[bwdq])\s")
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
 FOUR = (np.float32(1),) * 4
@@ -62,8 +64,7 @@ def test_is_vectorised(name, dtype):
     kernel(*typed)
     wanted = kernel.signatures[-1]
     # Code from the cache folder has no text to inspect: compile this signature again.
-    text = kernel.py_func
-    fresh = type(kernel)(text, targetoptions=dict(kernel.targetoptions))
+    fresh = njit(kernel.py_func, **OPTIONS)
     fresh.compile(wanted)
     assembly, _, _ = fresh.inspect_asm(wanted).partition("cpython")  # what follows calls it from Python
     assert re.search(WIDE, assembly), f"{name} runs one number at a time"

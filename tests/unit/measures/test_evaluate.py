@@ -162,8 +162,7 @@ def test_err_needs_a_largest_grade_that_holds():
 
 def test_accepts_query_groups_with_scores_in_row_order():
     shuffled = np.random.default_rng(0).permutation(len(QID))
-    with pytest.warns(UserWarning, match="gathered"):
-        groups = QueryGroups(np.zeros((len(QID), 1)), np.array(RELEVANCE)[shuffled], np.array(QID)[shuffled])
+    groups = QueryGroups(np.zeros((len(QID), 1)), np.array(RELEVANCE)[shuffled], np.array(QID)[shuffled])
     result = evaluate(groups, np.array(SCORES)[shuffled], measures=["AP", "RR"])
     assert dict(result) == dict(ours(measures=["AP", "RR"]))
     with pytest.raises(DataError, match="give no others"):

@@ -1,4 +1,4 @@
-"""Text files, plain or gzipped, in blocks of whole lines."""
+"""Read text files, plain or gzipped, in blocks of whole lines."""
 
 import gzip
 import zlib
@@ -12,7 +12,7 @@ import numpy as np
 
 from directrank.errors import DataFormatError
 
-# The passes over a block find it in the processor's cache.
+# A block stays in the cache of the processor between the passes over it.
 BLOCK_BYTES = 2**20
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -21,13 +21,13 @@ NEWLINE, RETURN, HASH = b"\n"[0], b"\r"[0], b"#"[0]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole lines of a file; the bytes are overwritten when the next block is asked for.
+    """Whole lines of a file; reading the next block overwrites the bytes.
 
     Attributes
     ----------
     path : Path
     bytes : ndarray of uint8
-        Ends with a newline, which is added to a last line without one.
+        Ends with a newline; one is added to a last line without it.
     first_line : int
         Number of the first line in the file, from 1.
     """
@@ -42,18 +42,18 @@ class Block:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where each line starts, int64 (n_lines,)."""
+        """Start of each line, int64 (n_lines,)."""
         return np.concatenate(([0], self._newlines[:-1] + 1))
 
     @cached_property
     def stops(self) -> np.ndarray:
-        """Where each line ends, without its line end, int64 (n_lines,)."""
+        """End of each line, before its line break, int64 (n_lines,)."""
         before = self.bytes[np.maximum(self._newlines - 1, 0)] == RETURN
         return self._newlines - before
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """Where the data of each line end: before its comment, int64 (n_lines,)."""
+        """End of the data of each line, before its comment, int64 (n_lines,)."""
         hashes = np.flatnonzero(self.bytes == HASH)
         if not len(hashes):
             return self.stops
@@ -61,12 +61,12 @@ class Block:
         return np.where((first >= self.starts) & (first < self.stops), first, self.stops)
 
     def until(self, n_lines: int) -> "Block":
-        """Return the first lines alone."""
+        """Return a block of only the first `n_lines` lines."""
         stop = len(self.bytes) if n_lines == len(self.starts) else self.starts[n_lines]
         return Block(self.path, self.bytes[:stop], self.first_line)
 
     def line_of(self, offset: int) -> int:
-        """Return the number of the line that an offset is in, from 0 in this block."""
+        """Return the number of the line that contains an offset; the first line of the block is 0."""
         return int(np.searchsorted(self.starts, offset, side="right")) - 1
 
 
@@ -104,7 +104,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _whole_lines(path: Path, file: BinaryIO, size: int) -> Iterator[tuple[bytearray, int]]:
-    """Yield a buffer and how many of its bytes are whole lines."""
+    """Yield a buffer and the number of its bytes that are whole lines."""
     buffer, kept = bytearray(size), 0
     while read := _read_into(path, file, memoryview(buffer)[kept:-1]):
         filled = kept + read
@@ -122,9 +122,9 @@ def _whole_lines(path: Path, file: BinaryIO, size: int) -> Iterator[tuple[bytear
         yield buffer, kept + 1
 
 
-def _read_into(path: Path, file: BinaryIO, room: memoryview) -> int:
+def _read_into(path: Path, file: BinaryIO, buffer: memoryview) -> int:
     try:
-        return file.readinto(room)  # type: ignore[attr-defined]
+        return file.readinto(buffer)  # type: ignore[attr-defined]
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         problem = f"the gzip archive is damaged or cut short ({error})"
         raise DataFormatError(str(path), 0, 0, problem) from None

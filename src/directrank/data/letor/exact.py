@@ -1,4 +1,4 @@
-"""Decimals whose nearest float32 the fast reader cannot tell."""
+"""Exact rounding of decimals whose nearest float32 the fast reader cannot decide."""
 
 from decimal import Decimal
 
@@ -10,8 +10,8 @@ BEYOND_FLOAT32 = 2.0**128
 def nearest_float32(text: str) -> np.float32:
     """Round a finite decimal to float32, to nearest and ties to even.
 
-    Rounding to float64 first may round twice: a decimal just above the middle of two float32 can fall on
-    the middle. Only there are its digits compared in full.
+    Rounding to float64 first would round twice: a decimal just above the midpoint of two float32 can become
+    the midpoint. Only in this case are all its digits compared.
     """
     double = float(text)
     with np.errstate(over="ignore", under="ignore"):

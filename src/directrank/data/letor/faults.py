@@ -1,9 +1,9 @@
-"""What can be wrong in a LETOR file, and what is said about it."""
+"""The faults of a LETOR file, and their messages."""
 
 from directrank.data.letor.blocks import Block
 from directrank.errors import DataFormatError
 
-# What a kernel can find.
+# Codes that kernels return.
 FINE, LABEL, NEGATIVE, QID, EMPTY_QID, FEATURE, ZERO_ID, BIG_ID = range(8)
 REPEATED_ID, UNSORTED_ID, BEYOND, VALUE, MISSING, OVERFLOW, FOREIGN_ROW = range(8, 15)
 LARGEST_ID = 2**31 - 1
@@ -29,7 +29,7 @@ EXPECTED = {
 
 
 def fault(block: Block, code: int, offset: int, n_features: int = 0) -> DataFormatError:
-    """Say what stands at an offset of a block and what was expected there."""
+    """Return the error for a fault: the text found at an offset of a block, and the text expected."""
     line = block.line_of(offset)
     found = token_at(block, line, offset)
     expected = EXPECTED[code].format(n_features=n_features)
@@ -37,13 +37,13 @@ def fault(block: Block, code: int, offset: int, n_features: int = 0) -> DataForm
 
 
 def fault_at(block: Block, line: int, offset: int, problem: str) -> DataFormatError:
-    """Name the line and column of an offset of a block."""
+    """Return an error that names the line and column of an offset of a block."""
     column = offset - int(block.starts[line]) + 1
     return DataFormatError(str(block.path), block.first_line + line, column, problem)
 
 
 def token_at(block: Block, line: int, offset: int) -> str:
-    """Quote what stands at an offset, cut to a readable length."""
+    """Quote the text at an offset, cut to a readable length."""
     rest = block.bytes[offset : min(int(block.stops[line]), offset + 4 * SHOWN)].tobytes()
     token = rest.split(b" ")[0].split(b"\t")[0].split(b"#")[0] if rest[:1] != b"#" else b""
     if not token:

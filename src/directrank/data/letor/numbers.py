@@ -1,7 +1,7 @@
-"""Decimals in bytes to float32: kernels.
+"""Kernels that read decimals from bytes as float32.
 
-A line ends with a newline, so that a loop over digits or blanks stops by itself. Positions are unsigned: a
-signed index would be checked for counting from the end at every byte.
+Every line ends with a newline, which ends every loop over digits or blanks. Positions are unsigned, because
+compiled code checks a signed index for counting from the end.
 """
 
 import numpy as np
@@ -11,17 +11,17 @@ from directrank.kernels.compile import kernel
 BLANK, TAB, NEWLINE, RETURN = np.uint8(32), np.uint8(9), np.uint8(10), np.uint8(13)
 HASH, COLON, PLUS, MINUS, POINT = np.uint8(35), np.uint8(58), np.uint8(43), np.uint8(45), np.uint8(46)
 ZERO, NINE, SMALL_E, CAPITAL_E = np.uint8(48), np.uint8(9), np.uint8(101), np.uint8(69)
-# A literal 0 would have every callee compiled a second time.
+# numba would compile every callee a second time for a literal 0.
 NONE = np.int64(0)
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
-# Eighteen digits fit int64, and what they leave out is below a tenth of the precision of float64.
+# Eighteen digits fit int64; all further digits are below a tenth of the precision of float64.
 MOST_DIGITS = 18
-MANTISSA_ROOM = 10 ** (MOST_DIGITS - 1)
+LARGEST_EXTENDED = 10 ** (MOST_DIGITS - 1)
 LARGEST_INTEGER = 10**12
 LEAST_POWER, LARGEST_POWER = -300, 40
 POWERS = np.array([float(f"1e{e}") for e in range(LEAST_POWER, LARGEST_POWER + 1)])
-# Mantissa, power and product are each rounded once: the true value lies within three units of 2⁻⁵³.
+# Mantissa, power and product are each rounded once: the relative error is at most three units of 2⁻⁵³.
 UNSURE = 2.0**-50
 EXACT_INTEGER = 2**53
 
@@ -56,7 +56,7 @@ def ends_token(byte):
 
 @kernel
 def digits(block, p, number):
-    """Append decimal digits to a number; it may overflow beyond eighteen of them."""
+    """Append decimal digits to a number; more than eighteen digits may overflow."""
     digit = np.uint8(block[p] - ZERO)
     while digit <= NINE:
         number = number * 10 + np.int64(digit)
@@ -67,16 +67,16 @@ def digits(block, p, number):
 
 @kernel
 def nearest_float32(mantissa, power, powers):
-    """Round ``mantissa * 10**power`` to float32, and say whether the last bit is certain."""
+    """Round ``mantissa * 10**power`` to float32; return whether the last bit is certain, too."""
     size = np.float64(mantissa) * powers[np.uint64(power - LEAST_POWER)]
     low, high = np.float32(size * (1.0 - UNSURE)), np.float32(size * (1.0 + UNSURE))
-    # An integer is exact whatever lies beside it.
+    # A small integer is exact in float64.
     return np.float32(size), low == high or (power == 0 and mantissa < EXACT_INTEGER)
 
 
 @kernel
 def any_float32(mantissa, power, powers):
-    """Round as `nearest_float32` does, for any power of ten; infinity if the number is too large."""
+    """Round like `nearest_float32`, for any power of ten; infinity if the number is too large."""
     if mantissa == 0 or power < LEAST_POWER:
         return np.float32(0.0), True
     if power > LARGEST_POWER:
@@ -118,11 +118,11 @@ def decimal(block, p):
 
 @kernel
 def _long_digits(block, p, mantissa):
-    """Append digits while there is room; count those that were cut and those that were kept."""
+    """Append digits up to eighteen; return the numbers of digits cut and appended, too."""
     cut, kept = 0, 0
     digit = np.uint8(block[p] - ZERO)
     while digit <= NINE:
-        if mantissa < MANTISSA_ROOM:
+        if mantissa < LARGEST_EXTENDED:
             mantissa = mantissa * 10 + np.int64(digit)
             kept += 1
         else:
@@ -134,7 +134,7 @@ def _long_digits(block, p, mantissa):
 
 @kernel
 def _exponent(block, p):
-    """Read an exponent; the end is p if there is none."""
+    """Read an exponent; the end is p if there is no exponent."""
     falling = block[p] == MINUS
     first = p + ONE if falling or block[p] == PLUS else p
     end, exponent = bounded_integer(block, first)
@@ -145,7 +145,7 @@ def _exponent(block, p):
 
 @kernel
 def bounded_integer(block, p):
-    """Read digits; a number beyond `LARGEST_INTEGER` is cut to it."""
+    """Read digits; the number is at most `LARGEST_INTEGER`."""
     number = 0
     digit = np.uint8(block[p] - ZERO)
     while digit <= NINE:

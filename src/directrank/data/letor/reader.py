@@ -1,7 +1,7 @@
-"""LETOR and SVMlight text, in.
+"""Read LETOR and SVMlight text.
 
-A file is read twice. The first pass takes labels, queries and the largest feature id, so that the second
-can write each row straight into its place: X is allocated once, and nothing of it is copied.
+A file is read twice. The first pass reads labels, queries and the largest feature id. The second pass can
+then write each row directly to its final row of X, which is allocated once and never copied.
 """
 
 import math
@@ -12,20 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data.grouping import sorted_order, warn_if_apart
+from directrank.data.grouping import log_if_apart, sorted_order
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.blocks import Block, blocks_of
 from directrank.data.letor.exact import nearest_float32
 from directrank.data.letor.faults import FINE, OVERFLOW, fault
 from directrank.data.letor.numbers import POWERS
-from directrank.data.letor.rows import fill_query_minimum, fill_rows
 from directrank.data.letor.scan import Scan, data_lines
+from directrank.data.letor.second_pass import fill_query_minimum, fill_rows
 from directrank.data.memory import refuse_if_too_large
 from directrank.data.queries import Queries
 from directrank.errors import DataFormatError
 from directrank.kernels.aligned import aligned_zeros
 
-# Text that a kernel has read before: only what it found to be a number follows an id.
+# A kernel has checked this text before, so every value is a number.
 VALUE_OF_ID = re.compile(rb"(?<=[ \t])([0-9]+):([0-9.eE+-]+)(?![^ \t])")
 SHORTEST_UNLABELLED = len("qid:1\n")
 
@@ -39,20 +39,20 @@ def read_letor(
 ) -> QueryGroups:
     """Read a file of lines ``label qid:query id:value … # comment``.
 
-    Features that a line does not name are 0. A comment is kept as docid: D of ``# docid = D …``, else its
-    whole text. Empty lines and lines that are only a comment hold no document. The file may be gzipped.
-    Values are the float32 nearest to the decimals.
+    Features that a line does not name are 0. The comment becomes the docid: D of ``# docid = D …``, or else
+    its whole text. Empty lines and lines with only a comment are skipped. The file may be gzipped. Values are
+    the float32 nearest to the decimals.
 
     Parameters
     ----------
     path : path-like
     missing : {"error", "query_min"} or float, default="error"
-        What a literal ``NULL`` stands for: nothing, the least value of the feature within the query (0 if
-        it has none), or a number.
+        How a literal ``NULL`` is read: as an error, as the least value of the feature within the query (0 if
+        there is none), or as a number.
     n_features : int, optional
-        Columns of X; an id beyond is refused. The largest id of the file by default.
+        Number of columns of X; a larger id is refused. The largest id of the file by default.
     labelled : bool, default=True
-        Whether labels are grades. If not they are ignored, and a line may begin with ``qid:``.
+        Whether labels are grades. Otherwise they are ignored, and a line may begin with ``qid:``.
 
     Returns
     -------
@@ -62,14 +62,9 @@ def read_letor(
     Raises
     ------
     DataFormatError
-        Naming the line and column of the first malformed line, what was found and what was expected.
+        If a line is malformed: names the first one, the column, the text found and the text expected.
     DataError
         If X would not fit in memory.
-
-    Warns
-    -----
-    UserWarning
-        If rows of one query came apart and were gathered.
 
     Examples
     --------
@@ -83,12 +78,12 @@ def read_letor(
 
 
 def null_value(missing: str | float) -> np.float32:
-    """Return what NULL is written as: NaN to be replaced later, infinity to be refused, or a number.
+    """Return the number for a literal NULL: NaN to be replaced later, infinity to be refused, or a value.
 
     Raises
     ------
     ValueError
-        If `missing` is none of the rules.
+        If `missing` is not one of the rules.
     """
     if isinstance(missing, str):
         if missing in ("error", "query_min"):
@@ -105,9 +100,9 @@ def scan_letor(
     n_features: int | None = None,
     missing: str | float = "error",
 ) -> Scan:
-    """Make the first pass over files that are read as one.
+    """Make the first pass over files that form one data set.
 
-    The fault of the first malformed line is raised, whichever pass would find it.
+    The error names the first malformed line, even if only the second pass would find its fault.
     """
     scan = Scan(paths, labelled)
     null = null_value(missing)
@@ -125,7 +120,7 @@ def scan_letor(
 
 
 def _refuse_earlier(scan: Scan, last: Block, n_features: int | None, null: np.float32) -> None:
-    """Raise the fault that the second pass would find before the end of `last`, if any."""
+    """Raise the first fault that the second pass would find up to the end of `last`, if any."""
     X = np.zeros((1, n_features or 0), np.float32)
     for path in scan.paths:
         for block in blocks_of(path):
@@ -141,7 +136,7 @@ def fill_letor(
 ) -> QueryGroups:
     """Make the second pass, into `n_features` columns."""
     refuse_if_too_large(scan.name, scan.n_rows, n_features)
-    warn_if_apart(scan.codes, scan.qid, scan.name)
+    log_if_apart(scan.codes, scan.qid, scan.name)
     labels = scan.labels if scan.labelled else np.zeros(scan.n_rows)
     order, indptr = sorted_order(scan.codes, labels, len(scan.qid))
     place = np.empty_like(order)

@@ -7,15 +7,15 @@ import numpy as np
 
 from directrank.data.letor.blocks import Block
 from directrank.data.letor.faults import LABEL, fault, fault_at
-from directrank.data.letor.heads import copy_spans, docid_spans, scan_heads
+from directrank.data.letor.first_pass import copy_spans, docid_spans, scan_heads
 
-# Rows of code points are kept while they are short; a long comment among them would make all of them wide.
+# Short docids are copied as rows of code points. One long comment would make all these rows wide.
 WIDEST_ROW = 64
 LEAST_PRINTED = 32
 
 
 class Scan:
-    """What the first pass knows of a file, or of several that are read as one.
+    """The results of the first pass over a file, or over several that form one data set.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Scan:
         self._commented = False
 
     def add(self, block: Block) -> tuple[int, int, int]:
-        """Take a block; return a fault's code and offset, and how many of its lines are in order."""
+        """Read a block; return the code and offset of its first fault, and the number of lines before it."""
         n_lines = len(block.starts)
         lines, labels = np.empty(n_lines, np.int64), np.empty(n_lines)
         qids, fresh = np.empty((n_lines, 2), np.int64), np.empty(n_lines, np.bool_)
@@ -106,7 +106,7 @@ class Scan:
         return " + ".join(map(str, self.paths))
 
     def finish(self) -> "Scan":
-        """Join what the blocks gave."""
+        """Concatenate the arrays of all blocks."""
         self.codes, self.labels = np.concatenate(self._codes), np.concatenate(self._labels)
         self.docid = np.concatenate(self._docids) if self._commented else None
         self.qid = named_queries(list(self._numbers))
@@ -115,14 +115,14 @@ class Scan:
 
 
 def data_lines(block: Block) -> np.ndarray:
-    """Return the lines of a block that hold a document."""
+    """Return the numbers of the lines of a block that hold a document."""
     spans = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
     filled = [bool(block.bytes[start:end].tobytes().strip(b" \t")) for start, end in spans]
     return np.flatnonzero(filled)
 
 
 def named_queries(tokens: list[bytes]) -> np.ndarray:
-    """Return tokens as int64 if every one is a plain integer of that range, else as text."""
+    """Return tokens as int64 if all are plain integers of that range, or else as text."""
     texts = [token.decode() for token in tokens]
     numbers = [_plain_integer(text) for text in texts]
     if any(number is None for number in numbers):
@@ -131,7 +131,7 @@ def named_queries(tokens: list[bytes]) -> np.ndarray:
 
 
 def _plain_integer(text: str) -> int | None:
-    """Return the integer that is written exactly so, or None: 007 and 7 are two names."""
+    """Return the integer whose text this is, or None: 007 and 7 are different queries."""
     if len(text) > 20 or not text.lstrip("-").isascii() or not text.lstrip("-").isdigit():
         return None
     number = int(text) if text.count("-") <= 1 else None

@@ -1,23 +1,19 @@
-"""LETOR text, out: what is written reads back with the same bits."""
+"""Write LETOR text that reads back with the same bits."""
 
 import os
-import tempfile
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.number_text import LONGEST_NUMBER, write_features
-from directrank.data.letor.numbers import POWERS
 from directrank.errors import DataError
-
-CHUNK_BYTES = 2**22
+from directrank.storage.atomic import open_atomically
 
 
 def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
     """Write documents as lines ``label qid:query 1:value 2:value … #docid = D``, in the caller's row order.
 
-    Every feature is written, each as a short decimal that reads back as the same float32. The file appears
+    Every feature is written, as the shortest decimal that reads back as the same float32. The file appears
     under its name only when it is complete.
 
     Parameters
@@ -31,35 +27,32 @@ def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
     DataError
         If a qid or docid would not read back.
     """
-    with replaced_when_complete(path) as file:
-        write_rows(groups, file)
+    heads = _heads(groups)
+    tails = (
+        [""] * groups.n_docs if groups.docid is None else [_comment(each) for each in groups.docid.tolist()]
+    )
+    with open_atomically(path) as file:
+        for head, features, tail in zip(heads, _features(groups), tails, strict=True):
+            file.write(f"{head} {features}{tail}\n".encode())
 
 
-def write_rows(groups: QueryGroups, file) -> None:
-    """Write the lines of some documents to an open binary file."""
-    heads, tails = _heads(groups), _tails(groups)
-    place = np.empty(groups.n_docs, np.int64)
-    place[groups.queries.row] = np.arange(groups.n_docs)
-    width = groups.n_features * (LONGEST_NUMBER + len(f" {groups.n_features}:"))
-    n_rows = max(1, CHUNK_BYTES // max(1, width))
-    text, ends = np.empty(n_rows * width, np.uint8), np.empty(n_rows, np.int64)
-    for first in range(0, groups.n_docs, n_rows):
-        rows = place[first : first + n_rows]
-        write_features(groups.features, rows, POWERS, text, ends)
-        content = text[: ends[len(rows) - 1]].tobytes()
-        start = 0
-        for k in range(len(rows)):
-            file.write(heads(first + k) + content[start : ends[k]] + tails(first + k))
-            start = ends[k]
-
-
-def _heads(groups: QueryGroups):
+def _heads(groups: QueryGroups) -> Iterator[str]:
     names = [_qid_text(name) for name in groups.queries.qid.tolist()]
-    queries = np.empty(groups.n_docs, np.int64)
-    queries[groups.queries.row] = np.repeat(np.arange(groups.n_queries), groups.queries.sizes)
-    relevance = groups.relevance
-    labels = {value: _label_text(value) for value in np.unique(relevance).tolist()}
-    return lambda row: f"{labels[relevance[row]]} qid:{names[queries[row]]}".encode()
+    query = groups.to_caller(np.repeat(np.arange(groups.n_queries), groups.queries.sizes))
+    labels = groups.relevance.tolist()
+    return (f"{_label_text(label)} qid:{names[q]}" for label, q in zip(labels, query.tolist(), strict=True))
+
+
+def _features(groups: QueryGroups) -> Iterator[str]:
+    starts = [f"{column}:" for column in range(1, groups.n_features + 1)]
+    for row in groups.to_caller(np.arange(groups.n_docs)):
+        values = zip(starts, groups.features[row], strict=True)
+        yield " ".join(start + _feature_text(value) for start, value in values)
+
+
+def _feature_text(value: np.float32) -> str:
+    # NumPy finds the shortest decimal of a float32; Python prints large numbers without an exponent.
+    return repr(float(str(value))).removesuffix(".0")
 
 
 def _label_text(value: float) -> str:
@@ -73,50 +66,13 @@ def _qid_text(name) -> str:
     return text
 
 
-def _tails(groups: QueryGroups):
-    if groups.docid is None:
-        return lambda row: b"\n"
-    texts = [_docid_text(name) for name in groups.docid.tolist()]
-    return lambda row: texts[row]
-
-
-def _docid_text(name) -> bytes:
+def _comment(name) -> str:
     text = str(name)
     if text != text.strip(" \t") or any(letter in text for letter in "\n\r\0"):
         raise DataError(f"docid {text!r} cannot be written: expected one line without blanks at its ends")
     if not text:
-        return b"\n"
+        return ""
     plain = " " in text or "\t" in text
     if plain and text.startswith("docid"):
         raise DataError(f"docid {text!r} cannot be written: it would read back as its own name")
-    return f" # {text}\n".encode() if plain else f" #docid = {text}\n".encode()
-
-
-class replaced_when_complete:  # noqa: N801 - used as a function
-    """Open a file for writing that takes its name only if all goes well.
-
-    The text goes to a file beside it, is flushed to the disk and renamed; what stood there before remains
-    if anything fails.
-    """
-
-    def __init__(self, path: str | os.PathLike):
-        self.path = Path(path)
-
-    def __enter__(self):
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")
-        self._part, self._file = Path(name), os.fdopen(handle, "wb")
-        return self._file
-
-    def __exit__(self, kind, error, trace):
-        try:
-            with self._file:
-                if kind is None:
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
-            if kind is None:
-                mask = os.umask(0)
-                os.umask(mask)
-                self._part.chmod(0o666 & ~mask)
-                self._part.replace(self.path)
-        finally:
-            self._part.unlink(missing_ok=True)
+    return f" # {text}" if plain else f" #docid = {text}"

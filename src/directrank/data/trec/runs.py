@@ -1,4 +1,4 @@
-"""Scores as text: one a line, or a TREC run."""
+"""Scores as text: write one score a line or a TREC run; read one score a line."""
 
 from pathlib import Path
 
@@ -9,20 +9,20 @@ from directrank.errors import DataError, DataFormatError
 
 
 def scores_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
-    """Return one score a line, in row order, each with all its digits."""
+    """Return one score a line, in row order, each with all digits."""
     return "".join(f"{score!r}\n" for score in scores.tolist())
 
 
 def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     """Return a TREC run: ``qid Q0 docid rank score tag``, queries in order of appearance.
 
-    Documents are sorted by descending score; those of one score keep the order of their rows. Documents
-    without a docid are called by the number of their row, from 1.
+    Documents are sorted by descending score; documents with equal scores stay in row order. The row number,
+    from 1, replaces a missing docid.
 
     Raises
     ------
     DataError
-        If a docid or qid is not one word, which the format cannot hold.
+        If a docid or qid is not one word: the format has no quotes.
     """
     qid = _words(groups.qid, "qid")
     docid = _words(np.arange(1, groups.n_docs + 1) if groups.docid is None else groups.docid, "docid")
@@ -46,7 +46,7 @@ def _words(values: np.ndarray, what: str) -> list[str]:
     return words
 
 
-#: What `rank` can write.
+#: The formats of the command `rank`.
 FORMATS = {"scores": scores_text, "trec": trec_text}
 
 
@@ -57,14 +57,14 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
     ----------
     path : Path
     expected : int
-        Documents that they belong to.
+        Number of documents.
     data : str
-        Where those came from; messages name it.
+        Source of the documents, for messages.
 
     Raises
     ------
     DataFormatError
-        If a line is not a number, or there are too few or too many.
+        If a line is not a number, or there are too few or too many scores.
     """
     scores = []
     with path.open(encoding="utf-8", errors="replace") as lines:

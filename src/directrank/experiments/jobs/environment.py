@@ -1,4 +1,4 @@
-"""What a number depends on beside data and parameters: this library's code, and the versions under it."""
+"""What a result depends on besides data and parameters: the code of this library and package versions."""
 
 import hashlib
 import platform
@@ -9,7 +9,7 @@ from pathlib import Path
 import directrank
 from directrank.data.shards import processors
 
-#: Sources whose code decides a number; pages and commands may change without a new fit.
+#: Sources that decide a result. Other sources, such as the page, may change without a new fit.
 DECISIVE = (
     "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
     "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
@@ -20,11 +20,11 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 @cache
 def code_digest() -> str:
-    """Return the SHA-256, in hex, of the sources that decide a number."""
+    """Return the SHA-256, in hex, of the sources that decide a result."""
     root = Path(directrank.__file__).parent
     digest = hashlib.sha256()
-    for room in DECISIVE:
-        for source in sorted([root / room] if room.endswith(".py") else (root / room).rglob("*.py")):
+    for name in DECISIVE:
+        for source in sorted([root / name] if name.endswith(".py") else (root / name).rglob("*.py")):
             digest.update(source.relative_to(root).as_posix().encode())
             digest.update(source.read_bytes())
     return digest.hexdigest()
@@ -37,12 +37,12 @@ def versions() -> dict[str, str]:
 
 @cache
 def _installed(package: str) -> str:
-    # Every fit of a plan asks; finding and parsing a package's metadata takes milliseconds.
+    # Every fit records versions, and reading the metadata of a package takes milliseconds.
     return version(package)
 
 
 def environment() -> dict[str, str]:
-    """Return what a reader needs to set up the same machine."""
+    """Return what a reader needs to set up the same environment."""
     return {
         **versions(),
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""Ctrl-C, and what else asks a program to end: never lost, and never in the middle of a step."""
+"""Ctrl-C and SIGTERM: neither is lost, and neither interrupts a step that must be completed."""
 
 import _thread
 import signal
@@ -9,19 +9,20 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-#: A package that C calls back, where whatever is raised is printed and forgotten, and that frees C's memory,
-#: which half of a step would free twice: the compiler's.
+#: The compiler's package. C calls its functions back, and errors raised there are printed and dropped. It
+#: also frees C's memory, and an interrupted step could free it twice.
 UNSTOPPABLE = "llvmlite."
-#: Seconds until its step has probably ended.
+#: Seconds after which a step of the compiler has probably ended.
 SOON = 0.02
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM, by which machines end programs.
+    """Raise KeyboardInterrupt on Ctrl-C and on SIGTERM, the signal by which machines end programs.
 
-    What Python's own handler raises while code is compiled can be lost, or crash the program: this one waits.
-    A program that was started to ignore Ctrl-C goes on to do so.
+    An error that Python's own handler raises during compilation can be lost, or crash the program; this
+    handler waits until the compiler's step has ended. A program that was started to ignore Ctrl-C still
+    ignores it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -39,11 +40,11 @@ def stoppable() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back what asks the program to end until a step is done."""
+    """Hold interrupts back until a step is done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    # One that was not set by Python cannot be put back.
+    # Python cannot restore a handler that it did not set.
     handlers: dict[int, Any] = {
         each: handler for each in SIGNALS if (handler := signal.getsignal(each)) is not None
     }
@@ -54,7 +55,7 @@ def uninterrupted() -> Iterator[None]:
         if holding:
             came.append(number)
             return
-        # It came while handlers were put back.
+        # The signal came while the handlers were being restored.
         signal.signal(number, handlers[number])
         signal.raise_signal(number)
 
@@ -73,7 +74,7 @@ def uninterrupted() -> Iterator[None]:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     if not _is_unstoppable(frame):
         raise KeyboardInterrupt
-    if hasattr(signal, "pthread_kill"):  # it wakes a program that waits, too
+    if hasattr(signal, "pthread_kill"):  # It also wakes a program that waits.
         again = threading.Timer(SOON, signal.pthread_kill, (threading.get_ident(), number))
     else:
         again = threading.Timer(SOON, _thread.interrupt_main, (number,))

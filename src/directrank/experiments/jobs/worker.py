@@ -1,23 +1,24 @@
-"""One process of a sweep: how it is started, what becomes of it, and that nothing of it is left."""
+"""Worker processes of a comparison: how they start, how they report, and how they end."""
 
 import contextlib
+import io
 import os
+import pickle
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
-import time
 import traceback
-from collections.abc import Callable, Iterator
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
-from multiprocessing.reduction import ForkingPickler
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
+
 from directrank.errors import MethodError
 
-#: Seconds between two looks of a process at another.
-LOOK = 0.25
-#: Threads of every library that has its own, within a process; our own keep to the first.
+#: Every library that has threads of its own uses one of them within a worker.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
@@ -25,6 +26,9 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )  # fmt: skip
+LENGTH_BYTES = 8
+# With `-m` this module would be loaded a second time, beside the one that `directrank.experiments` imports.
+COMMAND = "from directrank.experiments.jobs.worker import worker_main; worker_main()"
 
 
 class ProcessDiedError(Exception):
@@ -32,130 +36,119 @@ class ProcessDiedError(Exception):
 
 
 class Worker:
-    """A process that does its share of a plan.
+    """A Python process that does its share of a plan.
 
-    It is a plain process, not a pool of one: a pool's threads and semaphores can outlive the pool by a
-    moment, and when the program ends in that moment, complaints are printed after its last line.
+    The process reads its work from its standard input. The parent keeps this pipe open as long as it lives,
+    and the process ends with it. The outcome is written to a temporary file, the standard output of the
+    process. The process has a session of its own, so that Ctrl-C reaches the parent alone.
 
     Parameters
     ----------
     work : bytes
-        What `serialised` returns.
+        The return value of `serialised`.
     """
 
     def __init__(self, work: bytes):
-        from joblib.externals.loky.backend import get_context
-
-        # Loky's processes start without the caller's script, which may have no guard against being run again.
-        context: Any = get_context("loky")
-        self._work, self._done = work, False
-        self._line, other_end = context.Pipe()
-        environment = {**ONE_THREAD, "PYTHONPATH": _path()}
-        self._process = context.Process(target=worker_main, args=(other_end, os.getpid()), env=environment)
-        with _no_interrupt_inherited():
-            self._process.start()
-        other_end.close()
+        self._work = work
+        self._outcome = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=self._outcome,
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": _path()},
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
 
     def instruct(self) -> None:
-        """Tell it what to do, once; this waits until it can listen."""
-        # Not with its arguments: for one that dies before it has read many of them, start() waits for ever.
-        with contextlib.suppress(OSError):
-            if self._work:
-                self._line.send_bytes(self._work)
+        """Send the work, once; this waits until the process reads."""
+        assert self._process.stdin is not None
+        content = memoryview(self._work)
+        with contextlib.suppress(OSError):  # The process has died: `look` finds it.
+            while content:
+                content = content[self._process.stdin.write(content) :]
         self._work = b""
 
     def look(self) -> None:
-        """Find out what has become of it.
+        """Find out what has become of the process.
 
         Raises
         ------
         ProcessDiedError
             If it ended in the middle of its work.
         Exception
-            What its work raised.
+            The error that its work raised.
         """
+        if self._process.poll() is None:
+            return
+        self._outcome.seek(0)
         try:
-            if self._done or not self._line.poll():
-                return
-            error = self._line.recv()
-        except (EOFError, OSError) as problem:
+            error = pickle.loads(self._outcome.read())
+        except (EOFError, pickle.UnpicklingError) as problem:
             raise ProcessDiedError from problem
         if error is not None:
             raise error
-        self._done = True
 
     def end(self) -> None:
-        """End it, whatever it is at: what is in the store is whole, and its lease is free."""
-        if self._process.is_alive():
-            with contextlib.suppress(OSError):  # it has just ended
-                os.kill(self._process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-        self._process.join()
-        self._line.close()
+        """Kill the process, whatever it is doing: the store stays consistent, and its lease becomes free."""
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._outcome.close()
 
 
 def serialised(work: Callable[..., None], *arguments: Any) -> bytes:
-    """Return a call of a module's function in a form that can be sent to processes."""
-    from joblib.externals.loky.backend.reduction import dumps
+    """Return a call of a function in the form in which workers read it: its length, then its content."""
+    # The search path comes first, because the function's modules are imported from it.
+    content = pickle.dumps(sys.path) + cloudpickle.dumps((work, *arguments))
+    return len(content).to_bytes(LENGTH_BYTES) + content
 
-    return bytes(dumps((work, *arguments)))
 
-
-def worker_main(line: Connection, parent: int) -> None:
-    """Do what the parent sends, as long as it lives, and send back what that raised, or None."""
-    # Ctrl-C reaches every process of a terminal: the parent decides, and ends this one.
+def worker_main() -> None:
+    """Do what the parent sends, as long as it lives; then write the error that this raised, or None."""
+    # The parent alone decides what an interrupt means; it ends this process if need be.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    outcome = None
+    with os.fdopen(os.dup(1), "wb") as outcome:
+        os.dup2(2, 1)  # What methods print goes to the standard error.
+        outcome.write(_outcome())
+
+
+def _outcome() -> bytes:
+    with open(0, "rb", closefd=False) as line:
+        content = io.BytesIO(line.read(int.from_bytes(line.read(LENGTH_BYTES))))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        work, *arguments = line.recv()
+        sys.path[:] = pickle.load(content)
+        work, *arguments = pickle.load(content)
         work(*arguments)
     except BaseException as error:
-        outcome = _sent(error)
-    # A parent that has died asks no more.
-    with contextlib.suppress(OSError):
-        line.send(outcome)
+        return _sent(error)
+    return pickle.dumps(None)
 
 
-def _sent(error: BaseException) -> Exception:
-    """Return an error as another process can read it, with where it was raised."""
-    form: Any = ForkingPickler
+def _sent(error: BaseException) -> bytes:
+    """Return an error in a form that the parent can read, with the traceback as a note."""
     try:
-        same = form.loads(form.dumps(error))
+        same = pickle.loads(cloudpickle.dumps(error))
     except Exception:
         same = None
     if not isinstance(same, Exception):
         same = MethodError(f"{type(error).__name__}: {error}")
     where = "".join(traceback.format_exception(error))
     same.add_note(f"In another process:\n{where}")
-    return same
+    return cloudpickle.dumps(same)
 
 
-@contextlib.contextmanager
-def _no_interrupt_inherited() -> Iterator[None]:
-    """Start processes that Ctrl-C does not reach before they have said how to take it."""
-    from joblib.externals.loky.backend import resource_tracker as loky_tracker
-
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # Helper processes let signals in again when they are started: let that be before.
-    resource_tracker.ensure_running()
-    loky_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(LOOK)
-    # As if killed: what is in the store is whole, and leases of the dead are free.
+def _end_with_parent() -> None:
+    # The parent sends no more: its end of the pipe closes when it dies, and this read returns.
+    os.read(0, 1)
+    # The store is consistent at any moment, and leases of dead processes are free.
     os._exit(1)
 
 
 def _path() -> str:
-    # Where this package was found, for processes that start afresh.
+    # Where this package was found, for a process that starts afresh.
     here = str(Path(__file__).parents[3])
     return os.pathsep.join(dict.fromkeys([here, *filter(None, [os.environ.get("PYTHONPATH")])]))

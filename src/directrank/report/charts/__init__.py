@@ -1,7 +1,8 @@
-"""Small drawings: SVG whose places across are percentages, so that text never shrinks."""
+"""Small drawings for the page, and pictures as files for audits and papers."""
 
 from directrank.report.charts.dots import axis, dot_row
 from directrank.report.charts.lines import Line, line_chart
+from directrank.report.charts.pictures import Dot, dot_picture, line_picture
 from directrank.report.charts.scale import Scale, Tick
 
-__all__ = ["Line", "Scale", "Tick", "axis", "dot_row", "line_chart"]
+__all__ = ["Dot", "Line", "Scale", "Tick", "axis", "dot_picture", "dot_row", "line_chart", "line_picture"]

@@ -1,24 +1,45 @@
-"""Elements of SVG; whatever they hold is escaped."""
+"""Elements of HTML and SVG; every text in them is escaped."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
 
 
 def element(name: str, attributes: dict[str, Any], *children: str) -> Markup:
-    """Return an element; children that are not markup are text."""
-    given = "".join(f' {key.replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
-    inner = Markup("").join(children)
-    if not inner:
+    """Return an element; children that are not markup become text.
+
+    Attributes that are None or empty are omitted; floats get two decimals at most.
+    """
+    given = "".join(
+        f' {key}="{escape(_short(value))}"'
+        for key, value in attributes.items()
+        if value is not None and value != ""
+    )
+    if not children:
         return Markup(f"<{name}{given}/>")
-    return Markup(f"<{name}{given}>{inner}</{name}>")
+    return Markup(f"<{name}{given}>{Markup('').join(children)}</{name}>")
 
 
-def short(value: float) -> str:
-    """Return a number with two decimals at most, for places."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+def lines_of(blocks: Iterable[Markup]) -> Markup:
+    """Return blocks, one on a line."""
+    return Markup("\n").join(blocks)
+
+
+def label(x: Any, y: float, text: str, anchor: str = "", style: str = "") -> Markup:
+    """Return a text of SVG at a point; `x` is in pixels, or a text in percent."""
+    return element("text", {"x": x, "y": y, "text-anchor": anchor, "class": style}, text)
 
 
 def percent(value: float) -> str:
-    """Return a place across."""
-    return short(value) + "%"
+    """Return a horizontal coordinate relative to the width of the drawing."""
+    return f"{_short(value)}%"
+
+
+def coordinates(xs: Sequence[float], ys: Sequence[float]) -> str:
+    """Return the points of a polyline."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value

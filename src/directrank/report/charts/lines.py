@@ -1,16 +1,17 @@
-"""Lines over an axis: curves of nDCG, training, hyper-parameters."""
+"""Lines over two axes: curves of nDCG, training, hyper-parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup, escape
 
-from directrank.report.charts.elements import element, percent, short
+from directrank.report.charts.elements import coordinates, element, label, percent
 from directrank.report.charts.scale import Scale, Tick
 
-#: Places across run from FIRST to LAST percent, down from TOP to the height less BELOW, in pixels.
+#: On the page, lines run from FIRST to LAST percent of the width, from TOP to the height less BELOW pixels.
 FIRST, LAST, TOP, BELOW = 9.0, 98.0, 18, 26
-#: Lines have so many colours; then they repeat, dashed.
+#: Lines have this many colours; further lines repeat them, dashed.
 COLOURS = 8
 
 
@@ -25,24 +26,21 @@ class Line:
     style : str
         Classes, such as ``k0``.
     method : int, optional
-        Its place among the methods, if it is about one.
-    dots : bool
-        Whether every point is marked.
+        Index of the method that the line is about.
     marked : sequence of (float, float)
-        Points that stand out.
+        Points that are drawn as dots.
     """
 
     label: str
     points: Sequence[tuple[float, float]]
     style: str = ""
     method: int | None = None
-    dots: bool = False
     marked: Sequence[tuple[float, float]] = ()
 
 
-def colour(place: int) -> str:
-    """Return the classes of the line at a place, from 0."""
-    return f"k{place % COLOURS}" + (" dashed" if place % (2 * COLOURS) >= COLOURS else "")
+def colour(index: int) -> str:
+    """Return the classes of the line with an index."""
+    return f"k{index % COLOURS}" + (" dashed" if index % (2 * COLOURS) >= COLOURS else "")
 
 
 def line_chart(
@@ -56,83 +54,84 @@ def line_chart(
     bounds: tuple[float, float] = (0.0, 1.0),
     across_name: str = "",
 ) -> Markup:
-    """Return a drawing of lines.
+    """Return a drawing of lines that is as wide as the page allows, with texts that never shrink.
 
     Parameters
     ----------
     title, description : str
-        For those who cannot see it.
+        For readers who cannot see the chart.
     lines : sequence of Line
-        With one point in all at least.
+        With at least one point in total.
     height : int
         In pixels.
     ticks : sequence of (float, str), optional
-        Marks across; round values by default.
+        Tick marks of the horizontal axis; round values by default.
     logarithmic : bool
-        Whether the axis across is.
+        Whether the horizontal axis is logarithmic.
     bounds : (float, float)
-        What values down can be.
+        The smallest and the largest value that the vertical axis may reach.
     across_name : str
-        What is across.
+        Name of the horizontal axis.
     """
     points = [point for line in lines for point in (*line.points, *line.marked)]
-    floor = height - BELOW - (16 if across_name else 0)
+    floor = float(height - BELOW - (16 if across_name else 0))
     across = Scale([x for x, _ in points], FIRST + 2, LAST - 2, logarithmic=logarithmic)
     down = Scale([y for _, y in points], floor, TOP, bounds)
     marks = across.ticks() if ticks is None else [Tick(across.at(x), text) for x, text in ticks]
-    paths = [_path(line, across, down) for line in lines if len(line.points) > 1]
     stretched = {"viewBox": f"0 0 100 {height}", "preserveAspectRatio": "none", "height": height}
     return element(
         "svg",
         {"class": "lines", "height": height, "role": "img"},
         element("title", {}, escape(title)),
         element("desc", {}, escape(description)),
-        *_frame(down.ticks(), marks, floor, across_name, height),
-        element("svg", stretched, *paths),
-        *(_dots(line, across, down) for line in lines),
+        *frame(down.ticks(), marks, floor, across_name),
+        element("svg", stretched, *(polyline(line, across, down) for line in lines if len(line.points) > 1)),
+        *(_dots(line, across, down) for line in lines if line.marked),
     )
 
 
-def _frame(
-    down: Sequence[Tick], across: Sequence[Tick], floor: float, name: str, height: int
+def frame(
+    down: Sequence[Tick],
+    across: Sequence[Tick],
+    floor: float,
+    name: str,
+    *,
+    ends: tuple[float, float] = (0.0, LAST),
+    place: Callable[[float], Any] = percent,
 ) -> list[Markup]:
+    """Return the grid, the texts of the tick marks, and the name of the horizontal axis.
+
+    Parameters
+    ----------
+    down, across : sequence of Tick
+        Marks of the vertical and of the horizontal axis.
+    floor : float
+        The lower end of the chart, in pixels.
+    name : str
+        Of the horizontal axis; it may be empty.
+    ends : (float, float)
+        The left and the right end of the grid.
+    place : callable
+        From a horizontal coordinate to what is written.
+    """
+    left, right = ends
     parts = []
     for tick in down:
-        ends = {"x1": 0, "x2": percent(LAST), "y1": short(tick.at), "y2": short(tick.at)}
-        parts.append(element("line", {"class": "grid", **ends}))
-        parts.append(
-            element(
-                "text",
-                {"x": 0, "y": short(tick.at - 4)},
-                escape(tick.text.replace("-", "−")),
-            )
-        )
-    for tick in across:
-        parts.append(
-            element(
-                "text",
-                {"x": percent(tick.at), "y": short(floor + 18), "text-anchor": "middle"},
-                escape(tick.text),
-            )
-        )
-    if name:
-        middle = {"x": percent((FIRST + LAST) / 2), "y": height - 4, "text-anchor": "middle"}
-        parts.append(element("text", {"class": "name", **middle}, escape(name)))
-    return parts
+        grid = {"class": "grid", "x1": place(left), "x2": place(right), "y1": tick.at, "y2": tick.at}
+        parts += [element("line", grid), label(place(left), tick.at - 4, tick.printed)]
+    parts += [label(place(tick.at), floor + 18, tick.printed, "middle") for tick in across]
+    return [*parts, *([label(place((left + right) / 2), floor + 38, name, "middle")] if name else [])]
 
 
-def _path(line: Line, across: Scale, down: Scale) -> Markup:
-    places = " ".join(f"{across.at(x):.1f},{down.at(y):.1f}" for x, y in line.points)
-    return element("polyline", {"points": places, **_class(line)})
+def polyline(line: Line, across: Scale, down: Scale) -> Markup:
+    """Return a line; its label shows when the pointer is on it."""
+    points = coordinates([across.at(x) for x, _ in line.points], [down.at(y) for _, y in line.points])
+    return element("polyline", {"points": points, **_class(line)}, element("title", {}, escape(line.label)))
 
 
 def _dots(line: Line, across: Scale, down: Scale) -> Markup:
-    shown = [(point, 3) for point in (line.points if line.dots else ())] + [(each, 5) for each in line.marked]
-    if not shown:
-        return Markup("")
     dots = [
-        element("circle", {"cx": percent(across.at(x)), "cy": short(down.at(y)), "r": radius})
-        for (x, y), radius in shown
+        element("circle", {"cx": percent(across.at(x)), "cy": down.at(y), "r": 5}) for x, y in line.marked
     ]
     return element("g", _class(line), *dots)
 

@@ -1,4 +1,4 @@
-/* What the tests say: of the two methods chosen, and of the first one against every other. */
+/* Tests of differences: of the two methods chosen, and of the first against every other method. */
 function tested(first, second) {
   const found = data.significance[state.convention];
   const pairs = (found.pairs || {})[state.measure] || [];
@@ -14,31 +14,26 @@ function tested(first, second) {
   return null;
 }
 
-function chance(p) {
-  return p < 0.0001 ? "p < 0.0001" : `p = ${Number(p.toPrecision(2))}`;
-}
-
 function brief(p) {
-  return chance(p).replace(/^p (= )?/, "");
+  return p < 0.0001 ? "< 0.0001" : String(Number(p.toPrecision(2)));
 }
 
 function verdict(rows) {
   const [a, b] = [data.methods[pick.a], data.methods[pick.b]];
   if (pick.a === pick.b) return [make("p", {}, "Choose two different methods.")];
   const found = tested(pick.a, pick.b);
-  const count = (keep) => rows.filter(keep).length;
-  const wins = found ? found.wins : count((row) => row.difference > 0);
-  const losses = found ? found.losses : count((row) => row.difference < 0);
-  const ties = found ? found.ties : count((row) => row.difference === 0);
-  const said = make("p", {}, make("strong", {}, a), ` is better than `, make("strong", {}, b));
+  const count = (sign) => rows.filter((row) => Math.sign(row.difference) === sign).length;
+  const [wins, ties, losses] = found ? [found.wins, found.ties, found.losses] : [count(1), count(0), count(-1)];
+  const name = (text) => make("strong", { class: "name" }, text);
+  const said = make("p", {}, name(a), " is better than ", name(b));
   said.append(` on ${wins} queries, worse on ${losses}, the same on ${ties}.`);
   if (found) {
     const settings = data.significance[state.convention];
     const level = `${Math.round(100 * settings.level)}% interval ${signed(found.low, 4)} to ${signed(found.high, 4)}`;
-    const verb = found.adjusted < settings.alpha ? "more than chance" : "may well be chance";
+    const verb = found.adjusted < settings.alpha ? "statistically significant" : "not significant, it may be chance";
     said.append(
       ` Mean difference in favour of ${a} on ${state.measure}: ${signed(found.difference, 4)} (${level}); ` +
-        `${verb} (${chance(found.p)}, corrected for all pairs ${chance(found.adjusted)}).`,
+        `${verb} (p ${brief(found.p)}, after correction for all pairs ${brief(found.adjusted)}).`,
     );
   }
   return [said, stacked(wins, ties, losses)];
@@ -58,40 +53,27 @@ function stacked(wins, ties, losses) {
 }
 
 function against() {
-  const rows = [];
-  for (const other of queries.methods) {
-    const found = other === pick.a ? null : tested(pick.a, other);
-    if (found) rows.push([other, found]);
-  }
-  if (!rows.length) return [];
-  rows.sort((x, y) => y[1].difference - x[1].difference);
-  const settings = data.significance[state.convention];
+  const found = queries.methods
+    .map((other) => [other, other === pick.a ? null : tested(pick.a, other)])
+    .filter(([, test]) => test)
+    .sort((x, y) => y[1].difference - x[1].difference);
+  if (!found.length) return [];
+  const alpha = data.significance[state.convention].alpha;
+  const rows = found.map(([other, test]) => {
+    const sure = test.adjusted < alpha;
+    return [other, data.methods[other], [
+      cell(signed(test.difference, 4), test.difference, sure ? (test.difference > 0 ? "wins" : "loses") : ""),
+      cell(`${signed(test.low, 4)} to ${signed(test.high, 4)}`, test.low),
+      cell(String(test.wins), test.wins),
+      cell(String(test.ties), test.ties),
+      cell(String(test.losses), test.losses),
+      cell(stacked(test.wins, test.ties, test.losses), undefined, "barcell"),
+      cell(brief(test.p), test.p),
+      cell(brief(test.adjusted) + (sure ? " *" : ""), test.adjusted),
+    ]];
+  });
   const head = ["against", "difference", "interval", "wins", "ties", "losses", "drawn", "p", "p, corrected"];
-  const table = make("table", { "data-table": "against" });
-  const words = `${data.methods[pick.a]} against every other method, ${state.measure}: positive is better for it`;
-  table.createTHead().append(make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text))));
-  const body = table.createTBody();
-  for (const [other, found] of rows) {
-    const cell = (value, text, style) => make("td", { "data-value": value, class: style || "" }, text);
-    const sure = found.adjusted < settings.alpha;
-    const row = make("tr", { "data-m": other }, make("th", { scope: "row" }, data.methods[other]));
-    row.append(
-      cell(found.difference, signed(found.difference, 4), sure ? (found.difference > 0 ? "wins" : "loses") : ""),
-      cell(found.low, `${signed(found.low, 4)} to ${signed(found.high, 4)}`),
-      cell(found.wins, String(found.wins)),
-      cell(found.ties, String(found.ties)),
-      cell(found.losses, String(found.losses)),
-      make("td", { class: "barcell" }, stacked(found.wins, found.ties, found.losses)),
-      cell(found.p, brief(found.p)),
-      cell(found.adjusted, brief(found.adjusted) + (sure ? " *" : "")),
-    );
-    body.append(row);
-  }
-  sortable(table);
-  const note = make("p", { class: "note" }, `* more than chance: corrected p below ${settings.alpha}.`);
-  const region = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words }, table);
-  return [make("p", { class: "caption" }, words), region, note];
+  const words = `${data.methods[pick.a]} against every other method, ${state.measure}: positive means it is better`;
+  const note = make("p", { class: "note" }, `* statistically significant: corrected p below ${alpha}.`);
+  return [...grid("against", words, head, rows), note];
 }
-
-if (place && queries.methods && queries.methods.length > 1) prepare();
-refresh();

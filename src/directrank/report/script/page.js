@@ -1,4 +1,4 @@
-/* The state of the page, its toolbar, and what shows or hides. Text becomes text nodes, never markup. */
+/* The state of the page, its contents list and toolbar, and what is hidden. Text becomes text nodes, never markup. */
 const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("page-data").textContent);
 const state = { convention: data.conventions[0], measure: data.main, words: "" };
@@ -83,4 +83,15 @@ function signed(value, digits) {
   return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
 }
 
+/* The contents list is always open beside the page, and closed after use above a narrow page. */
+function contents() {
+  const list = document.getElementById("contents");
+  const wide = window.matchMedia("(min-width: 64rem)");
+  const fit = () => (list.open = wide.matches);
+  wide.addEventListener("change", fit);
+  list.addEventListener("click", (event) => event.target.closest("a") && fit());
+  fit();
+}
+
+contents();
 toolbar();

@@ -1,7 +1,7 @@
 /* Two methods, query by query: the chart of differences and the list of queries. */
 const PAGE = 15;
 const queries = data.queries;
-const place = document.getElementById("compare");
+const mount = document.getElementById("compare");
 const pick = { a: 0, b: 1, kind: "all", shown: PAGE };
 const parts = {};
 
@@ -73,35 +73,25 @@ function listed(rows) {
     ties: (row) => row.difference === 0,
   };
   const chosen = rows.filter(kinds[pick.kind]);
-  /* The largest differences first, whoever wins. */
+  /* The largest differences first, in either direction. */
   chosen.sort((x, y) => Math.abs(y.difference) - Math.abs(x.difference) || x.at - y.at);
   const [a, b] = [data.methods[pick.a], data.methods[pick.b]];
+  const shown = chosen.slice(0, pick.shown).map((row) => [null, queries.qid[row.at], [
+    cell(signed(row.difference, 4), row.difference, row.difference > 0 ? "wins" : row.difference < 0 ? "loses" : ""),
+    cell(row.a.toFixed(4), row.a),
+    cell(row.b.toFixed(4), row.b),
+    cell(data.folds[queries.fold[row.at]], undefined, "left"),
+    cell(chips(pick.a, row.at), undefined, "left"),
+    cell(chips(pick.b, row.at), undefined, "left"),
+  ]]);
   const head = ["query", "difference", a, b, "fold", `first ten of ${a}`, `first ten of ${b}`];
-  const table = make("table", { "data-table": "queries" });
-  const words = `${chosen.length} queries, ${state.measure}, largest differences first`;
-  table.createTHead().append(make("tr", {}, ...head.map((text, at) => make("th", { scope: "col", class: at > 4 ? "left" : "" }, text))));
-  const body = table.createTBody();
-  for (const row of chosen.slice(0, pick.shown)) {
-    const cells = [
-      make("th", { scope: "row" }, queries.qid[row.at]),
-      make("td", { "data-value": row.difference, class: row.difference > 0 ? "wins" : row.difference < 0 ? "loses" : "" }, signed(row.difference, 4)),
-      make("td", { "data-value": row.a }, row.a.toFixed(4)),
-      make("td", { "data-value": row.b }, row.b.toFixed(4)),
-      make("td", {}, data.folds[queries.fold[row.at]]),
-      make("td", { class: "left" }, chips(pick.a, row.at)),
-      make("td", { class: "left" }, chips(pick.b, row.at)),
-    ];
-    body.append(make("tr", {}, ...cells));
-  }
-  sortable(table);
-  const region = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words }, table);
-  const listing = [make("p", { class: "caption" }, words), region];
+  const listing = grid("queries", `${chosen.length} queries, ${state.measure}, largest differences first`, head, shown);
   if (chosen.length <= pick.shown) return listing;
   const more = make("button", { type: "button", class: "more" }, `Show ${Math.min(50, chosen.length - pick.shown)} more`);
   more.addEventListener("click", () => {
     pick.shown += 50;
     compare();
-    (place.querySelector("button.more") || place.querySelector(".scroll")).focus();
+    (mount.querySelector("button.more") || mount.querySelector(".scroll")).focus();
   });
   return [...listing, more];
 }
@@ -109,7 +99,7 @@ function listed(rows) {
 function compare() {
   const rows = differences();
   if (!rows || !rows.length) {
-    const why = rows ? "has no value on these queries" : "is not kept query by query in this page; results.json has it";
+    const why = rows ? "has no value on these queries" : "is not in this page query by query; results.json has it";
     parts.said.textContent = `${state.measure} ${why}.`;
     for (const part of [parts.chart, parts.list, parts.others]) part.replaceChildren();
     return;
@@ -140,11 +130,14 @@ function prepare() {
   for (const name of ["said", "chart", "list", "others"]) parts[name] = make("div", { class: `part-${name}` });
   parts.said.setAttribute("role", "status");
   const few = queries.qid.length < queries.of;
-  const left = `Shown are the ${queries.qid.length} of ${queries.of} queries on which the methods differ most.`;
-  place.replaceChildren(
+  const left = `The page has the ${queries.qid.length} of ${queries.of} queries on which the methods differ most.`;
+  mount.replaceChildren(
     make("div", { class: "controls" }, chooser("Method A", "a"), chooser("Method B", "b"), kind),
     ...(few ? [make("p", { class: "note" }, left)] : []),
     parts.said, parts.chart, parts.list, parts.others,
   );
   listeners.push(compare);
 }
+
+if (mount && queries.methods && queries.methods.length > 1) prepare();
+refresh();

@@ -1,23 +1,13 @@
-"""The sections of the page, in order. A new one is a file here and a line in the tuple."""
+"""The sections of the page, in order. To add one, write a file here and a line in the tuple."""
 
-from directrank.report.sections import cost, data, words
-from directrank.report.sections import reproduce as again
+from directrank.report.sections import data, glossary, reproduce, time
 from directrank.report.sections.models import bounds, settings, training, weights
-from directrank.report.sections.results import curves, folds, queries, ties
-from directrank.report.sections.results import table as results
+from directrank.report.sections.results import curves, folds, queries, table, ties
 
-SECTIONS = (
-    results.SECTION,
-    curves.SECTION,
-    folds.SECTION,
-    queries.SECTION,
-    settings.SECTION,
-    training.SECTION,
-    bounds.SECTION,
-    weights.SECTION,
-    ties.SECTION,
-    cost.SECTION,
-    data.SECTION,
-    words.SECTION,
-    again.SECTION,
-)
+SECTIONS = tuple(
+    module.SECTION
+    for module in (
+        table, curves, folds, queries, settings, training, bounds, weights, ties, time, data, glossary,
+        reproduce,
+    )
+)  # fmt: skip

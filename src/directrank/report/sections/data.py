@@ -1,32 +1,28 @@
-"""The data: what the check found, sizes, grades and fingerprints."""
+"""The data: findings of the data check, sizes, grades and checksums."""
 
 from typing import Any
 
+from markupsafe import Markup
+
 from directrank.data.folds import PARTS
-from directrank.report.blocks import Cell, Column, Details, Grid, Row, Section, Warned, plain
+from directrank.report.blocks import Cell, Row, Section, details, grid, plain, warned
 from directrank.report.facts import Facts
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the findings, and every part of every fold."""
     check = facts.summary["data_check"]
     size = f"{check['n_queries']} queries, {check['n_docs']} documents, {check['n_features']} features"
     if check["lines"]:
-        found: Any = Warned(f"What the data check found ({check['of']}: {size})", check["lines"])
+        found = warned(f"Findings of the data check ({check['of']}: {size})", check["lines"])
     else:
-        found = plain(f"The data check found nothing to remark on {check['of']}: {size}.")
+        found = plain(f"The data check found no problem in {check['of']}: {size}.")
     rows = [row for fold in facts.summary["folds"] for row in _rows(facts, fold)]
     columns = [
-        Column("fold", left=True), Column("part", left=True), Column("queries"), Column("documents"),
-        Column("features"), Column("documents by grade", left=True), Column("SHA-256 of the data", left=True),
+        "fold", "part", "queries", "documents", "features", "documents by grade", "SHA-256 of the data",
     ]  # fmt: skip
-    return [
-        found,
-        Details(
-            "Sizes, grades and fingerprints of every part",
-            [Grid("Parts of every fold", columns, rows)],
-        ),
-    ]
+    table = grid("Training, validation and test set of every fold", columns, rows)
+    return [found, details("Sizes, grades and checksums of every set", table)]
 
 
 def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:
@@ -36,15 +32,10 @@ def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:
         part = parts[name]
         grades = ", ".join(f"{grade}: {count}" for grade, count in part["relevance"].items())
         digest = fold["sha256"].get(name, "")
-        rows.append(
-            Row(
-                [
-                    Cell(fold["name"]), Cell(name, tone="left", title=str(fold["files"].get(name, ""))),
-                    *(Cell(str(part[each]), part[each]) for each in ("queries", "documents", "features")),
-                    Cell(grades, tone="left long"), Cell(digest[:16], tone="left code", title=digest),
-                ]
-            )
-        )  # fmt: skip
+        sizes = [Cell(str(part[each]), part[each]) for each in ("queries", "documents", "features")]
+        title = str(fold["files"].get(name, ""))
+        cells = [Cell(fold["name"]), Cell(name, title=title), *sizes, Cell(grades, tone="long")]
+        rows.append(Row([*cells, Cell(digest[:16], tone="code", title=digest)]))
     return rows
 
 

@@ -1,33 +1,35 @@
 """How to get the same numbers again."""
 
 import shlex
-from typing import Any
 
-from directrank.report.blocks import Code, Section, Terms, plain
+from markupsafe import Markup
+
+from directrank.report.blocks import Section, plain, terms
+from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the command, the options and the environment."""
     summary = facts.summary
-    command = shlex.join(summary["command"])
-    seeds = ", ".join(map(str, summary.get("seeds", [summary["seed"]])))
     options = [
-        ("chosen by", summary["select_by"]),
+        ("settings selected by", summary["select_by"]),
         ("search", summary.get("search", "grid")),
-        ("last fit on train and vali", "yes" if summary.get("refit") else "no"),
+        ("refit on train and vali", "yes" if summary.get("refit") else "no"),
         ("missing values", str(summary["missing"])),
-        ("seeds", seeds),
+        ("seeds", ", ".join(map(str, summary.get("seeds", [summary["seed"]])))),
     ]
+    command = shlex.join(summary["command"])
     return [
-        *([Code(command)] if command else []),
+        *([element("pre", {"tabindex": 0}, element("code", {}, command))] if command else []),
         plain(
-            "Run again, it recomputes nothing that is finished. Beside the page, results.csv holds the "
-            "values of the convention asked for with all their digits, results.standard.csv those of the "
-            "standard convention, significance.csv every test, results.json everything."
+            "Rerun the same command to resume; finished work is reused. Files in the same folder: "
+            "results.csv has the values of the requested convention with all their digits, "
+            "results.standard.csv those of the standard convention, significance.csv every test, "
+            "results.json everything."
         ),
-        Terms([*options, *summary["environment"].items()]),
+        terms([*options, *summary["environment"].items()]),
     ]
 
 
-SECTION = Section("again", "Do it again", build)
+SECTION = Section("reproduce", "Reproduce", build)

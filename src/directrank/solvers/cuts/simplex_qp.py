@@ -84,8 +84,8 @@ def improve_block(vectors, offsets, start, stop, cap, alpha, w, heights):
     same = 1e-13 * size
     for trial in range(2 * (stop - start)):
         left, held = cap, 0.0
-        # -1 is the plane 0.
-        high, low, top, bottom = -1, -1, 0.0, 1e300
+        # -1 is the plane 0. As a literal it would have `_move` compiled once more.
+        high, low, top, bottom = np.int64(-1), np.int64(-1), 0.0, 1e300
         for k in range(start, stop):
             heights[k] = offsets[k] + dot(vectors[k], w)
             left -= alpha[k]
@@ -97,7 +97,7 @@ def improve_block(vectors, offsets, start, stop, cap, alpha, w, heights):
         if trial == 0:
             gap = cap * top - held
         if left > 1e-12 * cap and bottom > -same:
-            low, bottom = -1, 0.0
+            low, bottom = np.int64(-1), 0.0
         if high == low or not top - bottom > same:
             break
         _move(vectors, high, low, top - bottom, left, alpha, w)

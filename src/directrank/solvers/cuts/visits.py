@@ -118,4 +118,4 @@ def _pass(features, plugin, numbers, order, at, typed, moving, cuts):
     return gap, risk
 
 
-_visit, _visit_foreign = kernel(_pass), kernel(_pass, kept=False)
+_visit, _visit_foreign = kernel(_pass), kernel(_pass, cached=False)

@@ -86,7 +86,7 @@ def _pass(features, plugin, bounds, w, scratch, partial, out, left):
     return total
 
 
-_stream, _stream_foreign = kernel(_pass), kernel(_pass, kept=False)
+_stream, _stream_foreign = kernel(_pass), kernel(_pass, cached=False)
 
 
 @kernel

@@ -176,14 +176,14 @@ def _best(j, low, high, p, qj, level, slope, first, curve):
         value = x[r] - z * y[r] + p[r] - r * qj
         if value >= best:
             best, at = value, r
-    if low == 0 and _height(0, j, p, qj, level, slope, first, curve) > best:
+    if low == 0 and _height(np.int64(0), j, p, qj, level, slope, first, curve) > best:
         at = 0
     return at
 
 
 @kernel
 def _scan(p, q, level, slope, first, curve, ranks):
-    low = 0
+    low = np.int64(0)  # numba would compile `_best` once more for a literal 0.
     for j in range(len(q)):
         low = _best(j + 1, low, len(p) - 1, p, q[j], level, slope, first, curve)
         ranks[j] = low

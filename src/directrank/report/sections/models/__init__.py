@@ -1,1 +1,1 @@
-"""Sections about the models behind the figures."""
+"""Sections about the models."""

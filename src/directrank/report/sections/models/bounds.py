@@ -1,40 +1,43 @@
-"""The audit: the loss of each model tested, beside every bound on it and every approximation of it."""
+"""Theory checks: the loss of each model tested, with its bounds and approximations."""
 
 from typing import Any
 
-from directrank.report.blocks import Cell, Column, Details, Grid, Row, Section, note, plain
+from markupsafe import Markup
+
+from directrank.report.blocks import NOTHING, Cell, Row, Section, details, grid, note, plain, score
 from directrank.report.facts import Facts, mean
-from directrank.report.opening import number
 
 Named = tuple[str, str]
+Rows = dict[Named, list[dict[str, Any]]]
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return the means of bounds and approximations of every method."""
     audited = {label: found for label in facts.result.methods if (found := _audited(facts, label))}
     if not audited:
         return []
     names = list(dict.fromkeys(name for found in audited.values() for name in found["rows"]))
     measure = facts.summary["select_by"]
-    kinds = [("Bounds", [each for each in names if each[0] != "approximation"])]
-    kinds.append(("Approximations", [each for each in names if each[0] == "approximation"]))
+    kinds = {
+        "Bounds": [each for each in names if each[0] != "approximation"],
+        "Approximations": [each for each in names if each[0] == "approximation"],
+    }
     return [
         plain(
-            f"Most methods do not minimise the loss 1 − {measure} itself but something smooth or convex in "
-            "its place: a bound that lies above it, or an approximation. Here each of these is evaluated at "
-            "the models tested, on their test queries. A bound close to the loss says that lowering it "
-            "lowers the loss; one far above says little."
+            f"Most methods do not minimise the loss 1 − {measure} itself, but a smooth or convex function in "
+            "its place: an upper bound or an approximation. Each of these is evaluated here at the models "
+            "tested, on their test queries. If a bound is close to the loss, lowering the bound lowers the "
+            "loss; if it is far above, lowering it may not."
         ),
         _table(facts, measure, audited),
         *(
-            Details(title, [_means(facts, title, measure, chosen, audited)], open=False)
-            for title, chosen in kinds
+            details(title, _means(facts, title, measure, chosen, audited))
+            for title, chosen in kinds.items()
             if chosen
         ),
         note(
-            "Queries on which every ranking is as good are left out, so the loss differs from that of the "
-            "results. Bounds depend on the scale of scores: those on margins ask for a margin of one unit of "
-            "score."
+            "Queries on which every ranking has the same value are skipped, so the loss differs from the "
+            "results. Bounds depend on the scale of the scores: margin bounds ask for a margin of one unit."
         ),
     ]
 
@@ -44,64 +47,52 @@ def _audited(facts: Facts, label: str) -> dict[str, Any]:
     found = [cell["bounds"] for cell in facts.cells(label) if cell.get("bounds")]
     if not found:
         return {}
-    rows: dict[Named, list[dict[str, Any]]] = {}
+    rows: Rows = {}
     for each in found:
         for row in each["rows"]:
             rows.setdefault((row["kind"], row["name"]), []).append(row)
     return {"loss": mean(each["loss"] for each in found), "rows": rows}
 
 
-def _table(facts: Facts, measure: str, audited: dict[str, dict[str, Any]]) -> Grid:
-    """Return, of every method, its tightest bound, its closest approximation, and whether all bounds hold."""
+def _table(facts: Facts, measure: str, audited: dict[str, dict[str, Any]]) -> Markup:
+    """Return each method's tightest bound, its closest approximation, and whether all bounds hold."""
     rows = []
     for label, found in audited.items():
         bounds = {name: rows for name, rows in found["rows"].items() if _holds(rows) is not None}
         near = {name: rows for name, rows in found["rows"].items() if name[0] == "approximation"}
-        failing = [name for name, rows in bounds.items() if _holds(rows) is False]
-        loss = found["loss"]
-        cells = [Cell(label), Cell(number(loss), loss), *_closest(bounds), *_closest(near)]
-        verdict = "yes" if not failing else "no: " + ", ".join(" ".join(name) for name in failing)
-        cells.append(Cell(verdict if bounds else "–", tone="failed" if failing else ""))
-        rows.append(Row(cells, facts.place[label]))
+        failing = [" ".join(name) for name, rows in bounds.items() if _holds(rows) is False]
+        verdict = f"no: {', '.join(failing)}" if failing else "yes" if bounds else "–"
+        last = Cell(verdict, tone="failed" if failing else "")
+        rows.append(facts.row(label, [score(found["loss"]), *_closest(bounds), *_closest(near), last]))
     columns = [
-        Column("method", left=True), Column(f"1 − {measure}"), Column("tightest bound"),
-        Column("which", left=True), Column("closest approximation"), Column("which", left=True),
-        Column("all bounds hold"),
+        "method", f"1\u00a0−\u00a0{measure}", "tightest bound", "which", "closest approximation", "which",
+        "all bounds hold",
     ]  # fmt: skip
-    return Grid("The loss on test queries, and what comes closest to it", columns, rows)
+    return grid("The loss on test queries, and what is closest to it", columns, rows)
 
 
-def _closest(rows: dict[Named, list[dict[str, Any]]]) -> list[Cell]:
+def _closest(rows: Rows) -> list[Cell]:
     if not rows:
-        return [Cell("–"), Cell("–", tone="left")]
+        return [NOTHING, NOTHING]
     name = min(rows, key=lambda each: mean(row["distance"] for row in rows[each]))
-    value = mean(row["mean"] for row in rows[name])
-    return [Cell(number(value), value), Cell(_words(name), tone="left long")]
+    return [score(mean(row["mean"] for row in rows[name])), Cell(_words(name), tone="long")]
 
 
-def _means(facts: Facts, title: str, measure: str, names: list[Named], audited) -> Grid:
-    rows = []
+def _means(facts: Facts, title: str, measure: str, names: list[Named], audited) -> Markup:
+    rows: list[Row] = []
     for label, found in audited.items():
-        cells = [Cell(label), Cell(number(found["loss"]), found["loss"])]
-        for name in names:
-            each = found["rows"].get(name)
-            if each is None:
-                cells.append(Cell("–"))
-                continue
-            value = mean(row["mean"] for row in each)
-            loosest = max(each, key=lambda row: row["largest"])
-            said = f"largest distance {loosest['largest']:.4g}, on query {loosest['loosest']}"
-            tone = "failed" if _holds(each) is False else ""
-            cells.append(
-                Cell(f"{value:.4f}" if abs(value) < 100 else f"{value:.3g}", value, title=said, tone=tone)
-            )
-        rows.append(Row(cells, facts.place[label]))
-    columns = [
-        Column("method", left=True),
-        Column(f"1 − {measure}"),
-        *(Column(_words(name)) for name in names),
-    ]
-    return Grid(f"{title}: means over test queries", columns, rows)
+        cells = [_mean(found["rows"][name]) if name in found["rows"] else NOTHING for name in names]
+        rows.append(facts.row(label, [score(found["loss"]), *cells]))
+    columns = ["method", f"1\u00a0−\u00a0{measure}", *map(_words, names)]
+    return grid(f"{title}: means over test queries", columns, rows)
+
+
+def _mean(rows: list[dict[str, Any]]) -> Cell:
+    value = mean(row["mean"] for row in rows)
+    loosest = max(rows, key=lambda row: row["largest"])
+    title = f"largest distance {loosest['largest']:.4g}, on query {loosest['loosest']}"
+    text = f"{value:.4f}" if abs(value) < 100 else f"{value:.3g}"
+    return Cell(text, value, title=title, tone="failed" if _holds(rows) is False else "")
 
 
 def _holds(rows: list[dict[str, Any]]) -> bool | None:
@@ -114,4 +105,4 @@ def _words(name: Named) -> str:
     return what if kind in ("approximation", "bound") else f"{kind}: {what}"
 
 
-SECTION = Section("bounds", "Bounds", build)
+SECTION = Section("bounds", "Theory checks", build)

@@ -1,18 +1,20 @@
-"""The validation values of all settings that a method tried, drawn by their number of parameters."""
+"""The validation values of all settings that a method tried."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from directrank.report.blocks import Cell, Chart, Column, Details, Grid, KeyEntry, Row
+from markupsafe import Markup
+
+from directrank.report.blocks import NOTHING, Cell, Row, details, figure, grid, score
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts, mean
-from directrank.report.opening import number
+from directrank.report.formatting import number
 
-#: Points of a grid that are listed at most, the best first.
+#: At most this many points of a grid are listed, the best first.
 LISTED = 10
-#: Values that spread over so many times are drawn on a logarithmic axis.
+#: Values whose largest is this many times the smallest are drawn on a logarithmic axis.
 WIDE = 20.0
 
 Point = tuple[tuple[str, Any], ...]
@@ -20,18 +22,18 @@ Point = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Landscape:
-    """What a method tried.
+    """The settings that a method tried.
 
     Attributes
     ----------
     label, by : str
-        The method, and the measure that chose.
+        The method, and the measure that selected the settings.
     names : list of str
         Of the parameters.
     values : dict of Point to dict of str to float
         The validation value of each point on each fold, a mean over seeds.
     chosen : dict of Point to list of str
-        The folds that chose each point.
+        The folds that selected each point.
     """
 
     label: str
@@ -46,24 +48,19 @@ class Landscape:
         return {point: mean(folds.values()) for point, folds in self.values.items()}
 
 
-def landscape(facts: Facts, label: str, by: str) -> Details | None:
-    """Return the landscape of a method: a line over one parameter, a map of two, and the best points."""
+def landscape(facts: Facts, label: str, by: str) -> Markup | None:
+    """Return a chart over one parameter or a map of two, and the best points."""
     found = _gathered(facts, label, by)
     if len(found.values) < 2:
         return None
     pictures = {1: _costs, 2: _map}.get(len(found.names))
     blocks = [pictures(facts, found)] if pictures else []
     summary = f"{label}: {len(found.values)} settings tried"
-    return Details(summary, [*blocks, _list(found)], method=facts.place[label])
-
-
-def settings_text(parameters: dict[str, Any]) -> str:
-    """Return settings as text."""
-    return ", ".join(f"{name} = {shown(value)}" for name, value in sorted(parameters.items())) or "–"
+    return details(summary, *blocks, _list(found), method=facts.index[label])
 
 
 def shown(value: Any) -> str:
-    """Return a setting's value, numbers without needless digits."""
+    """Return a setting's value as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -82,106 +79,84 @@ def _point(parameters: dict[str, Any]) -> Point:
     return tuple(sorted(parameters.items()))
 
 
-def _costs(facts: Facts, found: Landscape) -> Chart:
-    """Return what every value costs against the best of its fold: folds differ far more than settings."""
+def _costs(facts: Facts, found: Landscape) -> Markup:
+    """Return the loss of each value against the best of its fold: folds differ far more than settings."""
     (name,) = found.names
-    place = _places([point[0][1] for point in found.values])
-    lines = _cost_lines(facts, found, place)
+    order = _ordered({point[0][1] for point in found.values})
+    numeric = _are_numbers(order)
+    at = {value: float(value) if numeric else float(index) for index, value in enumerate(order)}
+    lines = _cost_lines(facts, found, at)
     costs = defaultdict(list)
-    for line in lines:
-        for x, cost in line.points:
-            costs[x].append(cost)
+    for x, cost in (point for line in lines for point in line.points):
+        costs[x].append(cost)
     middle = Line("mean", sorted((x, mean(each)) for x, each in costs.items()), "middle")
-    order = sorted(place, key=lambda value: place[value])
+    title = f"{found.label}: validation {found.by} below the best of each fold, over {name}"
     drawing = line_chart(
-        f"{found.label}: validation {found.by} below the best of each fold, over {name}",
-        "A thin line a fold, a bold one for their mean; a dot where a fold chose. The numbers are below.",
+        title,
+        "A thin line for each fold, a bold one for their mean; a dot is a selected setting. The numbers "
+        "are below.",
         [*lines, middle],
         height=220,
-        ticks=[(place[value], shown(value)) for value in order[:: -(-len(order) // 7)]],
-        logarithmic=_is_wide(order),
+        ticks=[(at[value], shown(value)) for value in order[:: -(-len(order) // 7)]],
+        logarithmic=numeric and order[0] > 0 and order[-1] / order[0] > WIDE,
         bounds=(-1.0, 0.0),
         across_name=name,
     )
-    key = [KeyEntry("middle", "mean"), *(KeyEntry(line.style, line.label) for line in lines)]
-    said = (
-        f"What each {name} costs: validation {found.by} below the best of the fold; a dot where a fold chose."
-    )
-    return Chart(drawing, said, key)
+    return figure(drawing, f"{title}. A dot is the setting that a fold selected.", [middle, *lines])
 
 
-def _cost_lines(facts: Facts, found: Landscape, place: dict[Any, float]) -> list[Line]:
+def _cost_lines(facts: Facts, found: Landscape, at: dict[Any, float]) -> list[Line]:
     lines = []
-    for at, fold in enumerate(facts.result.folds):
+    for index, fold in enumerate(facts.result.folds):
         values = {point: folds[fold] for point, folds in found.values.items() if fold in folds}
-        if values:
-            best = max(values.values())
-            costs = {point: (place[point[0][1]], value - best) for point, value in values.items()}
+        costs = {point: (at[point[0][1]], value - max(values.values())) for point, value in values.items()}
+        if costs:
             marked = [costs[point] for point, folds in found.chosen.items() if fold in folds]
-            lines.append(Line(fold, sorted(costs.values()), f"k{at % 8} thin", marked=marked))
+            lines.append(Line(fold, sorted(costs.values()), f"k{index % 8} thin", marked=marked))
     return lines
-
-
-def _places(values: list[Any]) -> dict[Any, float]:
-    """Return the place of each value on an axis: itself, or its turn if it is no number."""
-    if _are_numbers(values):
-        return {value: float(value) for value in values}
-    return {value: float(turn) for turn, value in enumerate(dict.fromkeys(values))}
-
-
-def _is_wide(order: list[Any]) -> bool:
-    return _are_numbers(order) and order[0] > 0 and order[-1] / order[0] > WIDE
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
     return all(isinstance(value, (int, float)) for value in values)
 
 
-def _map(_: Facts, found: Landscape) -> Grid:
-    """Return a table of means over folds, shaded by value."""
-    first, second = found.names
-    down, across = (_sorted({point[place][1] for point in found.values}) for place in (0, 1))
-    rows = [
-        Row(
-            [
-                Cell(f"{first} = {shown(one)}"),
-                *(_map_cell(found, ((first, one), (second, two))) for two in across),
-            ]
-        )
-        for one in down
-    ]
-    columns = [Column("", left=True), *(Column(f"{second} = {shown(each)}") for each in across)]
-    caption = f"{found.label}: mean validation {found.by}; in brackets, how many folds chose the point"
-    return Grid(caption, columns, rows, sortable=False)
-
-
-def _map_cell(found: Landscape, point: Point) -> Cell:
-    means = found.means
-    if point not in means:
-        return Cell("–")
-    low, high, value = min(means.values()), max(means.values()), means[point]
-    shade = int(9.999 * (value - low) / (high - low)) if high > low else 5
-    folds = found.chosen.get(point, [])
-    text = number(value) + (f" ({len(folds)})" if folds else "")
-    return Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds))
-
-
-def _sorted(values: set[Any]) -> list[Any]:
+def _ordered(values: set[Any]) -> list[Any]:
     return sorted(values) if _are_numbers(values) else sorted(values, key=str)
 
 
-def _list(found: Landscape) -> Grid:
+def _map(_: Facts, found: Landscape) -> Markup:
+    """Return a table of means over folds, shaded by value."""
+    first, second = found.names
+    down, across = (_ordered({point[at][1] for point in found.values}) for at in (0, 1))
+    means, rows = found.means, []
+    low, high = min(means.values()), max(means.values())
+    for one in down:
+        cells = [Cell(f"{first} = {shown(one)}")]
+        for two in across:
+            point = ((first, one), (second, two))
+            value, folds = means.get(point), found.chosen.get(point, [])
+            if value is None:
+                cells.append(NOTHING)
+                continue
+            shade = int(9.999 * (value - low) / (high - low)) if high > low else 5
+            text = number(value) + (f" ({len(folds)})" if folds else "")
+            cells.append(Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds)))
+        rows.append(Row(cells))
+    caption = f"{found.label}: mean validation {found.by}; in brackets, how many folds selected the point"
+    return grid(caption, ["", *(f"{second} = {shown(each)}" for each in across)], rows, sortable=False)
+
+
+def _list(found: Landscape) -> Markup:
     means = found.means
     rows = []
     for point in sorted(means, key=lambda each: -means[each])[:LISTED]:
         folds = found.values[point].values()
-        numbers = (means[point], min(folds), max(folds))
-        cells = [Cell(number(each), each) for each in numbers]
-        chosen = Cell(", ".join(found.chosen.get(point, [])) or "–", tone="left")
-        rows.append(Row([Cell(settings_text(dict(point))), *cells, chosen]))
+        heading = Cell(", ".join(f"{name} = {shown(value)}" for name, value in point) or "–")
+        chosen = Cell(", ".join(found.chosen.get(point, [])) or "–")
+        rows.append(Row([heading, score(means[point]), score(min(folds)), score(max(folds)), chosen]))
     more = f", the best {LISTED} of {len(means)}" if len(means) > LISTED else ""
     columns = [
-        Column(", ".join(found.names), left=True), Column(f"mean validation {found.by}"),
-        Column("least fold"), Column("largest fold"), Column("chosen on", left=True),
+        ", ".join(found.names), f"mean validation {found.by}", "smallest fold", "largest fold",
+        "selected on",
     ]  # fmt: skip
-    return Grid(f"{found.label}: settings by validation {found.by}{more}", columns, rows)
+    return grid(f"{found.label}: settings by validation {found.by}{more}", columns, rows)

@@ -1,57 +1,51 @@
-"""What each method chose on the validation part, and what it chose from."""
+"""The settings that each method selected on the validation queries."""
 
-from typing import Any
+from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Column, Grid, Row, Section, Warned, plain
+from directrank.report.blocks import Cell, Section, gathered, grid, plain, score, warned
 from directrank.report.facts import Facts, mean
-from directrank.report.opening import number
+from directrank.report.formatting import number
 from directrank.report.sections.models.landscape import landscape, shown
 
 
-def build(facts: Facts) -> list[Any]:
-    """Return the settings chosen, and the landscape behind every choice."""
+def build(facts: Facts) -> list[Markup]:
+    """Return the settings selected, and the values of all settings tried."""
     by = facts.summary["select_by"]
-    blocks: list[Any] = [
+    blocks: list[Markup] = [
         plain(
-            f"Settings are chosen fold by fold on the validation part, by {by} in the standard convention. "
-            "Where the choice differs much between folds, or lies at the end of what was tried, the "
-            "landscape below says how much it matters."
+            f"Settings are selected on the validation queries of each fold, by {by} under the standard "
+            "convention. Where the folds select different settings, or one at the end of the grid, the "
+            "charts below show how much it matters."
         ),
-        _chosen(facts, by),
+        _selected(facts, by),
     ]
     if facts.result.failed:
         lines = [
             f"{cell['method']} on {cell['fold']}: {cell['error']['type']}: {cell['error']['message']}"
             for cell in facts.result.failed
         ]
-        blocks.append(Warned("Runs that failed", lines))
-    blocks += [each for label in facts.result.methods if (each := landscape(facts, label, by)) is not None]
-    return blocks
+        blocks.append(warned("Runs that failed", lines))
+    tried = [landscape(facts, label, by) for label in facts.result.methods]
+    return [*blocks, *gathered("All settings tried, by method", tried)]
 
 
-def _chosen(facts: Facts, by: str) -> Grid:
+def _selected(facts: Facts, by: str) -> Markup:
     rows = []
     for label in facts.result.methods:
         cells: list[Cell] = []
         for fold in facts.result.folds:
             cell = facts.result.cell(label, fold)
             if "error" in cell:
-                cells.append(Cell("failed", tone="failed left"))
+                cells.append(Cell("failed", tone="failed"))
             else:
-                title = f"validation {by} {number(cell['validation'])}"
                 values = ", ".join(shown(value) for _, value in sorted(cell["chosen"].items())) or "–"
-                cells.append(Cell(values, tone="left", title=title))
+                cells.append(Cell(values, title=f"validation {by} {number(cell['validation'])}"))
         known = facts.cells(label)
-        names = ", ".join(sorted(known[0]["chosen"])) if known and known[0]["chosen"] else "–"
+        names = ", ".join(sorted(known[0]["chosen"])) if known else ""
         value = mean(cell["validation"] for cell in known) if known else None
-        last = Cell("–") if value is None else Cell(number(value), value)
-        rows.append(Row([Cell(label), Cell(names, tone="left"), *cells, last], facts.place[label]))
-    columns = [
-        Column("method", left=True),
-        Column("settings", left=True),
-        *(Column(fold, left=True) for fold in facts.result.folds),
-    ]
-    return Grid("Settings chosen on every fold", [*columns, Column(f"mean validation {by}")], rows)
+        rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
+    columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
+    return grid("Settings selected on every fold", columns, rows)
 
 
 SECTION = Section("settings", "Settings", build)

@@ -1,20 +1,22 @@
-"""How training went: the way it ended, with its certificate, and the curves behind it."""
+"""How training ended, with its certificate and its curves."""
 
 import math
 from typing import Any
 
-from directrank.report.blocks import Cell, Chart, Column, Details, Grid, KeyEntry, Row, Section, Warned, plain
+from markupsafe import Markup
+
+from directrank.report.blocks import Cell, Section, details, figure, gathered, grid, plain, warned
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts
 
-#: Columns of a history worth a curve, and what they are called; the first of each kind that is there.
+#: Columns of a history that are drawn, with their names; of each group, the first that exists.
 CURVES = (
     (("objective", "objective"), ("bound", "bound on the loss"), ("gap", "duality gap")),
     (("monitor", "measure monitored"), ("train_measure", "measure on training queries")),
 )
 #: Points of a curve.
 POINTS = 32
-#: What the words of a certificate mean.
+#: What the numbers of a certificate mean.
 CERTIFICATES = {
     "gradient_norm": "length of the gradient: 0 at a minimum",
     "gap": "duality gap: how far the objective can be above its minimum",
@@ -26,76 +28,60 @@ CERTIFICATES = {
 }
 
 
-def build(facts: Facts) -> list[Any]:
+def build(facts: Facts) -> list[Markup]:
     """Return how every training ended, and its curves."""
-    blocks: list[Any] = [
+    blocks: list[Markup] = [
         plain(
-            "How the training of the model tested ended: converged, stopped early, or out of budget; and its "
-            "certificate, the numbers that say how far it is from done."
+            "How training ended: converged, stopped early, or at its limit of iterations. The numbers of the "
+            "certificate say how far the model can be from an optimum."
         ),
         _ends(facts),
-        *(each for label in facts.result.methods if (each := _curves(facts, label)) is not None),
+        *gathered("Training curves, by method", [_curves(facts, label) for label in facts.result.methods]),
     ]
-    warned = _warnings(facts)
-    if warned:
-        blocks.append(Warned("Warnings during training", warned))
-    return blocks
+    warnings = _warnings(facts)
+    return [*blocks, warned("Warnings during training", warnings)] if warnings else blocks
 
 
-def _ends(facts: Facts) -> Grid:
+def _ends(facts: Facts) -> Markup:
     rows = []
     for label in facts.result.methods:
-        cells = facts.cells(label)
-        if not cells:
-            rows.append(Row([Cell(label), *[Cell("failed", tone="failed")] * 3], facts.place[label]))
+        trainings = [cell["training"] for cell in facts.cells(label)]
+        if not trainings:
+            rows.append(facts.row(label, [Cell("failed", tone="failed")] * 3))
             continue
-        trainings = [cell["training"] for cell in cells]
         states = [each["status"] for each in trainings]
         ended = ", ".join(
             f"{state} ({states.count(state)})" if len(set(states)) > 1 else state
             for state in dict.fromkeys(states)
         )
         counts = [each.get("iterations", 0) for each in trainings]
-        least, most = min(counts), max(counts)
-        steps = str(least) if least == most else f"{least} to {most}"
-        rows.append(
-            Row(
-                [Cell(label), Cell(ended, tone="left"), Cell(steps, max(counts)), _certificate(trainings)],
-                facts.place[label],
-            )
-        )
-    columns = [
-        Column("method", left=True), Column("ended", left=True), Column("iterations"),
-        Column("certificate, from the best to the worst fold", left=True),
-    ]  # fmt: skip
-    return Grid("How training ended, over the folds", columns, rows)
+        steps = " to ".join(dict.fromkeys((str(min(counts)), str(max(counts)))))
+        rows.append(facts.row(label, [Cell(ended), Cell(steps, max(counts)), _certificate(trainings)]))
+    columns = ["method", "ended", "iterations", "certificate, from the best to the worst fold"]
+    return grid("How training ended, over the folds", columns, rows)
 
 
 def _certificate(trainings: list[dict[str, Any]]) -> Cell:
     """Return the numbers of a certificate over folds."""
-    pieces = []
+    texts, titles = [], []
     for name in dict.fromkeys(name for each in trainings for name in each["certificate"]):
         values = sorted(each["certificate"][name] for each in trainings if name in each["certificate"])
         ends = dict.fromkeys(f"{value:.3g}" for value in (values[0], values[-1]))
-        pieces.append((name, f"{name.replace('_', ' ')} {' to '.join(ends)}"))
-    title = "; ".join(
-        f"{name.replace('_', ' ')}: {CERTIFICATES[name]}" for name, _ in pieces if name in CERTIFICATES
-    )
-    return Cell("; ".join(text for _, text in pieces) or "–", tone="left long", title=title)
+        spaced = name.replace("_", " ")
+        texts.append(f"{spaced} {' to '.join(ends)}")
+        titles += [f"{spaced}: {CERTIFICATES[name]}"] if name in CERTIFICATES else []
+    return Cell("; ".join(texts) or "–", tone="long", title="; ".join(titles))
 
 
-def _curves(facts: Facts, label: str) -> Details | None:
+def _curves(facts: Facts, label: str) -> Markup | None:
     blocks = []
-    for names in CURVES:
-        for name, words in names:
-            chart = _chart(facts, label, name, words)
-            if chart is not None:
-                blocks.append(chart)
-                break
-    return Details(f"{label}: training curves", blocks, method=facts.place[label]) if blocks else None
+    for group in CURVES:
+        charts = (_chart(facts, label, *each) for each in group)
+        blocks += [each for each in charts if each is not None][:1]
+    return details(f"{label}: training curves", *blocks, method=facts.index[label]) if blocks else None
 
 
-def _chart(facts: Facts, label: str, name: str, words: str) -> Chart | None:
+def _chart(facts: Facts, label: str, name: str, words: str) -> Markup | None:
     lines = []
     for at, fold in enumerate(facts.result.folds):
         cell = facts.result.cell(label, fold)
@@ -105,16 +91,12 @@ def _chart(facts: Facts, label: str, name: str, words: str) -> Chart | None:
     if not lines:
         return None
     last = "; ".join(f"{line.label} ends at {line.points[-1][1]:.4g}" for line in lines)
+    title = f"{label}: {words} over iterations"
+    description = "A line for each fold; the caption says where each ends."
     drawing = line_chart(
-        f"{label}: {words} over iterations", "A line a fold; where each ends is said below.", lines,
-        height=200, bounds=(-math.inf, math.inf),
-        across_name="iteration",
-    )  # fmt: skip
-    return Chart(
-        drawing,
-        f"{label}: {words} over iterations, a line a fold. {last}.",
-        [KeyEntry(line.style, line.label) for line in lines],
+        title, description, lines, height=200, bounds=(-math.inf, math.inf), across_name="iteration"
     )
+    return figure(drawing, f"{title}, a line for each fold. {last}.", lines)
 
 
 def _points(training: dict[str, Any], name: str) -> list[tuple[float, float]]:
@@ -122,8 +104,8 @@ def _points(training: dict[str, Any], name: str) -> list[tuple[float, float]]:
     rows = training.get("history", [])
     stretch = max(training.get("iterations", 0) - 1, 0) / max(len(rows) - 1, 1)
     points = [
-        (1.0 + place * stretch, float(row[name]))
-        for place, row in enumerate(rows)
+        (1.0 + at * stretch, float(row[name]))
+        for at, row in enumerate(rows)
         if isinstance(row.get(name), (int, float)) and math.isfinite(row[name])
     ]
     if len(points) <= POINTS:
@@ -132,12 +114,12 @@ def _points(training: dict[str, Any], name: str) -> list[tuple[float, float]]:
 
 
 def _warnings(facts: Facts) -> list[str]:
-    """Return every warning once, with the cells that gave it."""
-    places: dict[str, list[str]] = {}
+    """Return every warning once, with the runs that raised it."""
+    runs: dict[str, list[str]] = {}
     for cell in facts.result.cells:
         for text in cell["warnings"]:
-            places.setdefault(text, []).append(f"{cell['method']} on {cell['fold']}")
-    return [f"{text} ({', '.join(where)})" for text, where in places.items()]
+            runs.setdefault(text, []).append(f"{cell['method']} on {cell['fold']}")
+    return [f"{text} ({', '.join(where)})" for text, where in runs.items()]
 
 
 SECTION = Section("training", "Training", build)

@@ -1,36 +1,41 @@
-"""Which features the linear models use."""
+"""The features that linear models use."""
 
-from typing import Any
+from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Column, Details, Grid, Row, Section, plain
+from directrank.report.blocks import Cell, Column, Row, Section, details, gathered, grid, plain
 from directrank.report.facts import Facts, mean
 
 #: Features of the overview, and of each method.
 COMMON, OWN = 8, 15
 
+Shares = dict[str, list[float]]
 
-def build(facts: Facts) -> list[Any]:
-    """Return the shares of the most used features, over methods and of each."""
+
+def build(facts: Facts) -> list[Markup]:
+    """Return the shares of the most used features, over all methods and for each method."""
     shares = {label: found for label in facts.result.methods if (found := _shares(facts, label))}
     if not shares:
         return []
     return [
         plain(
-            "Weights of the linear models as shares: each fold's weights are divided by the sum of their "
-            "magnitudes, and the mean over folds is shown. They compare only where features have the same "
-            "scale, and features that say the same share their weight at will."
+            "Weights of the linear models as shares: the weights of each fold are divided by the sum of "
+            "their magnitudes; the table shows the mean over folds. Shares are comparable only between "
+            "features of the same scale, and correlated features split their weight arbitrarily."
         ),
         _common(facts, shares),
-        *(
-            Details(f"{label}: weights", [_own(label, found)], method=facts.place[label])
-            for label, found in shares.items()
+        *gathered(
+            "Weights, by method",
+            [
+                details(f"{label}: weights", _own(label, found), method=facts.index[label])
+                for label, found in shares.items()
+            ],
         ),
     ]
 
 
-def _shares(facts: Facts, label: str) -> dict[str, list[float]]:
-    """Return each feature's share of the weights on every fold; empty for models that have none."""
-    shares: dict[str, list[float]] = {}
+def _shares(facts: Facts, label: str) -> Shares:
+    """Return each feature's share of the weights on every fold; empty for models without weights."""
+    shares: Shares = {}
     for cell in facts.cells(label):
         weights = cell.get("weights")
         if not weights:
@@ -41,50 +46,45 @@ def _shares(facts: Facts, label: str) -> dict[str, list[float]]:
     return shares
 
 
-def _common(facts: Facts, shares: dict[str, dict[str, list[float]]]) -> Grid:
+def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
     """Return methods by features, shaded by share."""
     totals: dict[str, float] = {}
     for found in shares.values():
         for name, values in found.items():
             totals[name] = totals.get(name, 0.0) + abs(mean(values))
     names = sorted(totals, key=lambda name: -totals[name])[:COMMON]
-    most = max(abs(mean(found[name])) for found in shares.values() for name in names if name in found) or 1.0
-    rows = []
-    for label, found in shares.items():
-        cells = [Cell(label)]
-        for name in names:
-            value = mean(found[name]) if name in found else 0.0
-            shade = min(9, int(10 * abs(value) / most))
-            cells.append(Cell(_percent(value), value, tone=f"{'up' if value >= 0 else 'down'}{shade}"))
-        rows.append(Row(cells, facts.place[label]))
-    columns = [Column("method", left=True), *(Column(_feature(name)) for name in names)]
-    return Grid(f"The {len(names)} features that the methods use most", columns, rows, name="weights")
+    values = {
+        label: [mean(found[name]) if name in found else 0.0 for name in names]
+        for label, found in shares.items()
+    }
+    most = max(abs(value) for each in values.values() for value in each) or 1.0
+    rows = [
+        facts.row(label, [Cell(_percent(value), value, tone=_shade(value, most)) for value in each])
+        for label, each in values.items()
+    ]
+    caption = f"The {len(names)} features that the methods use most"
+    return grid(caption, ["method", *map(_feature, names)], rows, name="weights")
 
 
-def _own(label: str, found: dict[str, list[float]]) -> Grid:
-    used = [name for name, values in found.items() if any(values)]
-    names = sorted(used, key=lambda name: -abs(mean(found[name])))[:OWN]
-    most = max((abs(mean(found[name])) for name in names), default=1.0) or 1.0
+def _shade(value: float, most: float) -> str:
+    return f"{'up' if value >= 0 else 'down'}{min(9, int(10 * abs(value) / most))}"
+
+
+def _own(label: str, found: Shares) -> Markup:
+    means = {name: mean(values) for name, values in found.items() if any(values)}
+    names = sorted(means, key=lambda name: -abs(means[name]))[:OWN]
+    most = max((abs(means[name]) for name in names), default=1.0) or 1.0
     rows = []
     for name in names:
-        value = mean(found[name])
-        ends = sorted((50.0, 50.0 + 50.0 * value / most))
-        bar = (ends[0], ends[1], "plus" if value >= 0 else "minus")
-        low, high = min(found[name]), max(found[name])
-        rows.append(
-            Row(
-                [
-                    Cell(_feature(name)), Cell(_percent(value), value), Cell(_percent(low), low),
-                    Cell(_percent(high), high), Cell("", value, bar=bar, tone="barcell"),
-                ]
-            )
-        )  # fmt: skip
-    columns = [
-        Column("feature", left=True), Column("mean share"), Column("least fold"), Column("largest fold"),
-        Column("share", title="to the right positive, to the left negative"),
-    ]  # fmt: skip
-    more = f", the largest {OWN} of {len(used)}" if len(used) > OWN else ""
-    return Grid(f"{label}: weights as shares{more}", columns, rows)
+        value = means[name]
+        left, right = sorted((50.0, 50.0 + 50.0 * value / most))
+        bar = Cell("", value, bar=(left, right, "plus" if value >= 0 else "minus"), tone="barcell")
+        numbers = [Cell(_percent(each), each) for each in (value, min(found[name]), max(found[name]))]
+        rows.append(Row([Cell(_feature(name)), *numbers, bar]))
+    share = Column("share", "to the right positive, to the left negative")
+    more = f", the largest {OWN} of {len(means)}" if len(means) > OWN else ""
+    columns = ["feature", "mean share", "smallest fold", "largest fold", share]
+    return grid(f"{label}: weights as shares{more}", columns, rows)
 
 
 def _feature(name: str) -> str:

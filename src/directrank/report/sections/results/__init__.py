@@ -1,1 +1,1 @@
-"""Sections about the figures of the methods."""
+"""Sections about the results of the methods."""

@@ -1,50 +1,50 @@
-"""Every fold of every measure."""
+"""Every measure on every fold."""
 
-from typing import Any
+from markupsafe import Markup
 
 from directrank.experiments.tables.layout import by_fold
-from directrank.report.blocks import Cell, Column, Grid, Row, Section, Variant, plain
+from directrank.report.blocks import NOTHING, Cell, Section, details, grid, plain, variant
 from directrank.report.facts import Facts
-from directrank.report.opening import number
+from directrank.report.formatting import number
 
 
-def build(facts: Facts) -> list[Any]:
-    """Return a table for every measure and convention."""
+def build(facts: Facts) -> list[Markup]:
+    """Return a table for every measure and convention; with one fold they are folded."""
+    tables = [
+        variant(_table(facts, convention, measure), convention=convention, measure=measure)
+        for measure in facts.measures
+        for convention in facts.result.conventions
+    ]
+    if len(facts.result.folds) == 1:
+        return [plain("There is one fold, so its values are the means above."), details("The table", *tables)]
     return [
         plain(
-            "The queries are divided in several ways; each division is a fold. A method that is ahead "
-            "of another on every fold is probably better; where they take turns, these data can hardly tell "
-            "them apart. The interval is that of the mean, if other queries like these had been drawn."
+            "The queries are divided into training, validation and test sets in several ways; each division "
+            "is a fold. A method that is ahead of another on every fold is probably better. The interval is "
+            "where the mean would lie if other queries like these had been drawn."
         ),
-        *(
-            Variant([_table(facts, convention, measure)], convention, measure)
-            for measure in facts.measures
-            for convention in facts.result.conventions
-        ),
+        *tables,
     ]
 
 
-def _table(facts: Facts, convention: str, measure: str) -> Grid:
+def _table(facts: Facts, convention: str, measure: str) -> Markup:
     table = by_fold(facts.result, convention, measure)
-    place = {label: row for row, (label, _) in enumerate(table.rows)}
+    indices = {label: row for row, (label, _) in enumerate(table.rows)}
     level = facts.tested(convention).get("level", 0.95)
     rows = []
     for label in facts.ranked(convention, measure):
-        row = place[label]
+        row = indices[label]
         cells = [
             Cell("failed", tone="failed")
             if value is None
             else Cell(table.shown(row, column), value, table.best(row, column))
             for column, value in enumerate(table.rows[row][1])
         ]
-        interval = facts.interval(convention, measure, label)
-        if interval is None:
-            cells.append(Cell("–"))
-        else:
-            cells.append(Cell(f"{number(interval[0])} to {number(interval[1])}", interval[0]))
-        rows.append(Row([Cell(label), *cells], facts.place[label]))
-    columns = [Column("method", left=True), *map(Column, table.columns), Column(f"{level:.0%} interval")]
-    return Grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
+        ends = facts.interval(convention, measure, label)
+        cells.append(Cell(f"{number(ends[0])} to {number(ends[1])}", ends[0]) if ends else NOTHING)
+        rows.append(facts.row(label, cells))
+    columns = ["method", *table.columns, f"{level:.0%} interval of the mean"]
+    return grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
 
 
 SECTION = Section("folds", "Fold by fold", build)

@@ -1,25 +1,29 @@
 """Query by query: the script compares any two methods."""
 
-from typing import Any
+from markupsafe import Markup
 
-from directrank.report.blocks import Mount, Section, plain
+from directrank.report.blocks import Section, note, plain
+from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
 
-def build(facts: Facts) -> list[Any]:
-    """Return the place where two methods are compared."""
+def build(facts: Facts) -> list[Markup]:
+    """Return the element in which two methods are compared."""
     if len(facts.whole) < 2:
         return []
     return [
         plain(
-            "Which queries does one method win over another? Each query is a bar: the difference of the "
-            "two methods on it. Below are the queries with the relevance of the first ten documents as each "
+            "On which queries is one method better than another? Each bar is a query: the difference between "
+            "the two methods on it. Below are the queries with the grades of the first ten documents as each "
             "method ranked them."
         ),
-        Mount(
-            "compare",
-            "Comparing two methods query by query needs the script of this page. The values are in "
-            "results.json.",
+        element(
+            "div",
+            {"id": "compare", "class": "mount"},
+            note(
+                "Comparing two methods query by query needs the script of this page. The values are in "
+                "results.json."
+            ),
         ),
     ]
 

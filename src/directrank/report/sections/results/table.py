@@ -1,139 +1,151 @@
-"""The headline table: every method by every measure, with what is more than chance."""
+"""The results: every method by every measure, with significant differences."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from directrank.experiments.tables.layout import Table, headline, is_error
-from directrank.report.blocks import Cell, Column, DotRow, DotRows, Grid, Row, Section, Variant, note, plain
-from directrank.report.charts import Scale, axis, dot_row
-from directrank.report.charts.dots import LEFT, RIGHT
+from markupsafe import Markup
+
+from directrank.experiments.cells import TOP
+from directrank.experiments.tables.layout import Table, headline
+from directrank.measures import CONVENTIONS, parse_measure
+from directrank.report.blocks import Cell, Column, DotRow, Row, Section, dots, grid, note, plain, variant
+from directrank.report.charts import Scale
 from directrank.report.facts import Facts
-from directrank.report.opening import RULES, number
+from directrank.report.formatting import listed, number
+from directrank.report.opening import RULES
 
 
-def build(facts: Facts) -> list[Any]:
-    """Return the table of every convention, and the picture of every measure."""
-    blocks: list[Any] = [
+def build(facts: Facts) -> list[Markup]:
+    """Return the table of every convention, and the chart of every measure."""
+    blocks: list[Markup] = [
         plain(
-            "Every method learned on the training queries, chose its settings on the validation queries by "
-            f"{facts.summary['select_by']}, and was then tested once on queries it had never seen. Values "
+            "Every method was trained on the training queries. Its settings were selected on the validation "
+            f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. Values "
             "lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
         )
     ]
-    blocks += [Variant([_table(facts, each)], convention=each) for each in facts.result.conventions]
-    blocks += [note(each) for each in _notes(facts)]
+    for convention in facts.result.conventions:
+        notes = [note(each) for each in (_lowered(facts, convention), _tested(facts, convention)) if each]
+        blocks.append(variant(_table(facts, convention), *notes, convention=convention))
+    if len(facts.result.conventions) > 1:
+        blocks.append(
+            note(
+                f"The same rankings are evaluated under two conventions: {facts.asked}, to compare with "
+                "published values, and standard, which does not depend on the order of the rows."
+            )
+        )
     for measure in facts.measures:
         for convention in facts.result.conventions:
-            picture = _dots(facts, convention, measure)
-            if picture is not None:
-                blocks.append(Variant([picture], convention, measure))
+            chart = _dots(facts, convention, measure)
+            if chart is not None:
+                blocks.append(variant(chart, convention=convention, measure=measure))
     return blocks
 
 
-def _table(facts: Facts, convention: str) -> Grid:
+def _table(facts: Facts, convention: str) -> Markup:
     table = headline(facts.result, convention)
-    place = {label: row for row, (label, _) in enumerate(table.rows)}
-    order = facts.result.measures.index(facts.main)
-    columns = [Column("method", left=True)]
-    columns += [
-        Column(
-            name,
-            title="an error: smaller is better" if is_error(name) else "",
-            order=("ascending" if is_error(name) else "descending") if column == order else "",
-        )
-        for column, name in enumerate(table.columns)
-    ]
+    indices = {label: row for row, (label, _) in enumerate(table.rows)}
     summaries = {each["label"]: each["summary"] for each in facts.summary["methods"]}
-    rows = [
-        _row(facts, table, convention, place[label], summaries[label])
-        for label in facts.ranked(convention, facts.main)
+    columns: list[str | Column] = ["method"]
+    for name, error in zip(table.columns, table.errors, strict=True):
+        order = ("ascending" if error else "descending") if name == facts.main else ""
+        columns.append(Column(name, "an error: smaller is better" if error else "", order))
+    marks = [
+        [facts.better_than(convention, measure, label) for measure in table.columns]
+        for label, _ in table.rows
     ]
-    return Grid(
-        f"Test, {_of_folds(facts)}, convention {convention}",
-        [*columns, Column("what it does", left=True)],
-        rows,
-        name="results",
+    # All marks of a column are as wide as its longest, so that the numbers are aligned.
+    widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
+    rows = []
+    for label in facts.ranked(convention, facts.main):
+        at = indices[label]
+        padded = [mark.ljust(width) for mark, width in zip(marks[at], widths, strict=True)]
+        rows.append(_row(facts, table, convention, at, padded, summaries[label]))
+    n = len(facts.result.folds)
+    folds = f"mean of {n} folds" if n > 1 else "one fold"
+    return grid(
+        f"Test, {folds}, convention {convention}", [*columns, "what it does"], rows, name="results",
         exact=True,
-    )
+    )  # fmt: skip
 
 
-def _row(facts: Facts, table: Table, convention: str, row: int, summary: str) -> Row:
+def _row(facts: Facts, table: Table, convention: str, row: int, marks: Sequence[str], summary: str) -> Row:
     label, values = table.rows[row]
-    # Marks are as wide as the widest of their column, so that the numbers stand below each other.
-    wide = [
-        max(len(marks[column]) for marks in table.marks) if table.marks else 0
-        for column in range(len(values))
-    ]
-    cells = [Cell(label)]
-    for column, value in enumerate(values):
+    cells = []
+    for column, (measure, value) in enumerate(zip(table.columns, values, strict=True)):
         if value is None:
             cells.append(Cell("failed", tone="failed"))
             continue
-        interval = facts.interval(convention, table.columns[column], label)
-        title = f"interval {number(interval[0])} to {number(interval[1])}" if interval else ""
+        ends = facts.interval(convention, measure, label)
+        title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
         cells.append(
-            Cell(
-                table.shown(row, column),
-                value,
-                table.best(row, column),
-                table.mark(row, column).ljust(wide[column]),
-                title=title,
-            )
+            Cell(table.shown(row, column), value, table.best(row, column), marks[column], title=title)
         )
-    cells.append(Cell(summary, tone="what"))
-    return Row(cells, facts.place[label], table.letter(row))
+    letter = facts.letters(convention).get(label, "")
+    return facts.row(label, [*cells, Cell(summary, tone="what")], letter)
 
 
-def _notes(facts: Facts) -> list[str]:
-    notes = []
-    tested = facts.tested(facts.asked)
-    if any(tested.get("pairs", {}).values()):
-        against = f"the baseline {tested['baseline']}" if tested["baseline"] else "every other method"
-        notes.append(
-            f"Raised letters: significantly better than the methods of those letters, each tested against "
-            f"{against} by a two-sided randomisation test on paired queries, p < {tested['alpha']:g} after "
-            f"{RULES[tested['correction']]} within a measure. No letter does not mean equal: it means not "
-            "shown to differ."
-        )
-    if len(facts.result.conventions) > 1:
-        notes.append(
-            f"Conventions count the same rankings in two ways: {facts.asked} as published figures were "
-            "counted, standard independent of the order of the rows."
-        )
-    return notes
+def _tested(facts: Facts, convention: str) -> str:
+    """Return what the superscript letters mean."""
+    tested = facts.tested(convention)
+    if not facts.letters(convention):
+        return ""
+    against = f"the baseline {tested['baseline']}" if tested["baseline"] else "every other method"
+    return (
+        "Superscript letters name the methods that a method is significantly better than. Each was tested "
+        f"against {against} by a two-sided randomisation test on paired queries: p < {tested['alpha']:g} "
+        f"after {RULES[tested['correction']]} within a measure. A missing letter does not show that two "
+        "methods are equal."
+    )
 
 
-def _of_folds(facts: Facts) -> str:
-    n = len(facts.result.folds)
-    return f"mean of {n} folds" if n > 1 else "one fold"
+def _lowered(facts: Facts, convention: str) -> str:
+    """Return why a convention lowers values: it scores queries with too few documents 0."""
+    kinds = CONVENTIONS[convention].zero_beyond_list
+    if not facts.whole or not kinds:
+        return ""
+    # The records have the grades of the first TOP documents, so a shorter list shows a query's size.
+    cells = [facts.result.cell(facts.whole[0], fold) for fold in facts.result.folds]
+    sizes = [len(grades) for cell in cells for grades in cell["ranked"]]
+    short = []
+    for name in facts.measures:
+        measure: Any = parse_measure(name)
+        if isinstance(measure, kinds) and measure.cutoff:
+            count = sum(size < min(measure.cutoff, TOP) for size in sizes)
+            least = "at least " if measure.cutoff > TOP else ""
+            short += [f"{name} on {least}{count} of {len(sizes)}"] if count else []
+    if not short:
+        return ""
+    return (
+        f"Values are lower here than under the standard convention because {convention} scores a measure at "
+        "cutoff k as 0 on a query with fewer than k documents, and keeps the query in the mean. This "
+        f"concerns {listed(short)} test queries."
+    )
 
 
-def _dots(facts: Facts, convention: str, measure: str) -> DotRows | None:
+def _dots(facts: Facts, convention: str, measure: str) -> Markup | None:
     result = facts.result
-    values = {
-        label: [
-            value
-            for fold in result.folds
-            if (value := result.value(label, fold, measure, convention)) is not None
-        ]
-        for label in facts.ranked(convention, measure)
+    ranked = facts.ranked(convention, measure)
+    found = {
+        label: [result.value(label, fold, measure, convention) for fold in result.folds] for label in ranked
     }
-    intervals = {label: facts.interval(convention, measure, label) for label in values}
+    values = {label: [each for each in folds if each is not None] for label, folds in found.items()}
+    intervals = {label: facts.interval(convention, measure, label) for label in ranked}
     known = [value for each in values.values() for value in each]
     if not known:
         return None
     ends = [end for each in intervals.values() if each for end in each]
-    scale = Scale([*known, *ends], LEFT, RIGHT, (0.0, 1.0))
+    scale = Scale([*known, *ends], bounds=(0.0, 1.0))
     rows = []
-    for label, each in values.items():
+    for label, folds in values.items():
         mean = result.mean(label, measure, convention)
-        drawing = dot_row(scale, each, mean, intervals[label])
-        rows.append(DotRow(label, facts.place[label], drawing, "failed" if mean is None else number(mean)))
-    return DotRows(
+        rows.append(DotRow(label, facts.index[label], folds, mean, intervals[label], mean))
+    return dots(
         f"Test {measure} of every method on every fold; the numbers are in the tables",
-        f"Test {measure}, convention {convention}: a dot a fold, a bar for their mean"
-        + (", a line for its 95% bootstrap interval over queries." if ends else "."),
+        f"Test {measure}, convention {convention}. A dot is a fold, the dark line the mean over folds"
+        + (", the bar its 95% bootstrap interval over queries." if ends else "."),
+        scale,
         rows,
-        axis(scale),
     )
 
 

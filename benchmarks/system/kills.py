@@ -1,0 +1,160 @@
+"""Comparisons that are killed, run out of disk, or share a store: nothing finished is lost or made twice.
+
+A comparison is run once undisturbed. Then it is
+
+- killed (SIGKILL) at random moments and resumed, again and again, with all its processes;
+- run by several processes of which one after the other is killed, while the rest goes on;
+- run with files limited to some sizes, and on small disks where one can be mounted, and resumed;
+- run by several processes at once over one store.
+
+After each kill every fit that had been recorded must still be there, unchanged; in the end results.csv must
+be byte-identical to the undisturbed one, and the execution log must show no fit begun after it was done.
+
+    python benchmarks/system/kills.py [--data OHSUMED] [--kills 100] [--worker-kills 100] [--sizes 10]
+                               [--processes 8] [--jobs 1]
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from disturbed import METHODS, Comparing, check_kept, check_log, check_whole, leased, made_folds
+from full_disk import fill_disk
+
+
+class Chance:
+    """Random moments, and what came of the kills there."""
+
+    def __init__(self, seed: int, kills: int, seconds: float):
+        self.random, self.left, self.seconds = random.Random(seed), kills, seconds
+        self.done = self.busy = 0
+
+    def moment(self, share: float) -> float:
+        """Return a number of seconds, at most that share of an undisturbed run."""
+        return self.random.uniform(0, share * self.seconds)
+
+    def counted(self, busy: bool) -> None:
+        """Count a kill, and whether fits were being made."""
+        self.left, self.done, self.busy = self.left - 1, self.done + 1, self.busy + busy
+
+
+def kill_at_random(command: Comparing, folder: Path, whole: Path, chance: Chance) -> None:
+    """Kill all processes of a comparison, and run it again."""
+    rounds = 0
+    while chance.left:
+        rounds += 1
+        out, before = folder / f"killed-{rounds}", {}
+        while not _killed(command, out, chance):
+            before = check_kept(out, before)
+        check_kept(out, before)
+        check_whole(out, whole)
+        records, leases = check_log(out)
+        print(
+            f"  round {rounds}: {chance.done} kills so far, {records} records in {leases} leases", flush=True
+        )
+    kinds = f"{chance.done} kills in {rounds} comparisons ({chance.busy} while fits were made)"
+    print(f"{kinds}: 0 lost, 0 made twice, files identical", flush=True)
+
+
+def _killed(command: Comparing, out: Path, chance: Chance) -> bool:
+    """Start the command and kill it some time later; whether it ended before that."""
+    process = command.start(out)
+    # From the first import to a bit more than half of the work: later ones would mostly miss.
+    deadline = time.monotonic() + chance.moment(0.6)
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    if process.poll() is None and chance.left:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        chance.counted(bool(leased(out)))
+        return False
+    said = process.communicate()[1]
+    assert process.returncode == 0, said
+    return True
+
+
+def kill_workers(command: Comparing, folder: Path, whole: Path, chance: Chance) -> None:
+    """Kill single processes of several; a fit that is hit twice in one run is recorded, and made later."""
+    rounds = again = 0
+    while chance.left:
+        rounds += 1
+        out, before, code = folder / f"workers-{rounds}", {}, 4
+        while code == 4:  # a fit was recorded as failed: the same command makes it
+            process = command.start(out, jobs=2)
+            while process.poll() is None:
+                time.sleep(chance.moment(0.25))
+                _kill_worker(process, out, chance)
+                before = check_kept(out, before)
+            said = process.communicate()[1]
+            code = process.returncode
+            assert code == 0 or (code == 4 and "ProcessDied" in said), said
+            again += code == 4
+        check_whole(out, whole)
+        records, leases = check_log(out, may_fail=True)
+        print(
+            f"  round {rounds}: {chance.done} killed so far, {records} records in {leases} leases", flush=True
+        )
+    kinds = f"{chance.done} workers killed in {rounds} comparisons, {again} run again for a fit hit twice"
+    print(f"{kinds}: 0 lost, 0 made twice, files identical", flush=True)
+
+
+def _kill_worker(process: subprocess.Popen, out: Path, chance: Chance) -> None:
+    """Kill one of the processes that hold leases: those that work, not those that start."""
+    working = list(leased(out)) if process.poll() is None and chance.left else []
+    if not working or process.pid in working:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(chance.random.choice(working), signal.SIGKILL)
+        chance.counted(True)
+
+
+def share(command: Comparing, folder: Path, whole: Path, processes: int) -> None:
+    out = folder / "shared"
+    running = [command.start(out) for _ in range(processes)]
+    said = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * processes, said
+    records, leases = check_log(out)
+    assert leases <= records, "something was made twice"
+    check_whole(out, whole)
+    print(f"{processes} processes on one store: {records} records, each made once, files identical")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="a folder of folds; a made-up collection by default")
+    parser.add_argument("--methods", default=METHODS)
+    parser.add_argument("--points", type=int, default=2, help="of each grid")
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--worker-kills", type=int, default=100)
+    parser.add_argument("--sizes", type=int, default=10)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kills-") as name:
+        folder = Path(name)
+        data = given.data.resolve() if given.data else made_folds(folder / "data")
+        command = Comparing(data, given.methods, given.points, given.jobs)
+        whole = folder / "whole"
+        code, said = command.run(whole)
+        assert code == 0, said
+        started = time.monotonic()
+        assert command.run(folder / "again")[0] == 0
+        seconds = time.monotonic() - started
+        check_whole(folder / "again", whole)
+        records, _ = check_log(whole)
+        print(f"undisturbed: {records} records in {seconds:.1f} s", flush=True)
+        kill_at_random(command, folder, whole, Chance(1, given.kills, seconds))
+        kill_workers(command, folder, whole, Chance(2, given.worker_kills, seconds))
+        fill_disk(command, folder, whole, given.sizes)
+        if given.processes:
+            share(command, folder, whole, given.processes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Tasks of development: `nox -l` lists them, `nox -s test -- surrogates` runs the tests of one folder.
+
+Inside a virtual environment that has the development tools (`pip install -e '.[test,dev]'`) nox uses that
+environment; otherwise it makes one and keeps it.
+"""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import nox
+
+READY = sys.prefix != sys.base_prefix and all(map(find_spec, ("directrank", "pytest", "ruff")))
+TESTS = Path("tests")
+#: Tests of a folder of src/directrank that lie elsewhere than in tests/unit/FOLDER and tests/conformance.
+ELSEWHERE = {
+    "cli": ["interface/test_cli*.py"],
+    "report": ["interface/test_page.py"],
+    "papers": ["interface/test_papers.py"],
+}
+#: Scripts that print the speed of kernels as ratios to a yardstick.
+BENCHMARKS = ["gradient", "pairwise", "listwise", "evaluation", "reader"]
+
+nox.options.default_venv_backend = "none" if READY else "venv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "types", "test"]
+
+
+def prepared(session: nox.Session) -> nox.Session:
+    """Install the project and its tools, unless the environment has them."""
+    if session.venv_backend != "none":
+        session.install("-e", ".[test,dev]")
+    return session
+
+
+def checks(session: nox.Session, group: str) -> None:
+    """Run one group of the checks in .ci/checks.py."""
+    prepared(session).run("python", ".ci/checks.py", group)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff, its formatter and import-linter."""
+    checks(session, "lint")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Pyright."""
+    checks(session, "types")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The docstrings of public names, by numpydoc."""
+    checks(session, "docs")
+
+
+@nox.session
+def test(session: nox.Session) -> None:
+    """All tests; or, after --, the tests of some folders of src/directrank: nox -s test -- surrogates."""
+    folders = [each for each in session.posargs if not each.startswith("-")]
+    options = [each for each in session.posargs if each.startswith("-")]
+    quick = ["-m", "not (heavy or slow or sklearn)"] if folders else []
+    files = [str(path) for folder in folders for path in tests_of(folder)]
+    prepared(session).run("python", "-m", "pytest", "-q", *quick, *options, *files)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The tests of the page in Chromium; they fail where it is missing."""
+    prepared(session).run("python", "-m", "pytest", "-q", "tests/browser", env={"CI": "1"})
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The benchmarks of the kernels, or the scripts after --: nox -s bench -- system/store."""
+    for name in session.posargs or [f"kernels/{each}" for each in BENCHMARKS]:
+        prepared(session).run("python", f"benchmarks/{name}.py")
+
+
+def tests_of(folder: str) -> list[Path]:
+    """Return the unit and conformance tests of a folder of src/directrank, or the tests of its interface."""
+    patterns = ELSEWHERE.get(folder, [f"conformance/test_{folder}*.py", f"agreement/test_{folder}*.py"])
+    files = sorted(path for pattern in patterns for path in TESTS.glob(pattern))
+    unit = TESTS / "unit" / folder
+    found = [unit, *files] if unit.is_dir() else files
+    if not found:
+        sys.exit(f"no tests of {folder}: name a folder of src/directrank, or run pytest with a path")
+    return found

@@ -1,0 +1,179 @@
+"""The first pass over LETOR text: label, qid, docid and the last feature id of every line."""
+
+import numpy as np
+
+from directrank.data.letor.faults import EMPTY_QID, FINE, LABEL, LARGEST_ID, NEGATIVE, QID
+from directrank.data.letor.numbers import (
+    BLANK,
+    COLON,
+    EXACT_INTEGER,
+    FOUR,
+    NONE,
+    ONE,
+    TAB,
+    bounded_integer,
+    decimal,
+    skip_blanks,
+    skip_token,
+)
+from directrank.kernels.compile import kernel
+
+LETTERS_QID = (np.uint8(113), np.uint8(105), np.uint8(100), COLON)
+LETTERS_DOCID = (np.uint8(100), np.uint8(111), np.uint8(99), np.uint8(105), np.uint8(100))
+EQUALS, FIVE = np.uint8(61), np.uint64(5)
+
+
+@kernel
+def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
+    """Read label and qid of every line, and the largest feature id by looking at its last token.
+
+    Parameters
+    ----------
+    block : ndarray of uint8
+    starts, ends : ndarray of shape (n_lines,), int64
+        Where a line starts, and where its data end.
+    labelled : bool
+        Whether labels must be grades; otherwise a line may begin with its qid.
+    lines, labels : ndarray of shape (n_lines,), int64 and float64
+        Out, for each row: its line and its label. A label is NaN where its decimal needs an exact reader.
+    qids : ndarray of shape (n_lines, 2), int64
+        Out, for each row: start and end of the token after ``qid:``.
+    fresh : ndarray of shape (n_lines,), bool
+        Out: whether the token differs from that of the row before.
+
+    Returns
+    -------
+    n_rows, largest_id, code, offset : int
+    """
+    n_rows, largest = NONE, NONE
+    for i in range(len(starts)):
+        p = skip_blanks(block, np.uint64(starts[i]))
+        end = np.uint64(ends[i])
+        if p >= end:
+            continue
+        token = p
+        labels[n_rows] = 0.0
+        if labelled or not is_qid(block, p):
+            code = _label(block, p, labelled, labels, n_rows)
+            if code != FINE:
+                return n_rows, largest, code, np.int64(p)
+            token = skip_blanks(block, skip_token(block, p))
+        token_end = skip_token(block, token)
+        if not is_qid(block, token):
+            return n_rows, largest, QID, np.int64(token)
+        if token_end == token + FOUR:
+            return n_rows, largest, EMPTY_QID, np.int64(token)
+        lines[n_rows] = i
+        qids[n_rows, 0], qids[n_rows, 1] = token + FOUR, token_end
+        fresh[n_rows] = n_rows == 0 or not _same(block, qids[n_rows - 1], qids[n_rows])
+        largest = max(largest, _last_id(block, token_end, end))
+        n_rows += 1
+    return n_rows, largest, FINE, 0
+
+
+@kernel
+def is_qid(block, p):
+    """Whether the text at p begins with ``qid:``."""
+    k = np.uint64(0)
+    while k < FOUR and block[p + k] == LETTERS_QID[k]:
+        k += ONE
+    return k == FOUR
+
+
+@kernel
+def _label(block, p, labelled, labels, row):
+    end, negative, mantissa, power = decimal(block, p)
+    if end == p or end != skip_token(block, p):
+        return LABEL
+    if negative and mantissa > 0 and labelled:
+        return NEGATIVE
+    while power < 0 and mantissa > 0 and mantissa % 10 == 0:
+        mantissa //= 10
+        power += 1
+    exact = mantissa == 0 or (power == 0 and mantissa < EXACT_INTEGER)
+    labels[row] = np.float64(mantissa) if exact else np.nan
+    return FINE
+
+
+@kernel
+def _same(block, one, other):
+    if one[1] - one[0] != other[1] - other[0]:
+        return False
+    a, b = block[one[0] : one[1]], block[other[0] : other[1]]
+    k = 0
+    while k < len(a) and a[k] == b[k]:
+        k += 1
+    return k == len(a)
+
+
+@kernel
+def _last_id(block, p, end):
+    """Return the id of the last token of the data, or 0 if there is none or it is malformed."""
+    while end > p and (block[end - ONE] == BLANK or block[end - ONE] == TAB):
+        end -= ONE
+    start = end
+    while start > p and block[start - ONE] != BLANK and block[start - ONE] != TAB:
+        start -= ONE
+    if start <= p:
+        return 0
+    stop, number = bounded_integer(block, start)
+    return number if block[stop] == COLON and number <= LARGEST_ID else 0
+
+
+@kernel
+def docid_spans(block, comments, stops, spans):
+    """Find the docid of each row in its comment: D of ``docid = D …``, or else the whole comment.
+
+    Parameters
+    ----------
+    block : ndarray of uint8
+    comments, stops : ndarray of shape (n_rows,), int64
+        Start of the comment of each row, and end of its line: equal if there is no comment.
+    spans : ndarray of shape (n_rows, 2), int64
+        Out: start and end of each docid.
+
+    Returns
+    -------
+    widest : int
+        Bytes of the longest docid.
+    ascii_only : bool
+    """
+    widest, ascii_only = 0, True
+    for i in range(len(comments)):
+        start, end = comments[i], stops[i]
+        if start < end:
+            start, end = _docid(block, np.uint64(start) + ONE, np.uint64(end))
+        spans[i, 0], spans[i, 1] = start, end
+        widest = max(widest, end - start)
+        name = block[start:end]
+        for k in range(len(name)):
+            ascii_only &= name[k] < 128
+    return widest, ascii_only
+
+
+@kernel
+def _docid(block, p, end):
+    """Return start and end of the docid in a comment."""
+    p = skip_blanks(block, p)
+    while end > p and (block[end - ONE] == BLANK or block[end - ONE] == TAB):
+        end -= ONE
+    k = np.uint64(0)
+    while k < FIVE and block[p + k] == LETTERS_DOCID[k]:
+        k += ONE
+    equals = skip_blanks(block, p + FIVE) if k == FIVE else p
+    if k == FIVE and block[equals] == EQUALS:
+        p = min(skip_blanks(block, equals + ONE), end)
+        stop = p
+        while stop < end and block[stop] != BLANK and block[stop] != TAB:
+            stop += ONE
+        end = stop
+    return np.int64(p), np.int64(max(p, end))
+
+
+@kernel
+def copy_spans(block, spans, letters):
+    """Copy ASCII spans into rows of code points, NumPy's form of text."""
+    for i in range(len(spans)):
+        name = block[spans[i, 0] : spans[i, 1]]
+        for k in range(len(name)):
+            letters[i, k] = name[k]

@@ -1,0 +1,30 @@
+"""Numbers and lists as text."""
+
+from collections.abc import Sequence
+
+from directrank.experiments.tables.layout import DECIMALS
+
+
+def number(value: float) -> str:
+    """Return a value with the decimals of the tables."""
+    return f"{value:.{DECIMALS}f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign."""
+    return f"{value:+.{DECIMALS}f}".replace("-", "−")
+
+
+def chance(p: float) -> str:
+    """Return a p-value with two digits."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as an enumeration."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

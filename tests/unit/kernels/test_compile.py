@@ -1,0 +1,77 @@
+"""Compiled code is cached by its sources, and its bits do not depend on what was compiled before."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from directrank.kernels import compile as compilation
+from directrank.kernels.compile import cache_folder, kernel
+from directrank.surrogates.pairs.kernels import PAIR_CURVATURE, PAIR_SUMS
+
+FIT = """
+import numpy as np
+from directrank.data import make_ranking
+from directrank.estimators import ApproxRank
+from directrank.kernels import vector_math
+from directrank.surrogates.positions import smoothed_kernels
+if {first}:
+    for dtype in (np.float32, np.float64):
+        docs = np.linspace(0, 1, 64).astype(dtype)
+        smoothed_kernels._sums_of_quotients(docs, dtype(1), dtype(1))
+        vector_math.extremes(docs)
+groups = make_ranking(60, 150, 45, grades=3, noise=2.0, random_state=0)
+print(ApproxRank("AP", penalty=1e-4, steepness=100.0).fit(groups).scorer_.coefficients.tobytes().hex())
+"""
+
+
+def fitted(folder, first=False):
+    """Return the bits of a model that a process of its own trains, with its compiled code in a folder."""
+    return subprocess.run(
+        [sys.executable, "-c", FIT.format(first=first)],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
+    compiled, loaded = fitted(tmp_path), fitted(tmp_path)
+    assert any(tmp_path.rglob("*.nbc"))
+    assert compiled == loaded
+    assert fitted(tmp_path / "another", first=True) == compiled
+
+
+def test_margins_are_cached_under_names_of_their_own():
+    for kernels in (PAIR_SUMS, PAIR_CURVATURE):
+        assert len({each.py_func.__qualname__ for each in kernels.values()}) == len(kernels)
+
+
+def add_one(values):
+    for k in range(len(values)):
+        values[k] += 1
+
+
+def test_without_a_writable_folder_kernels_compile_with_one_warning(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    cache_folder.cache_clear()
+    try:
+        with pytest.warns(RuntimeWarning, match=r"cannot be cached.*Set NUMBA_CACHE_DIR") as caught:
+            kernels = kernel(add_one), kernel(add_one)
+    finally:
+        cache_folder.cache_clear()
+    assert len(caught) == 1
+    values = np.zeros(2)
+    for each in kernels:
+        each(values)
+    assert values.tolist() == [2, 2]
+
+
+def test_functions_of_others_keep_their_own_cache_folder(monkeypatch):
+    monkeypatch.setattr(compilation.numba.config, "CACHE_DIR", "theirs", raising=False)
+    kernel(add_one)
+    assert compilation.numba.config.CACHE_DIR == "theirs"
