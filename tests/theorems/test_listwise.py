@@ -278,5 +278,5 @@ def test_softrank_refuses_measures_that_do_not_add_up():
 
 
 def test_unknown_supervision_is_refused():
-    with pytest.raises(ValueError, match="'relevance' or 'gain', not 'rank'"):
+    with pytest.raises(ValueError, match="'relevance', 'gain', not 'rank'"):
         CosineDistance("rank")

@@ -1,11 +1,10 @@
 """Least squares in closed form, from sums over shards."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from directrank.contracts import LinearScorer, Solution, Solver
 from directrank.oracles import Part, Targets
+from directrank.solvers.sums import sum_over_parts
 
 # Directions that vary less than this, relative to the largest, count as constant: float32 features have no
 # more than seven digits, and their squares twice as many.
@@ -67,32 +66,20 @@ class ClosedForm(Solver):
 
 
 def _means(objective, features: np.ndarray) -> tuple[np.ndarray, float]:
-    def statistic(parts: Sequence[Part]):
-        weight, target, total = 0.0, 0.0, np.zeros(features.shape[1])
-        for part in parts:
-            y, w = part.oracles.targets()
-            weight += w.sum()
-            target += w @ y
-            total += w @ features[part.rows].astype(np.float64)
-        return weight, target, total
+    def statistic(part: Part) -> tuple[np.ndarray, float, float]:
+        y, w = part.oracles.targets()
+        return w @ features[part.rows].astype(np.float64), w @ y, w.sum()
 
-    weights, targets, totals = zip(*objective.map_shards(statistic), strict=True)
-    return np.sum(totals, axis=0) / sum(weights), float(sum(targets) / sum(weights))
+    total, target, weight = sum_over_parts(objective, statistic)
+    return total / weight, float(target / weight)
 
 
 def _centred_products(objective, features: np.ndarray, mean: np.ndarray, target: float):
-    n_features = features.shape[1]
+    def statistic(part: Part) -> tuple[np.ndarray, np.ndarray, float]:
+        y, w = part.oracles.targets()
+        centred = features[part.rows] - mean
+        weighted = centred * w[:, None]
+        return weighted.T @ centred, (y - target) @ weighted, w.sum()
 
-    def statistic(parts: Sequence[Part]):
-        products, moments, weight = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
-        for part in parts:
-            y, w = part.oracles.targets()
-            centred = features[part.rows] - mean
-            weighted = centred * w[:, None]
-            products += weighted.T @ centred
-            moments += (y - target) @ weighted
-            weight += w.sum()
-        return products, moments, weight
-
-    products, moments, weights = zip(*objective.map_shards(statistic), strict=True)
-    return np.sum(products, axis=0) / sum(weights), np.sum(moments, axis=0) / sum(weights)
+    products, moments, weight = sum_over_parts(objective, statistic)
+    return products / weight, moments / weight

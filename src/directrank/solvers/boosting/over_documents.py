@@ -9,7 +9,7 @@ from directrank.errors import check_choice
 from directrank.oracles import BoundObjective, DocumentWeights, Step, StepAlong
 from directrank.scorers import Tree
 from directrank.solvers.boosting.stumps import CRITERIA, STUMP_SEARCHES
-from directrank.solvers.boosting.weak_rankers import FeatureSearch, Learned, sampled_weights
+from directrank.solvers.boosting.weak_rankers import FeatureSearch, Learned, WeakLearner, sampled_weights
 
 # Less than this share of the objective at zero scores is rounding.
 PERFECT = 1e-9
@@ -24,9 +24,8 @@ class DocumentBoosting(Solver):
     Parameters
     ----------
     rounds : int, default=100
-    weak_ranker : {"stump", "feature"} or object, default="stump"
-        Stumps; single signed features, scaled to [0, 1]; or an object with ``fit(features, weights, seed)``,
-        which returns a `Tree`, an object with ``predict(features)`` of shape (n_docs,), or None.
+    weak_ranker : {"stump", "feature"} or WeakLearner, default="stump"
+        Stumps; single signed features, scaled to [0, 1]; or an object that fits weak rankers.
     search : {"exact", "histogram"}, default="exact"
         Thresholds of stumps: all of them, or at most 255 a feature.
     criterion : {"gini", "eta"}, default="gini"
@@ -59,7 +58,7 @@ class DocumentBoosting(Solver):
         check_choice("keep", keep, ("best", "last"))
         if isinstance(weak_ranker, str):
             check_choice("weak_ranker", weak_ranker, ("stump", "feature"))
-        elif not hasattr(weak_ranker, "fit"):
+        elif not isinstance(weak_ranker, WeakLearner):
             raise TypeError(f"weak_ranker must be 'stump', 'feature' or have fit; {weak_ranker!r} has none")
         if not 0 < shrinkage <= 1:
             raise ValueError(f"shrinkage must be above 0 and at most 1, not {shrinkage}")
@@ -156,8 +155,8 @@ class _Run:
 
 
 def _weak_ranker_search(solver: DocumentBoosting, objective: BoundObjective, features: np.ndarray) -> Any:
-    if solver.weak_ranker == "stump":
-        return STUMP_SEARCHES[solver.search](objective, features, solver.criterion)
+    if isinstance(solver.weak_ranker, WeakLearner):
+        return Learned(solver.weak_ranker, features)
     if solver.weak_ranker == "feature":
         return FeatureSearch(objective, features)
-    return Learned(solver.weak_ranker, features)
+    return STUMP_SEARCHES[solver.search](objective, features, solver.criterion)

@@ -1,7 +1,8 @@
 """Boosting over queries: each round adds the single feature that ranks the weighted queries best."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from copy import deepcopy
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -48,16 +49,6 @@ class State:
     last: int = -1
     repeats: int = 0
     excluded: frozenset = field(default_factory=frozenset)
-
-    def copy(self) -> "State":
-        """Return a copy with arrays of its own."""
-        return replace(
-            self,
-            coefficients=self.coefficients.copy(),
-            scores=self.scores.copy(),
-            monitored=self.monitored.copy(),
-            weights=self.weights.copy(),
-        )
 
 
 class QueryBoosting(Solver):
@@ -128,17 +119,17 @@ class _Run:
 
     def advance(self, with_queue: bool) -> str:
         """Add weak rankers until nothing improves or the budget is spent; return the status."""
-        undo = self.state.copy()
+        undo = deepcopy(self.state)
         while len(self.trace) < self.solver.rounds:
             weak = self._choose()
             if weak < 0:
                 return "converged"
             if with_queue and weak == self.state.last:
                 self.queue.append(weak)
-                self.state = undo.copy()
+                self.state = deepcopy(undo)
                 self.state.last = weak
                 continue
-            undo = self.state.copy()
+            undo = deepcopy(self.state)
             if not self._add(weak, with_queue):
                 self.state = undo
                 return "converged"

@@ -1,12 +1,12 @@
 """Weak rankers that are not stumps: single features, and objects fitted to weighted documents."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from directrank.oracles import BoundObjective, Part
 from directrank.scorers import Tree, single_feature
+from directrank.solvers.sums import sum_over_parts
 
 
 class FeatureSearch:
@@ -26,10 +26,10 @@ class FeatureSearch:
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
         """Return the feature, with either sign, that agrees most with the weights."""
 
-        def statistic(parts: Sequence[Part]) -> np.ndarray:
-            return np.sum([self.features[each.rows].T @ weights[each.rows] for each in parts], axis=0)
+        def statistic(part: Part) -> tuple[np.ndarray]:
+            return ((self.features[part.rows].T @ weights[part.rows]).astype(np.float64),)
 
-        agreement = sum(self.objective.map_shards(statistic), np.zeros(len(self.width)))
+        agreement = sum_over_parts(self.objective, statistic)[0]
         agreement -= self.low * weights.sum(dtype=np.float64)
         merit = np.divide(agreement, self.width, out=np.zeros(len(self.width)), where=self.width > 0)
         k = int(np.argmax(np.abs(merit)))
@@ -40,17 +40,25 @@ class FeatureSearch:
         return single_feature(k, slope=-1.0 / self.width[k], offset=1.0 + self.low[k] / self.width[k])
 
 
+@runtime_checkable
+class WeakLearner(Protocol):
+    """An object that fits weak rankers to weighted documents."""
+
+    def fit(self, features: np.ndarray, weights: np.ndarray, seed: int) -> Any:
+        """Return a `Tree`, an object with ``predict(features)`` of shape (n_docs,), or None."""
+        ...
+
+
 class Learned:
     """Weak rankers fitted by an object to the documents and their weights.
 
     Parameters
     ----------
-    learner : object
-        With ``fit(features, weights, seed) -> Tree or object with predict``.
+    learner : WeakLearner
     features : ndarray of shape (n_docs, n_features), float32
     """
 
-    def __init__(self, learner: Any, features: np.ndarray):
+    def __init__(self, learner: WeakLearner, features: np.ndarray):
         self.learner, self.features = learner, features
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Any:

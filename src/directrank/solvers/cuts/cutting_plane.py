@@ -1,6 +1,6 @@
 """One-slack cutting planes with an exact line search on scores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from directrank.oracles import Part, ValueAndGradient
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.cuts.line_search import minimise_on_line
 from directrank.solvers.cuts.planes import BEYOND, Planes
+from directrank.solvers.sums import sum_over_parts
 
 
 class CuttingPlane(Solver):
@@ -145,28 +146,19 @@ class _Run:
     def _plane(self, scores: np.ndarray) -> tuple[float, np.ndarray, float]:
         """Return the risk at some scores and the plane that touches it there."""
 
-        def statistic(parts: Sequence[Part]):
-            risk, slope, vector = 0.0, 0.0, np.zeros(self.features.shape[1])
-            for part in parts:
-                value, direction = part.oracles.value_and_gradient(scores[part.rows])
-                risk += value
-                slope += float(direction @ scores[part.rows].astype(np.float64))
-                vector += self.scorer.backward(self.features[part.rows], direction)
-            return risk, slope, vector
+        def statistic(part: Part) -> tuple[float, float, np.ndarray]:
+            value, direction = part.oracles.value_and_gradient(scores[part.rows])
+            slope = float(direction @ scores[part.rows].astype(np.float64))
+            return value, slope, self.scorer.backward(self.features[part.rows], direction)
 
-        risks, slopes, vectors = zip(*self.objective.map_shards(statistic), strict=True)
-        return sum(risks), np.sum(vectors, axis=0), sum(risks) - sum(slopes)
+        risk, slope, vector = sum_over_parts(self.objective, statistic)
+        return risk, vector, risk - slope
 
-    def _line(self, scores: np.ndarray, move: np.ndarray) -> tuple[float, float]:
+    def _line(self, scores: np.ndarray, move: np.ndarray) -> list[float]:
         """Return the risk at some scores and its slope along a move of them."""
 
-        def statistic(parts: Sequence[Part]) -> tuple[float, float]:
-            risk, slope = 0.0, 0.0
-            for part in parts:
-                value, direction = part.oracles.value_and_gradient(scores[part.rows])
-                risk += value
-                slope += float(direction @ move[part.rows].astype(np.float64))
-            return risk, slope
+        def statistic(part: Part) -> tuple[float, float]:
+            value, direction = part.oracles.value_and_gradient(scores[part.rows])
+            return value, float(direction @ move[part.rows].astype(np.float64))
 
-        risks, slopes = zip(*self.objective.map_shards(statistic), strict=True)
-        return sum(risks), sum(slopes)
+        return sum_over_parts(self.objective, statistic)

@@ -1,13 +1,12 @@
 """Truncated Newton: second-order steps from products of the Hessian with directions."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from directrank.contracts import Solution, Solver
 from directrank.oracles import BoundObjective, GradientKernel, HessianVector, Part, ValueAndGradient
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.smooth.passes import penalised
+from directrank.solvers.sums import sum_over_parts
 
 #: Least decrease by a step, as a share of what the slope predicts.
 ARMIJO = 1e-4
@@ -22,15 +21,12 @@ def hessian_vector(
     The scorer must be linear in its parameters. Shards are added in index order.
     """
 
-    def statistic(parts: Sequence[Part]) -> np.ndarray:
-        total = np.zeros(len(direction))
-        for part in parts:
-            block = features[part.rows]
-            along = scorer.forward(direction, block, objective.dtype)
-            total += scorer.backward(block, part.oracles.hessian_vector(scores[part.rows], along))
-        return total
+    def statistic(part: Part) -> tuple[np.ndarray]:
+        rows = features[part.rows]
+        along = scorer.forward(direction, rows, objective.dtype)
+        return (scorer.backward(rows, part.oracles.hessian_vector(scores[part.rows], along)),)
 
-    return objective.scale * np.sum(objective.map_shards(statistic), axis=0)
+    return objective.scale * sum_over_parts(objective, statistic)[0]
 
 
 class TruncatedNewton(Solver):
@@ -135,7 +131,7 @@ class TruncatedNewton(Solver):
 
 
 def _value(objective: BoundObjective, scores: np.ndarray) -> float:
-    def statistic(parts: Sequence[Part]) -> float:
-        return sum(part.oracles.value_and_gradient(scores[part.rows])[0] for part in parts)
+    def statistic(part: Part) -> tuple[float]:
+        return part.oracles.value_and_gradient(scores[part.rows])[:1]
 
-    return objective.scale * sum(objective.map_shards(statistic))
+    return objective.scale * sum_over_parts(objective, statistic)[0]

@@ -6,6 +6,7 @@ import numpy as np
 
 from directrank.oracles import ApproximationErrors, BoundObjective, Part
 from directrank.solvers.smooth.streaming import can_stream, stream
+from directrank.solvers.sums import added_up, sum_over_parts
 
 
 def value_and_gradient(
@@ -18,22 +19,16 @@ def value_and_gradient(
     """
     typed = parameters.astype(objective.dtype)
 
-    def statistic(parts: Sequence[Part]) -> tuple[float, np.ndarray]:
-        total, gradient = 0.0, np.zeros(len(parameters))
-        for part in parts:
-            block = features[part.rows]
-            value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
-            total += value
-            gradient += scorer.backward(block, slope)
-        return total, gradient
+    def statistic(part: Part) -> tuple[float, np.ndarray]:
+        rows = features[part.rows]
+        value, slope = part.oracles.value_and_gradient(scorer.forward(typed, rows, objective.dtype))
+        return value, scorer.backward(rows, slope)
 
     if can_stream(objective, scorer):
-        results = stream(objective, scorer, parameters, features)
+        value, gradient = added_up(stream(objective, scorer, parameters, features))
     else:
-        results = objective.map_shards(statistic)
-    total = sum(value for value, _ in results)
-    gradient = np.sum([each for _, each in results], axis=0)
-    return objective.scale * total, objective.scale * gradient
+        value, gradient = sum_over_parts(objective, statistic)
+    return objective.scale * value, objective.scale * gradient
 
 
 def penalised(

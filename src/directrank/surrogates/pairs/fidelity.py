@@ -7,7 +7,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import extremes
 from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
-from directrank.surrogates.pairs.runs import pair_counts, pair_weights
+from directrank.surrogates.pairs.runs import grade_segments, pair_counts, pair_weights
 from directrank.surrogates.steps import BoundStepwise, ratio_step
 
 # Beyond this range of scores quotients of exponentials are no longer safe in float64.
@@ -66,27 +66,36 @@ class BoundFidelity(BoundStepwise):
     """The oracles of `Fidelity` on some queries."""
 
     def __init__(self, surrogate: Fidelity, queries: Queries, weights: np.ndarray):
-        self.indptr, self.relevance = queries.indptr, queries.relevance
+        self.indptr = queries.indptr
+        start, stop, _ = grade_segments(queries)
+        # The losers of each document are those from the end of its segment of one grade.
+        self.lower = np.repeat(stop, stop - start)
         self.weights = pair_weights(queries, weights, surrogate.normalise)
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.line_search
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of the loss."""
-        return _value(scores, self.relevance, self.indptr, self.weights)
+        return _value(*self._pairs(scores))
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the loss and minus its derivative with respect to each score."""
-        w = np.zeros(len(scores))
-        _weights(scores, self.relevance, self.indptr, self.weights, w)
-        return self.value(scores), w.astype(scores.dtype)
+        w, pairs = np.zeros(len(scores)), self._pairs(scores)
+        _weights(*pairs, w)
+        return _value(*pairs), w.astype(scores.dtype)
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return half of W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
         sums = np.zeros(3)
-        _separated(scores, self.relevance, self.indptr, self.weights, direction, sums)
+        _separated(*self._pairs(scores), direction, sums)
         sums[2] = self.n_pairs
         return sums
+
+    def _pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the kernels read of all pairs."""
+        powers, safe = np.empty(len(scores)), np.zeros(len(self.weights), np.bool_)
+        _fill_powers(scores, self.indptr, self.weights, powers, safe)
+        return powers, safe, self.lower, self.indptr, self.weights
 
     def closed_form_step(self, sums: np.ndarray) -> Step:
         """Return the paper's step."""
@@ -103,17 +112,17 @@ def fidelity_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 @kernel
-def _powers(s, e):
-    # Fill e with exp(s − middle), or with s where quotients of such powers would overflow; return which.
-    least, largest = extremes(s)
-    low, high = np.float64(least), np.float64(largest)
-    if high - low > QUOTIENT_RANGE:
+def _fill_powers(scores, indptr, weights, powers, safe):
+    # Fill powers with exp(s − middle), or with s where quotients of such powers would overflow.
+    for q in range(len(weights)):
+        if weights[q] == 0.0:
+            continue
+        s, e = scores[indptr[q] : indptr[q + 1]], powers[indptr[q] : indptr[q + 1]]
+        least, largest = extremes(s)
+        low, high = np.float64(least), np.float64(largest)
+        safe[q] = high - low <= QUOTIENT_RANGE
         for i in range(len(s)):
-            e[i] = np.float64(s[i])
-        return False
-    for i in range(len(s)):
-        e[i] = np.exp(np.float64(s[i]) - 0.5 * (low + high))
-    return True
+            e[i] = np.exp(np.float64(s[i]) - 0.5 * (low + high)) if safe[q] else np.float64(s[i])
 
 
 @kernel
@@ -141,28 +150,14 @@ def _pair_slope(x, other, safe):
 
 
 @kernel
-def _lower(relevance, i, stop):
-    # Return the first document after i of a lower grade than i.
-    j = i
-    while j < stop and relevance[j] == relevance[i]:
-        j += 1
-    return j
-
-
-@kernel
-def _value(scores, relevance, indptr, weights):
+def _value(e, safe, lower, indptr, weights):
     value = 0.0
     for q in range(len(weights)):
         if weights[q] == 0.0:
             continue
-        start, stop = indptr[q], indptr[q + 1]
-        e = np.empty(stop - start)
-        safe = _powers(scores[start:stop], e)
-        lower, total = start, 0.0
-        for i in range(start, stop):
-            if i == lower:
-                lower = _lower(relevance, i, stop)
-            total += _pair_loss(e[i - start], e[lower - start :], safe)
+        total = 0.0
+        for i in range(indptr[q], indptr[q + 1]):
+            total += _pair_loss(e[i], e[lower[i] : indptr[q + 1]], safe[q])
         value += weights[q] * total
     return value
 
@@ -178,18 +173,13 @@ def _spread(x, others, safe, h, g):
 
 
 @kernel
-def _weights(scores, relevance, indptr, weights, w):
+def _weights(e, safe, lower, indptr, weights, w):
     for q in range(len(weights)):
         if weights[q] == 0.0:
             continue
-        start, stop = indptr[q], indptr[q + 1]
-        e = np.empty(stop - start)
-        safe = _powers(scores[start:stop], e)
-        lower = start
-        for i in range(start, stop):
-            if i == lower:
-                lower = _lower(relevance, i, stop)
-            w[i] += _spread(e[i - start], e[lower - start :], safe, weights[q], w[lower:stop])
+        stop = indptr[q + 1]
+        for i in range(indptr[q], stop):
+            w[i] += _spread(e[i], e[lower[i] : stop], safe[q], weights[q], w[lower[i] : stop])
 
 
 @kernel
@@ -201,17 +191,12 @@ def _sum_across(x, others, sides, side, safe):
 
 
 @kernel
-def _separated(scores, relevance, indptr, weights, direction, sums):
+def _separated(e, safe, lower, indptr, weights, direction, sums):
     for q in range(len(weights)):
         if weights[q] == 0.0:
             continue
-        start, stop = indptr[q], indptr[q + 1]
-        e = np.empty(stop - start)
-        safe = _powers(scores[start:stop], e)
-        lower = start
-        for i in range(start, stop):
-            if i == lower:
-                lower = _lower(relevance, i, stop)
+        stop = indptr[q + 1]
+        for i in range(indptr[q], stop):
             f = direction[i]
-            across = _sum_across(e[i - start], e[lower - start :], direction[lower:stop], f, safe)
+            across = _sum_across(e[i], e[lower[i] : stop], direction[lower[i] : stop], f, safe[q])
             sums[0 if f != 0.0 else 1] += weights[q] * across

@@ -15,6 +15,14 @@ from directrank.surrogates.pairs.grade_weights import SwapDrop
 GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
+def grade_segments(queries: Queries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the first row, the exclusive last row and the query of each segment of one grade."""
+    number = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    changes = (queries.relevance[1:] != queries.relevance[:-1]) | (number[1:] != number[:-1])
+    start = np.concatenate(([0], np.flatnonzero(changes) + 1))
+    return start, np.append(start[1:], queries.n_docs), number[start]
+
+
 def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return all pairs of different relevance as runs, and the number of the query of each run.
 
@@ -29,10 +37,7 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
     runs : ndarray of shape (n_runs, 4), int64
     query : ndarray of shape (n_runs,), int64
     """
-    number = np.repeat(np.arange(queries.n_queries), queries.sizes)
-    changes = (queries.relevance[1:] != queries.relevance[:-1]) | (number[1:] != number[:-1])
-    start = np.concatenate(([0], np.flatnonzero(changes) + 1))
-    stop, query = np.append(start[1:], queries.n_docs), number[start]
+    start, stop, query = grade_segments(queries)
     if not by_grades:
         end = queries.indptr[query + 1]
         more = stop < end
@@ -52,7 +57,7 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
 
 def pair_counts(queries: Queries) -> np.ndarray:
     """Return the number of pairs of different relevance of each query, float64 (n_queries,)."""
-    return queries.once("pairs of different relevance", lambda: _pair_counts(queries))
+    return queries.cached("pairs of different relevance", lambda: _pair_counts(queries))
 
 
 def _pair_counts(queries: Queries) -> np.ndarray:
