@@ -33,8 +33,8 @@ def bound_at(name: str, margins: np.ndarray) -> np.ndarray:
     """Return a bound of the figure at Δ = 0.5, by the function that training uses."""
     if name not in MARGINS:
         return DELTA * (margins <= 0)
-    form = WorkingSetBound(parse_measure("AP"), margin=MARGINS[name]).form
-    return form.value_and_slope(np.full(len(margins), DELTA), margins)[0]
+    loss = WorkingSetBound(parse_measure("AP"), margin=MARGINS[name]).pair_loss
+    return loss.value_and_slope(np.full(len(margins), DELTA), margins)[0]
 
 
 def figure1_rows() -> list[Row]:
