@@ -415,6 +415,16 @@ def test_doctor(capsys):
     assert all(each["fine"] for each in json.loads(out))
 
 
+def test_doctor_compiles_all_kernels(capsys, monkeypatch):
+    done = []
+    steps = [("one", lambda: done.append(1)), ("two", lambda: done.append(2))]
+    monkeypatch.setattr("directrank.diagnostics.warming.warm_steps", lambda: steps)
+    code, out, _ = run(capsys, "doctor", "--warm")
+    assert code == 0
+    assert done == [1, 2]
+    assert "all kernels in 0 s" in out
+
+
 def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
     monkeypatch.setattr(Regression, "fit", Broken.fit)
     code, out, _ = run(capsys, "doctor")

@@ -1,7 +1,7 @@
 """The demo: a small synthetic collection, a comparison on it, and an explanation for newcomers."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from directrank.data import QueryGroups, make_ranking, write_letor
 from directrank.data.folds import PARTS
+from directrank.diagnostics.warming import warm_steps, warm_up
 from directrank.experiments.plan import Observer
 from directrank.experiments.protocol import compare
 from directrank.experiments.results import Comparison
@@ -85,14 +86,22 @@ class Story:
         return {name: part[what] for name, part in self.result.cells[0]["parts"].items()}
 
 
-def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Story:
+def run_demo(
+    folder: str | os.PathLike,
+    observer: Observer | None = None,
+    announce: Callable[[str], None] = lambda line: None,
+) -> Story:
     """Draw the collection, write its folds as LETOR files, and compare methods on them.
+
+    Kernels are compiled before training, so that training times do not include compilation.
 
     Parameters
     ----------
     folder : path
         For ``data/Fold1 … Fold3``, ``results.csv`` and the other files of a comparison.
     observer : Observer, optional
+    announce : callable, optional
+        Called with one line before kernels are compiled for the first time.
 
     Returns
     -------
@@ -107,6 +116,7 @@ def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Sto
     made: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
     groups, weights = made
     write_folds(groups, folder / "data")
+    warm_up("demo", warm_steps(SHOWN, select_by=MEASURE, small=True), announce)
     result = compare(
         folder / "data",
         list(SHOWN),

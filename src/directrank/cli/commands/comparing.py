@@ -30,7 +30,7 @@ def demo(
     from directrank.experiments.demo import run_demo
 
     check_folder(out, "--out")
-    story = _observed(lambda observer: run_demo(out, observer), out, json or quiet)
+    story = _observed(lambda observer: run_demo(out, observer, observer.say), out, json or quiet)
     page = _write_page(story.result, out / "report.html")
     if json:
         print_json({**story.result.to_dict(), "page": str(page)})

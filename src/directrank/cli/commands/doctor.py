@@ -1,20 +1,36 @@
-"""What `directrank doctor` looks at."""
+"""The checks of `directrank doctor`."""
 
 import platform
+import sys
 import time
 import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-#: Packages that only some features need, by extra.
-OPTIONAL = ("torch", "distributed", "lightgbm", "xgboost", "onnx", "pyarrow", "bm25s")
+#: Packages that only some inputs need.
+OPTIONAL = ("pandas", "polars", "pyarrow")
 
 Finding = tuple[str, str, bool]
 
 
 def examined() -> list[Finding]:
-    """Return what was looked at, what was found, and whether it is fine."""
+    """Return the name of each check, what it found, and whether that is fine."""
     return [*_versions(), *_machine(), _compiled_code(), _small_fit()]
+
+
+def compiled() -> Finding:
+    """Compile all kernels, with a progress bar on a terminal; return how long it took."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from directrank.diagnostics.warming import warm_steps
+
+    started, steps, screen = time.perf_counter(), warm_steps(), Console(stderr=True)
+    for _, compile_kernels in track(
+        steps, "Compiling kernels", console=screen, transient=True, disable=not sys.stderr.isatty()
+    ):
+        compile_kernels()
+    return "compilation", f"all kernels in {time.perf_counter() - started:.0f} s", True
 
 
 def _versions() -> Iterator[Finding]:
@@ -41,9 +57,9 @@ def _compiled_code() -> Finding:
         warnings.simplefilter("always")
         folder = cache_folder()
     if folder is None:
-        said = str(caught[0].message) if caught else "no writable folder; set NUMBA_CACHE_DIR"
-        return "compiled code", said, False
-    return "compiled code", f"kept in {folder}", True
+        problem = str(caught[0].message) if caught else "no writable folder; set NUMBA_CACHE_DIR"
+        return "compiled kernels", problem, False
+    return "compiled kernels", f"cached in {folder}", True
 
 
 def _small_fit() -> Finding:
@@ -55,6 +71,6 @@ def _small_fit() -> Finding:
     try:
         groups = make_ranking(30, 10, 5, noise=0.0, random_state=0)
         value = evaluate(groups, Regression().fit(groups).predict(groups), measures="nDCG@10")["nDCG@10"]
-    except Exception as error:  # A doctor reports what is wrong instead of falling ill.
+    except Exception as error:  # The finding reports the error.
         return "a small fit", f"{type(error).__name__}: {error}", False
     return "a small fit", f"nDCG@10 {value:.3f} in {time.perf_counter() - started:.1f} s", value > 0.9

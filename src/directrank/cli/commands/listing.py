@@ -1,7 +1,9 @@
 """`directrank methods`, `measures` and `doctor`."""
 
+from typing import Annotated
+
 from directrank.cli.failures import DONE, FAILED
-from directrank.cli.options import JSON
+from directrank.cli.options import JSON, option
 from directrank.cli.output import print_columns, print_json
 
 
@@ -62,11 +64,14 @@ def _form(measure) -> str:
     return measure.bare_name + (f"[({inside})]" if inside else "") + cutoff
 
 
-def doctor(json: JSON = False) -> int:
+def doctor(
+    warm: Annotated[bool, option("--warm", "Compile all kernels now; this takes a minute or two.")] = False,
+    json: JSON = False,
+) -> int:
     """Check the installation: versions, the cache of compiled kernels, and one small fit."""
-    from directrank.cli.commands.doctor import examined
+    from directrank.cli.commands.doctor import compiled, examined
 
-    findings = examined()
+    findings = [*([compiled()] if warm else []), *examined()]
     if json:
         print_json([{"what": what, "found": found, "fine": fine} for what, found, fine in findings])
     else:

@@ -1,0 +1,115 @@
+"""Compile kernels ahead of time, by training and evaluating on small synthetic collections."""
+
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from directrank.data import QueryGroups, make_ranking, read_letor
+from directrank.diagnostics.audit import audit_scores
+from directrank.diagnostics.data_check import check_data
+from directrank.estimators.method import Configured
+from directrank.estimators.methods import configured
+from directrank.kernels.compile import cache_folder
+from directrank.measures import CONVENTIONS, MEASURES, evaluate
+
+#: One shard, which is trained in float64, and two shards, which are trained in float32.
+SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}
+LARGE = {"n_queries": 40, "docs_per_query": 8, "n_features": 2048}
+SELECT_BY = "nDCG@10"
+COMPILING = "Compiling kernels (first run only)…"
+
+Step = tuple[str, Callable[[], object]]
+
+
+def warm_steps(
+    methods: str | Sequence[str | Configured] = "all", *, select_by: str = SELECT_BY, small: bool = False
+) -> list[Step]:
+    """Return the steps that compile all kernels: of readers, measures, checks and methods.
+
+    Parameters
+    ----------
+    methods : str or sequence of str or Configured, default="all"
+        As in `directrank.compare`.
+    select_by : str, default="nDCG@10"
+        Measure of the methods whose name does not fix it.
+    small : bool, default=False
+        Whether to compile only the kernels that train on collections of less than 2 MB.
+
+    Returns
+    -------
+    list of (str, callable)
+        The name of each step, and the function that compiles its kernels.
+
+    Examples
+    --------
+    >>> for name, compile_kernels in warm_steps("regression"):  # doctest: +SKIP
+    ...     compile_kernels()
+    """
+    train, vali = _groups(SMALL)
+    steps = [
+        ("readers", _read),
+        ("measures", partial(_evaluate, train)),
+        ("data check", partial(check_data, train)),
+        ("audit", partial(_audit, train, select_by)),
+    ]
+    chosen = configured(methods, select_by)
+    # The far ends of a grid use other kernels than its middle.
+    steps += [(each.label, partial(_fit, each, each.points(), train, vali)) for each in chosen]
+    if not small:
+        train, vali = _groups(LARGE)
+        steps += [
+            (f"{each.label} in float32", partial(_fit, each, each.points()[:1], train, vali))
+            for each in chosen
+        ]
+    return steps
+
+
+def warm_up(name: str, steps: Sequence[Step], announce: Callable[[str], None]) -> None:
+    """Run steps under a name; announce it unless these steps were completed before."""
+    folder = cache_folder()
+    done = None if folder is None else Path(folder) / f"{name}.warm"
+    if done is None or not done.exists():
+        announce(COMPILING)
+    for _, compile_kernels in steps:
+        compile_kernels()
+    if done is not None:
+        done.touch()
+
+
+def _groups(shape: dict) -> tuple[QueryGroups, QueryGroups]:
+    made: Any = make_ranking(**shape, uneven=0.0, random_state=0)
+    half = made.n_queries - 4
+    return made.select(range(half)), made.select(range(half, made.n_queries))
+
+
+def _read() -> None:
+    with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
+        path = Path(folder) / "groups.txt"
+        path.write_text("1 qid:1 1:NULL 2:0.5 #docid = a\n0 qid:1 1:1\n")
+        read_letor(path, missing="query_min")
+
+
+def _evaluate(groups: QueryGroups) -> None:
+    names = [each.bare_name + "@5" * (each.cutoff_is() == "required") for each in MEASURES]
+    labels = groups.relevance, groups.X[:, 0], groups.qid
+    for convention in CONVENTIONS:
+        evaluate(*labels, measures=names, convention=convention, docid=np.arange(groups.n_docs))
+
+
+def _audit(groups: QueryGroups, measure: str) -> None:
+    # Widely spread scores use other kernels.
+    for scale in (1.0, 1e4):
+        with np.errstate(all="ignore"):
+            audit_scores(scale * groups.X[:, 0], groups, measure)
+
+
+def _fit(method: Configured, points: Sequence[dict], train: QueryGroups, vali: QueryGroups) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for point in points:
+            method.build(point).fit(train, eval_set=vali).predict(vali)

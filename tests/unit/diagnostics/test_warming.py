@@ -1,0 +1,80 @@
+"""Kernels are compiled ahead of time, so that nothing is compiled while training times are measured."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from numba.core.event import install_recorder
+
+from directrank.data import make_ranking
+from directrank.diagnostics import warming
+from directrank.estimators.methods import METHODS, configured
+
+
+@pytest.mark.parametrize("shape", [warming.SMALL, warming.LARGE])
+def test_collections_are_trained_in_both_kinds_of_float(shape):
+    train, vali = warming._groups(shape)
+    assert len(train.shards) == (1 if shape is warming.SMALL else 2)
+    assert vali.n_queries
+
+
+def test_there_is_a_step_for_each_method_and_kind_of_float():
+    names = [name for name, _ in warming.warm_steps(select_by="AP")]
+    assert len(set(names)) == len(names) == 4 + 2 * len(METHODS)
+
+
+@pytest.mark.parametrize("method", ["ranksvm", "approxndcg"])
+def test_after_all_steps_training_compiles_nothing(method):
+    for _, step in warming.warm_steps(method):
+        step()
+    for groups in (make_ranking(30, 9, 7, random_state=1), make_ranking(9, 300, 300, random_state=1)):
+        with install_recorder("numba:compile") as compiled:
+            configured(method, "nDCG@10")[0].build().fit(groups).predict(groups)
+        assert not compiled.buffer
+
+
+def test_steps_are_announced_until_they_were_completed_once(monkeypatch, tmp_path):
+    monkeypatch.setattr(warming, "cache_folder", lambda: str(tmp_path))
+    lines, done = [], []
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        warming.warm_up("some", [("step", fail)], lines.append)
+    for _ in range(2):
+        warming.warm_up("some", [("step", lambda: done.append(1))], lines.append)
+    assert lines == [warming.COMPILING] * 2
+    assert len(done) == 2
+    monkeypatch.setattr(warming, "cache_folder", lambda: None)
+    warming.warm_up("some", [], lines.append)
+    assert len(lines) == 3
+
+
+DEMO = """
+from numba.core.event import install_recorder
+from directrank.experiments import demo
+compare = demo.compare
+
+def without_compilation(*arguments, **options):
+    with install_recorder("numba:compile") as compiled:
+        result = compare(*arguments, **options)
+    assert not compiled.buffer, compiled.buffer
+    return result
+
+demo.compare, demo.SHOWN = without_compilation, ("regression", "ranksvm")
+demo.run_demo("demo", announce=print)
+"""
+
+
+def test_the_demo_compiles_before_it_trains(tmp_path):
+    for lines in (warming.COMPILING + "\n", ""):
+        done = subprocess.run(
+            [sys.executable, "-c", DEMO],
+            cwd=tmp_path,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stdout) == (0, lines), done.stderr
