@@ -1,10 +1,10 @@
-"""The paper's OHSUMED (LETOR 2.0, features as they come) under three scalings, beside its row of MAP.
+"""OHSUMED of LETOR 2.0, whose features are not scaled, under three scalings, with the MAP of Xu et al. 2008.
 
     python benchmarks/studies/letor2_scalings.py --data OHSUMED_LETOR2
 
-Each method trains on the official folds, and what it selects it selects on validation by AP; the table holds
-the mean over the folds of AP and nDCG@3 on the test parts, in LETOR's convention, with the spread that the
-scaling of the features makes.
+Each method trains on the official folds and selects its parameters on validation by AP. The table shows the
+mean over the folds of test AP and nDCG@3 in LETOR's convention: the columns differ only by the scaling of
+the features.
 """
 
 import argparse
@@ -22,7 +22,7 @@ PRINTED = {"svmmap": 0.4456, "adarank(AP)": 0.4419, "permurank(AP)": 0.4495, "ra
 
 
 def by_query(groups: QueryGroups, scale) -> QueryGroups:
-    """Scale the features of each query; rows stay in the file's order, which decides ties in LETOR's way."""
+    """Scale the features of each query; rows keep the file order, which decides ties in letor3."""
     X = np.empty_like(groups.features)
     for a, b in pairwise(groups.queries.indptr):
         X[groups.queries.row[a:b]] = scale(groups.features[a:b].astype(np.float64))
@@ -30,13 +30,13 @@ def by_query(groups: QueryGroups, scale) -> QueryGroups:
 
 
 def min_max(X):
-    """To [0, 1]; a constant feature to 0."""
+    """Scale to [0, 1]; a constant feature becomes 0."""
     low, width = X.min(axis=0), np.ptp(X, axis=0)
     return (X - low) / np.where(width > 0, width, 1.0)
 
 
 def standard(X):
-    """To mean 0 and variance 1; a constant feature to 0."""
+    """Scale to mean 0 and variance 1; a constant feature becomes 0."""
     deviation = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(deviation > 1e-9, deviation, 1.0)
 
@@ -45,7 +45,7 @@ SCALINGS = {"as it comes": lambda X: X, "min-max": min_max, "z-score": standard}
 
 
 def on_test(method, folds):
-    """Mean AP and nDCG@3 on the test parts of the point that is best on validation."""
+    """Return the mean test AP and nDCG@3 of the point that is best on validation."""
     rows = []
     for train, vali, test in folds:
         fitted = [method.build(point).fit(train, eval_set=vali) for point in method.points()]

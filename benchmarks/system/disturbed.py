@@ -1,4 +1,4 @@
-"""A comparison that can be disturbed, and what must hold of its store whatever happens to it."""
+"""A comparison that is killed or limited by a test, and the checks of its store."""
 
 import sqlite3
 import subprocess
@@ -23,7 +23,7 @@ def made_folds(folder: Path) -> Path:
 
 
 class Comparing:
-    """The command that is disturbed."""
+    """The command under test."""
 
     def __init__(self, data: Path, methods: str, points: int, jobs: int):
         self.jobs = jobs
@@ -33,21 +33,21 @@ class Comparing:
         ]  # fmt: skip
 
     def start(self, out: Path, jobs: int | None = None, **options) -> subprocess.Popen:
-        """Start it in a session of its own, so that one signal reaches all its processes."""
+        """Start the command in its own session, so that one signal reaches all its processes."""
         return subprocess.Popen(
             [*self.words, "--out", str(out), "--jobs", str(jobs or self.jobs)], stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, start_new_session=True, **options,
         )  # fmt: skip
 
     def run(self, out: Path, **options) -> tuple[int, str]:
-        """Run it and return its exit code and what it said on stderr."""
+        """Run the command; return its exit code and its messages on stderr."""
         process = self.start(out, **options)
         said = process.communicate()[1]
         return process.returncode, said
 
 
 def finished(out: Path) -> dict[str, str]:
-    """Return the checksum of everything recorded as done; the store must be sound."""
+    """Check that the store is sound; return the checksum of each finished record."""
     path = out / "store.sqlite"
     if not path.exists():
         return {}
@@ -62,7 +62,7 @@ def finished(out: Path) -> dict[str, str]:
 
 
 def leased(out: Path) -> dict[int, int]:
-    """Return how many leases each process holds, by its number."""
+    """Return the number of leases of each process, by process id."""
     path = out / "store.sqlite"
     if not path.exists():
         return {}
@@ -77,7 +77,7 @@ def leased(out: Path) -> dict[int, int]:
 
 
 def check_log(out: Path, *, may_fail: bool = False) -> tuple[int, int]:
-    """Return how many records there are and how many leases were needed; none may follow its record."""
+    """Return the numbers of records and of leases; check that no lease follows its record."""
     connection = sqlite3.connect(out / "store.sqlite", timeout=60)
     rows = connection.execute("SELECT key, event FROM log ORDER BY id").fetchall()
     connection.close()
@@ -97,7 +97,7 @@ def check_whole(out: Path, whole: Path) -> None:
         assert (out / name).read_bytes() == (whole / name).read_bytes(), f"{out / name} differs"
 
 
-def check_kept(out: Path, before: dict[str, str]) -> dict[str, str]:
+def check_saved(out: Path, before: dict[str, str]) -> dict[str, str]:
     now = finished(out)
     lost = [key for key, digest in before.items() if now.get(key) != digest]
     assert not lost, f"{len(lost)} finished records are lost or changed"

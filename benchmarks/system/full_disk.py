@@ -1,4 +1,4 @@
-"""Comparisons on a disk that fills up: one line, a sound store, and the rest once there is room."""
+"""Comparisons on a disk that fills up: a message of one line, a sound store, and a successful rerun."""
 
 import contextlib
 import resource
@@ -6,11 +6,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from disturbed import Comparing, check_kept, check_whole, finished
+from disturbed import Comparing, check_saved, check_whole, finished
 
 
 def fill_disk(command: Comparing, folder: Path, whole: Path, sizes: int) -> None:
-    """Run it on disks of some sizes, up to what it needs, and once more on each when that has grown."""
+    """Run the command on disks of several sizes; rerun it when the disk has grown."""
     files = [path.stat().st_size for path in whole.rglob("*") if path.is_file()]
     ways = {"limited files": (_limited, max(files))}
     if _may_mount(folder):
@@ -18,30 +18,30 @@ def fill_disk(command: Comparing, folder: Path, whole: Path, sizes: int) -> None
     for name, (way, largest) in ways.items():
         for turn in range(sizes):
             size = 8192 + (largest - 8192) * turn // sizes
-            kept, said = _filled(command, folder / f"{name}-{turn}", whole, way, size)
-            print(f"  {name}, {size} bytes: {kept} records kept; {said}", flush=True)
+            saved, said = _filled(command, folder / f"{name}-{turn}", whole, way, size)
+            print(f"  {name}, {size} bytes: {saved} records saved; {said}", flush=True)
         print(f"{name}, {sizes} sizes: one line each, store sound, resumed, files identical", flush=True)
 
 
 def _filled(command: Comparing, out: Path, whole: Path, way, size: int) -> tuple[int, str]:
-    """Return how many records were kept when the disk was full, and what was said."""
+    """Return the number of records saved when the disk was full, and the message."""
     with way(out, size) as (options, grow):
         code, said = command.run(out, **options)
         assert code == 3, (size, code, said)
         assert len(said.splitlines()) == 1, said
-        assert "run the same command again" in said or "space" in said, said
-        grow()  # on a disk without any room a store cannot even be read
-        kept = finished(out)
+        assert "rerun the same command" in said or "space" in said, said
+        grow()  # on a full disk the store cannot be read
+        saved = finished(out)
         code, again = command.run(out)
         assert code == 0, again
-        check_kept(out, kept)
+        check_saved(out, saved)
         check_whole(out, whole)
-    return len(kept), said.strip().partition(str(out))[2][:90]
+    return len(saved), said.strip().partition(str(out))[2][:90]
 
 
 @contextlib.contextmanager
 def _limited(out: Path, size: int) -> Iterator[tuple[dict, object]]:
-    """No file may grow beyond a size."""
+    """Limit the size of every file."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
@@ -51,7 +51,7 @@ def _limited(out: Path, size: int) -> Iterator[tuple[dict, object]]:
 
 @contextlib.contextmanager
 def _mounted(out: Path, size: int) -> Iterator[tuple[dict, object]]:
-    """All files together are on a disk of a size."""
+    """Put all files on a disk of a given size."""
     out.mkdir()
     _mount(f"size={size}", out)
     try:
@@ -71,5 +71,5 @@ def _may_mount(folder: Path) -> bool:
         with _mounted(folder / "probe", 65536):
             return True
     except (OSError, subprocess.CalledProcessError):
-        print("no disk can be mounted here: only files are limited")
+        print("no disk can be mounted here: only the sizes of files are limited")
         return False

@@ -1,17 +1,17 @@
-"""Comparisons that are killed, run out of disk, or share a store: nothing finished is lost or made twice.
-
-A comparison is run once undisturbed. Then it is
-
-- killed (SIGKILL) at random moments and resumed, again and again, with all its processes;
-- run by several processes of which one after the other is killed, while the rest goes on;
-- run with files limited to some sizes, and on small disks where one can be mounted, and resumed;
-- run by several processes at once over one store.
-
-After each kill every fit that had been recorded must still be there, unchanged; in the end results.csv must
-be byte-identical to the undisturbed one, and the execution log must show no fit begun after it was done.
+"""Comparisons that are killed, run out of disk, or share a store: no finished fit is lost or repeated.
 
     python benchmarks/system/kills.py [--data OHSUMED] [--kills 100] [--worker-kills 100] [--sizes 10]
-                               [--processes 8] [--jobs 1]
+                                      [--processes 8] [--jobs 1]
+
+A comparison first runs undisturbed. Then it is
+
+- killed (SIGKILL) at random moments, with all its processes, and resumed, many times;
+- run by several processes of which one after the other is killed, while the rest continue;
+- run with the sizes of files limited, and on small disks where one can be mounted, and resumed;
+- run by several processes at once on one store.
+
+After each kill every recorded fit must still exist, unchanged. In the end results.csv must be byte-identical
+to the undisturbed one, and the execution log must show no fit that begins after it was recorded.
 """
 
 import argparse
@@ -24,35 +24,35 @@ import tempfile
 import time
 from pathlib import Path
 
-from disturbed import METHODS, Comparing, check_kept, check_log, check_whole, leased, made_folds
+from disturbed import METHODS, Comparing, check_log, check_saved, check_whole, leased, made_folds
 from full_disk import fill_disk
 
 
 class Chance:
-    """Random moments, and what came of the kills there."""
+    """Random moments, and counts of the kills at them."""
 
     def __init__(self, seed: int, kills: int, seconds: float):
         self.random, self.left, self.seconds = random.Random(seed), kills, seconds
         self.done = self.busy = 0
 
     def moment(self, share: float) -> float:
-        """Return a number of seconds, at most that share of an undisturbed run."""
+        """Return a random time, at most a share of an undisturbed run, in seconds."""
         return self.random.uniform(0, share * self.seconds)
 
     def counted(self, busy: bool) -> None:
-        """Count a kill, and whether fits were being made."""
+        """Count a kill, and whether fits were in progress."""
         self.left, self.done, self.busy = self.left - 1, self.done + 1, self.busy + busy
 
 
 def kill_at_random(command: Comparing, folder: Path, whole: Path, chance: Chance) -> None:
-    """Kill all processes of a comparison, and run it again."""
+    """Kill all processes of a comparison and rerun it, many times."""
     rounds = 0
     while chance.left:
         rounds += 1
         out, before = folder / f"killed-{rounds}", {}
         while not _killed(command, out, chance):
-            before = check_kept(out, before)
-        check_kept(out, before)
+            before = check_saved(out, before)
+        check_saved(out, before)
         check_whole(out, whole)
         records, leases = check_log(out)
         print(
@@ -63,9 +63,9 @@ def kill_at_random(command: Comparing, folder: Path, whole: Path, chance: Chance
 
 
 def _killed(command: Comparing, out: Path, chance: Chance) -> bool:
-    """Start the command and kill it some time later; whether it ended before that."""
+    """Start the command and kill it some time later; return whether it ended before."""
     process = command.start(out)
-    # From the first import to a bit more than half of the work: later ones would mostly miss.
+    # The moment lies between the first import and a bit more than half of the work: later kills mostly miss.
     deadline = time.monotonic() + chance.moment(0.6)
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -80,17 +80,17 @@ def _killed(command: Comparing, out: Path, chance: Chance) -> bool:
 
 
 def kill_workers(command: Comparing, folder: Path, whole: Path, chance: Chance) -> None:
-    """Kill single processes of several; a fit that is hit twice in one run is recorded, and made later."""
+    """Kill single workers; a fit that is hit twice is recorded as failed, and made by a later run."""
     rounds = again = 0
     while chance.left:
         rounds += 1
         out, before, code = folder / f"workers-{rounds}", {}, 4
-        while code == 4:  # a fit was recorded as failed: the same command makes it
+        while code == 4:  # a fit was recorded as failed: a rerun makes it
             process = command.start(out, jobs=2)
             while process.poll() is None:
                 time.sleep(chance.moment(0.25))
                 _kill_worker(process, out, chance)
-                before = check_kept(out, before)
+                before = check_saved(out, before)
             said = process.communicate()[1]
             code = process.returncode
             assert code == 0 or (code == 4 and "ProcessDied" in said), said
@@ -105,7 +105,7 @@ def kill_workers(command: Comparing, folder: Path, whole: Path, chance: Chance) 
 
 
 def _kill_worker(process: subprocess.Popen, out: Path, chance: Chance) -> None:
-    """Kill one of the processes that hold leases: those that work, not those that start."""
+    """Kill one of the processes that hold leases: those that fit, not those that start."""
     working = list(leased(out)) if process.poll() is None and chance.left else []
     if not working or process.pid in working:
         return

@@ -1,10 +1,10 @@
-"""What a comparison's store costs: the share of a run that is spent in it.
-
-A comparison is run with every call of the store timed: once with the store on disk, where each commit is
-forced to the disk, and once in memory. Fits of made-up data are short, so this is the hard case; the store's
-share falls as fits grow.
+"""The time that a comparison spends in its store, as a share of the run.
 
     python benchmarks/system/store.py [--data OHSUMED] [--methods regression,ranksvm,listnet] [--repeats 3]
+
+Runs a comparison with every call of the store timed: with the store on disk, where each commit is forced to
+the disk, and in memory. Fits of synthetic data are short, so this is the worst case; the share of the store
+falls as fits grow.
 """
 
 import argparse
@@ -21,13 +21,13 @@ TIMED = ("outcomes", "ended", "exchange", "release", "close")
 
 
 class Clock:
-    """Seconds spent in the store, and its commits."""
+    """The seconds spent in the store, and the number of calls."""
 
     def __init__(self):
         self.seconds, self.calls, self._depth = 0.0, 0, 0
 
     def timed(self, method):
-        """Return a method that adds what it takes."""
+        """Return the method with its time added to the clock."""
 
         @wraps(method)
         def measured(*arguments, **options):
@@ -58,7 +58,7 @@ def run(data: Path, methods: str, out: Path | None) -> tuple[float, Clock]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="a folder of folds; a made-up collection by default")
+    parser.add_argument("--data", type=Path, help="a folder of folds; a synthetic collection by default")
     parser.add_argument("--methods", default="regression,ranksvm,listnet,adarank")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
@@ -67,7 +67,7 @@ def main() -> None:
         data = given.data or folder / "data"
         if given.data is None:
             write_folds(make_ranking(60, 12, 6, random_state=4), data)
-        run(data, given.methods, None)  # compiles kernels
+        run(data, given.methods, None)  # this run compiles the kernels
         for place in ("disk", "memory"):
             found = [
                 run(data, given.methods, folder / f"run-{turn}" if place == "disk" else None)

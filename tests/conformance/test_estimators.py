@@ -121,7 +121,7 @@ def test_says_how_training_went(estimator):
     assert fitted.history_
     assert all(np.isfinite(list(fitted.certificate_.values())))
     assert set(fitted.left_out_) <= {"alone", "empty"}
-    if hasattr(fitted.components()[0], "measure"):
+    if fitted.components()[0].measure:
         assert set(fitted.left_out_) == {"alone", "empty"}
         assert "Skipped 2 of 14 queries with nothing to learn from: alone, empty" in fitted.notes_
 
@@ -129,7 +129,7 @@ def test_says_how_training_went(estimator):
 @every
 def test_nothing_to_train_on_says_why(estimator):
     X, y, qid = rows()
-    if not hasattr(estimator.components()[0], "measure"):
+    if not estimator.components()[0].measure:
         return
     with pytest.raises(ValueError, match=r"nothing to train on: .* is the same for every ranking"):
         clone(estimator).fit(X, np.zeros(len(y)), qid=qid)

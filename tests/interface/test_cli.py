@@ -336,7 +336,7 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
         ),
         (["fit", "approxap", "nowhere.txt", "--set", "steepness=true"], "steepness=true: expected a number"),
         (["fit", "approxap", "nowhere.txt", "--set", "anneal=30"], "anneal must rise"),
-        (["fit", "ranksvm", "nowhere.txt", "--set", "loss=cubic"], "not 'cubic'"),
+        (["fit", "ranksvm", "nowhere.txt", "--set", "margin=cubic"], "not 'cubic'"),
         (["fit", "all", "data/Fold1/train.txt"], "fit trains one method"),
         (["rank", "model.dr", "data/Fold1/test.txt", "--format", "csv"], "expected scores or trec"),
         (

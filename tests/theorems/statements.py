@@ -183,14 +183,14 @@ STATEMENTS = (
 
 
 def marked_tests() -> dict[str, list[str]]:
-    """Return, by the name of a statement, the tests marked with it, such as ``test_x.py::test_a``."""
+    """Return the tests that are marked with each statement, such as ``test_x.py::test_a``."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(FOLDER.glob("test_*.py")):
         for outer in ast.parse(path.read_text(encoding="utf-8")).body:
             inner = outer.body if isinstance(outer, ast.ClassDef) else [outer]
             where = f"{path.name}::{outer.name}" if isinstance(outer, ast.ClassDef) else path.name
             for node in inner:
-                if isinstance(node, ast.FunctionDef):
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                     for name in _marked(node) + (_marked(outer) if node is not outer else []):
                         found[name].append(f"{where}::{node.name}")
     return dict(found)
@@ -216,15 +216,10 @@ def page() -> str:
         "errata are in the docstrings there.",
         "This page is written by `python tests/theorems/statements.py`.",
     ]
+    head = ["| statement | what it says | implemented by | tests |", "| --- | --- | --- | --- |"]
     for paper, citation in PAPERS.items():
         rows = [each for each in STATEMENTS if each.name.startswith(f"{paper}, ")]
-        lines += [
-            "",
-            f"## {citation}",
-            "",
-            "| statement | what it says | class | tests |",
-            "| --- | --- | --- | --- |",
-        ]
+        lines += ["", f"## {citation}", "", *head]
         for each in rows:
             named = "<br>".join(f"`{test}`" for test in tests.get(each.name, ()))
             title = each.name.removeprefix(f"{paper}, ")

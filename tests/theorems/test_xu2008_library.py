@@ -180,7 +180,7 @@ def test_section_4_1_the_type_one_rows_of_an_audit():
 @pytest.mark.parametrize("name", ["nDCG", "AP"])
 @pytest.mark.parametrize("feature_map", ["pairs", "cross"])
 def test_figure_2_the_rankings_that_permurank_adds(name, feature_map):
-    """The perfect ranking of least F, the imperfect one of greatest F; half of the scores rank perfectly."""
+    """The perfect ranking of least F and the imperfect one of greatest F, also for perfect scores."""
     for number, (inner, y, s) in enumerate(descending(80, grades=3 if name == "nDCG" else 2, seed=5)):
         s = y + 0.4 * np.arange(len(y))[::-1] ** 0.5 if number % 2 else s
         surrogate = WorkingSetBound(parse_measure(name), feature_map=feature_map)

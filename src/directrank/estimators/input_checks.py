@@ -1,4 +1,4 @@
-"""What users pass to `fit` and `predict`, made into query groups."""
+"""Checks of what users pass to `fit` and `predict`."""
 
 import inspect
 import warnings
@@ -63,6 +63,26 @@ def _warn_of_one_query() -> None:
     if site not in WARNED:
         warnings.warn(ONE_QUERY, UserWarning, stacklevel=level)
         WARNED.add(site)
+
+
+def single_part(eval_set, eval_qid, eval_group) -> tuple[Any, Any, Any, Any]:
+    """Return X, y, qid and group sizes of the validation set, which may be the only entry of a list.
+
+    Raises
+    ------
+    ValueError
+        If a list holds several parts.
+    """
+    if isinstance(eval_set, list):
+        if len(eval_set) != 1:
+            raise ValueError(f"eval_set holds {len(eval_set)} parts; give the one to select by")
+        eval_set = eval_set[0]
+        eval_qid = eval_qid[0] if isinstance(eval_qid, list) else eval_qid
+        eval_group = eval_group[0] if isinstance(eval_group, list) else eval_group
+    if isinstance(eval_set, QueryGroups):
+        return eval_set, None, None, None
+    X, y, *rest = eval_set
+    return X, y, rest[0] if rest else eval_qid, eval_group
 
 
 def checked_target(y) -> np.ndarray:

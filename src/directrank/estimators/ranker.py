@@ -18,7 +18,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
-from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights
+from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
 from directrank.scorers import SCORERS, Linear, default_scorer
@@ -141,7 +141,8 @@ class Ranker(BaseEstimator):
         objective = Objective(
             surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
         )
-        validation = self._validation_data(eval_set, eval_qid, eval_group)
+        part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
+        validation = None if part is None else self._groups(*part, reset=False)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -272,20 +273,6 @@ class Ranker(BaseEstimator):
                 f"X has {groups.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-
-    def _validation_data(self, eval_set, eval_qid, eval_group) -> QueryGroups | None:
-        if eval_set is None:
-            return None
-        if isinstance(eval_set, list):
-            if len(eval_set) != 1:
-                raise ValueError(f"eval_set holds {len(eval_set)} parts; give the one to select by")
-            eval_set = eval_set[0]
-            eval_qid = eval_qid[0] if isinstance(eval_qid, list) else eval_qid
-            eval_group = eval_group[0] if isinstance(eval_group, list) else eval_group
-        if isinstance(eval_set, QueryGroups):
-            return self._groups(eval_set, None, None, None, reset=False)
-        X, y, *rest = eval_set
-        return self._groups(X, y, rest[0] if rest else eval_qid, eval_group, reset=False)
 
     def _adopt(self, solution, measure) -> "Ranker":
         self.scorer_, self.history_ = solution.scorer, solution.trace

@@ -66,6 +66,10 @@ class Facts:
         """Return the tests of differences under a convention; empty if there are none."""
         return self.summary.get("significance", {}).get(convention, {})
 
+    def level(self, convention: str) -> str:
+        """Return the level of the intervals, in percent."""
+        return f"{self.tested(convention).get('level', 0.95):.0%}"
+
     def pair(self, convention: str, measure: str, first: str, second: str) -> dict[str, Any] | None:
         """Return the test of one method against another, the difference being first minus second."""
         for each in self.tested(convention).get("pairs", {}).get(measure, ()):

@@ -106,7 +106,9 @@ def _rule(facts: Facts, first: str, second: str) -> Markup:
     if pair is not None:
         p = chance(pair[f"p_{tested['correction']}"])
         ends = f"{signed(pair['low'])} to {signed(pair['high'])}"
-        lead = f" The lead: {tested['level']:.0%} interval {ends}, {p}, on {pair['queries']} test queries."
+        lead = (
+            f" The lead: {facts.level(facts.asked)} interval {ends}, {p}, on {pair['queries']} test queries."
+        )
     return note(
         f"Fisher's randomisation test on paired queries; significant means p < {tested['alpha']:g} after "
         f"{RULES[tested['correction']]} for {plural(pairs, 'pair')} of methods.{lead}"
@@ -133,7 +135,7 @@ def _chart(facts: Facts, means: dict[str, float]) -> Markup:
     said = " A dot is the difference between the method and the leader (the line at 0)"
     if ends:
         said += (
-            ", a bar its 95% bootstrap interval over queries. Orange: significantly worse than the leader. "
-            "Grey: the difference may be chance"
+            f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
+            "worse than the leader. Grey: the difference may be chance"
         )
     return dots(title, f"{title}.{said}.", scale, rows)

@@ -33,7 +33,7 @@ def test_the_methods_of_an_alias_minimise_one_objective(normalise):
 
     groups = make_ranking(30, 10, 5, random_state=0)
     ranker = RankSVM(normalise=normalise, penalty=0.03).fit(groups)
-    loss = Pairwise(margin="squared_hinge", per_query=normalise)
+    loss = Pairwise(margin="squared_hinge", normalise=normalise)
     preorder = Ranker(loss, LBFGS(penalty=0.03, max_iterations=200)).fit(groups)
     np.testing.assert_allclose(preorder.coef_, ranker.coef_, rtol=1e-3, atol=1e-4)
 

@@ -30,7 +30,6 @@ def build(facts: Facts) -> list[Markup]:
 def _table(facts: Facts, convention: str, measure: str) -> Markup:
     table = by_fold(facts.result, convention, measure)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
-    level = facts.tested(convention).get("level", 0.95)
     rows = []
     for label in facts.ranked(convention, measure):
         row = indices[label]
@@ -43,7 +42,7 @@ def _table(facts: Facts, convention: str, measure: str) -> Markup:
         ends = facts.interval(convention, measure, label)
         cells.append(Cell(f"{number(ends[0])} to {number(ends[1])}", ends[0]) if ends else NOTHING)
         rows.append(facts.row(label, cells))
-    columns = ["method", *table.columns, f"{level:.0%} interval of the mean"]
+    columns = ["method", *table.columns, f"{facts.level(convention)} interval of the mean"]
     return grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
 
 

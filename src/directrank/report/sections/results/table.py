@@ -143,7 +143,7 @@ def _dots(facts: Facts, convention: str, measure: str) -> Markup | None:
     return dots(
         f"Test {measure} of every method on every fold; the numbers are in the tables",
         f"Test {measure}, convention {convention}. A dot is a fold, the dark line the mean over folds"
-        + (", the bar its 95% bootstrap interval over queries." if ends else "."),
+        + (f", the bar its {facts.level(convention)} bootstrap interval over queries." if ends else "."),
         scale,
         rows,
     )
