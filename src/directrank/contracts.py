@@ -262,7 +262,7 @@ def check_fit(
     fitting = [each.__name__ for each in solvers if not _misfit(surrogate, each)]
     if not problem and scorer is not None and not isinstance(scorer, solver.trains):
         kind = solver.trains.__name__
-        problem = f"{type(solver).__name__} trains a {kind}; {type(scorer).__name__} is none."
+        problem = f"{type(solver).__name__} needs a scorer of type {kind}; {type(scorer).__name__} is none."
         fitting = [each.__name__ for each in scorers if isinstance(each(), solver.trains)]
     if problem:
         raise UnfitPairError(problem + (f" Use {' or '.join(fitting)}." if fitting else ""))

@@ -135,19 +135,19 @@ def test_an_unfit_pair_fails_at_construction(surrogate, solver, message):
             ExpectedMeasure(NDCG()),
             DocumentBoosting(),
             Linear(),
-            r"DocumentBoosting trains a AdditiveScorer; Linear is none\. Use Additive\.",
+            r"DocumentBoosting needs a scorer of type AdditiveScorer; Linear is none\. Use Additive\.",
         ),
         (
             SmoothedPositions(NDCG()),
             LBFGS(),
             Additive(),
-            r"LBFGS trains a DifferentiableScorer; Additive is none\. Use Linear\.",
+            r"LBFGS needs a scorer of type DifferentiableScorer; Additive is none\. Use Linear\.",
         ),
         (
             TypeOneBound(AP()),
             QueryBoosting(),
             Additive(),
-            r"QueryBoosting trains a LinearScorer; Additive is none\. Use Linear\.",
+            r"QueryBoosting needs a scorer of type LinearScorer; Additive is none\. Use Linear\.",
         ),
     ],
     ids=lambda each: type(each).__name__,
@@ -169,7 +169,9 @@ def test_an_unfit_pair_put_together_later_fails_in_fit():
     with pytest.raises(UnfitPairError, match="QueryBoosting needs QueryValues"):
         ranker.fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
     ranker = Ranker(SmoothedPositions(AP()), LBFGS()).set_params(scorer=Additive())
-    with pytest.raises(UnfitPairError, match="LBFGS trains a DifferentiableScorer; Additive is none"):
+    with pytest.raises(
+        UnfitPairError, match="LBFGS needs a scorer of type DifferentiableScorer; Additive is none"
+    ):
         ranker.fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
 
 

@@ -292,6 +292,17 @@ def test_two_solvers_of_one_convex_problem_agree(penalty):
     np.testing.assert_allclose(by_gradient.scorer.coefficients, closed.scorer.coefficients, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("surrogate", [Pairwise(margin="squared_hinge"), Pairwise(margin="logistic")])
+def test_cutting_planes_and_lbfgs_agree_on_smooth_convex_surrogates(surrogate):
+    groups = collection(n_features=3)
+    _, planes = solve(CuttingPlane(penalty=0.1, tolerance=1e-5), surrogate, groups)
+    _, descent = solve(LBFGS(penalty=0.1, tolerance=1e-9), surrogate, groups)
+    assert planes.status == "converged"
+    lowest, gap = descent.certificate["objective"], planes.certificate["duality_gap"]
+    assert planes.certificate["objective"] - gap <= lowest * (1 + 1e-9)
+    assert lowest <= planes.certificate["objective"] * (1 + 1e-9)
+
+
 def test_stochastic_and_batch_descent_agree_on_a_convex_problem():
     groups = standardised(collection(n_features=5))
     objective, batch = solve(LBFGS(penalty=0.1), SquaredError(), groups)
