@@ -89,7 +89,7 @@ class Echo(Surrogate):
     offers = frozenset({ValueAndGradient, GradientKernel})
     is_bound, is_convex, is_smooth = False, True, True
 
-    def constant(self, queries):
+    def uninformative(self, queries):
         """Skip no query."""
         return np.zeros(queries.n_queries, bool)
 

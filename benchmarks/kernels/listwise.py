@@ -109,7 +109,7 @@ def table(length, relevant, n_docs, rounds):
     w = np.random.default_rng(1).normal(size=N_FEATURES) / math.sqrt(N_FEATURES)
     for name, surrogate in SURROGATES.items():
         part = queries.part(0, max(1, int(SHARE.get(name, 1.0) * queries.n_queries)))
-        if surrogate.constant(part).all():
+        if surrogate.uninformative(part).all():
             continue
         block = features[: part.n_docs]
         objective = Objective(surrogate, part, make_shards(part.indptr, N_FEATURES))

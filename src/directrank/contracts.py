@@ -106,8 +106,8 @@ class Surrogate(Protocol):
         """The class with the measure, such as ``SmoothedPositions(nDCG@10)``."""
         return type(self).__name__ + (f"({self.measure.name})" if self.measure is not None else "")
 
-    def constant(self, queries: "Queries") -> np.ndarray:
-        """Say which queries cannot train it, bool (n_queries,): by default those with nothing to rank."""
+    def uninformative(self, queries: "Queries") -> np.ndarray:
+        """Return which queries training skips, bool (n_queries,): by default those with nothing to rank."""
         return queries.single_grade if self.measure is None else self.measure.constant(queries)
 
     def estimated(self, queries: "Queries", weights: np.ndarray) -> "Surrogate":

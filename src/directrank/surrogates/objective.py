@@ -73,7 +73,7 @@ class Objective:
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
         self.n_threads = n_threads
         weights = np.ones(queries.n_queries) if weights is None else np.asarray(weights, np.float64)
-        self.left_out = surrogate.constant(queries) | (weights <= 0)
+        self.left_out = surrogate.uninformative(queries) | (weights <= 0)
         if self.left_out.all():
             raise DataError(
                 f"nothing to train on: {surrogate.name} is the same for every ranking of every "

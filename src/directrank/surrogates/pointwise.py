@@ -23,7 +23,7 @@ class SquaredError(Surrogate):
     offers = frozenset({ValueAndGradient, Targets})
     is_bound, is_convex, is_smooth = False, True, True
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Skip no query: every document has its own target, as in the published baseline."""
         return np.zeros(queries.n_queries, dtype=bool)
 

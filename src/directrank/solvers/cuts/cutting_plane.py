@@ -36,7 +36,7 @@ class CuttingPlane(Solver):
 
     Notes
     -----
-    All that shards exchange is sums. The certificate is the gap between the objective and the model's
+    Shards exchange sums only. The certificate is the gap between the objective and the model's
     minimum.
 
     References

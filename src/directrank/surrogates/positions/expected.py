@@ -69,7 +69,7 @@ class ExpectedMeasure(Surrogate):
             )
         self.measure = measure
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Return the queries on which the measure, or its bound, is the same for all scores."""
         slopes = np.concatenate(([0.0], np.cumsum(self.measure.position_slopes(queries))))
         flat = slopes[queries.indptr[1:]] == slopes[queries.indptr[:-1]]

@@ -87,7 +87,7 @@ class TypeTwoBound(Surrogate):
         if grades == "all":
             self.offers = self.offers - {CutKernel}
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Return the queries with one value for all rankings, or with documents of one class only."""
         constant = self.measure.constant(queries)
         if self.grades == "all":

@@ -70,7 +70,7 @@ class WorkingSetBound(Surrogate):
         self.pair_loss = PairLoss(margins[margin], aggregate)
         self.measure = measure
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Return the queries with one value for all rankings, or with documents of one class only."""
         classes = self.classes(queries)
         one_class = classes[queries.indptr[:-1]] == classes[queries.indptr[1:] - 1]
