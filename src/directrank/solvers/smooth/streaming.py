@@ -6,6 +6,7 @@ computes what the oracles compute, without a return to Python for every block.
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 import numba
 import numpy as np
@@ -97,7 +98,8 @@ def _end_of_tile(indptr, first, last, most):
     return end
 
 
-@kernel
+# The compiled loops inline it, and only theirs is cached: a plug-in's kernel may change without this file.
+@partial(kernel, cached=False)
 def _tile(features, plugin, first, last, w, scratch, docs, partial, out):
     # The features of a few whole queries stay in the cache between the two products.
     start, stop = plugin.indptr[first], plugin.indptr[last]
