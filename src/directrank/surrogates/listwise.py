@@ -58,7 +58,7 @@ class SoftmaxCrossEntropy(_Supervised):
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
         """Bind to some queries with a weight each."""
         truth = gains_of(queries, SUPERVISIONS[self.supervision])
-        target = queries.once(
+        target = queries.cached(
             ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
         )
         return BoundListwise(cross_entropies, target, queries.indptr, weights)

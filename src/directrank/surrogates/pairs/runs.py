@@ -52,7 +52,7 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
 
 def pair_counts(queries: Queries) -> np.ndarray:
     """Return the number of pairs of different relevance of each query, float64 (n_queries,)."""
-    return queries.once("pairs of different relevance", lambda: _pair_counts(queries))
+    return queries.cached("pairs of different relevance", lambda: _pair_counts(queries))
 
 
 def _pair_counts(queries: Queries) -> np.ndarray:
