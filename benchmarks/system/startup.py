@@ -78,7 +78,7 @@ def first_fits(runs: int) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 cold.append(float(output_of(FIT.format(name=name), NUMBA_CACHE_DIR=folder)))
                 warm.append(float(output_of(FIT.format(name=name), NUMBA_CACHE_DIR=folder)))
-        row(f"first fit of {name}, empty cache", min(cold), 3.0)
+        row(f"first fit of {name}, empty cache", min(cold), 5.0)
         row(f"first fit of {name}, warm cache", min(warm), 0.5)
 
 

@@ -102,22 +102,12 @@ class QueryGroups:
         DataError
             If a query is selected twice or does not exist.
         """
-        kept = _kept_queries(queries, self.n_queries)
-        inner = self.queries
-        docs = np.flatnonzero(np.repeat(kept, inner.sizes))
-        order = np.empty(len(docs), np.int64)
-        order[np.argsort(inner.row[docs])] = np.arange(len(docs))
-        part = Queries(
-            inner.relevance[docs],
-            np.concatenate(([0], np.cumsum(inner.sizes[kept]))).astype(np.int64),
-            order,
-            inner.qid[kept],
-            None if inner.docid is None else inner.docid[docs],
-            inner.standardised,
-        )
+        part, docs = self.queries.chosen(_mask_of(queries, self.n_queries))
+        row = np.empty_like(part.row)
+        row[np.argsort(part.row)] = np.arange(len(docs))
         return QueryGroups.from_inner(
             aligned_rows(self.features, docs),
-            part,
+            replace(part, row=row),
             feature_names=self.feature_names,
             name=self.name,
             labelled=self.labelled,
@@ -182,21 +172,21 @@ class QueryGroups:
         return make_shards(self.queries.indptr, self.n_features)
 
 
-def _kept_queries(queries, n_queries: int) -> np.ndarray:
+def _mask_of(queries, n_queries: int) -> np.ndarray:
     wanted = np.asarray(queries)
     if wanted.dtype == np.bool_:
         if wanted.shape != (n_queries,):
             raise DataError(f"the mask has shape {wanted.shape}, expected ({n_queries},): one value a query")
         return wanted
-    kept = np.zeros(n_queries, np.bool_)
+    mask = np.zeros(n_queries, np.bool_)
     if not wanted.size:
-        return kept
+        return mask
     if wanted.dtype.kind not in "iu" or wanted.min() < -n_queries or wanted.max() >= n_queries:
         raise DataError(f"queries are selected by numbers below {n_queries}, or by a mask")
-    kept[wanted] = True
-    if kept.sum() != wanted.size:
+    mask[wanted] = True
+    if mask.sum() != wanted.size:
         raise DataError("a query is selected twice; each can be selected once")
-    return kept
+    return mask
 
 
 def checked_features(X, name: str = "") -> np.ndarray:

@@ -48,8 +48,6 @@ class Queries:
             self._cache[key] = compute()
         return self._cache[key]
 
-    once = cached
-
     @property
     def n_docs(self) -> int:
         """Number of documents."""

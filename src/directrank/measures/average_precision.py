@@ -100,7 +100,7 @@ class AP(TwoClasses):
 
     def _divisor(self, queries: Queries) -> np.ndarray:
         key = ("divisor", self)
-        return queries.once(key, lambda: self._of_relevant(n_relevant(queries, self.rel)))
+        return queries.cached(key, lambda: self._of_relevant(n_relevant(queries, self.rel)))
 
     def _of_relevant(self, relevant: np.ndarray) -> np.ndarray:
         if self.denominator == "min" and self.cutoff:

@@ -54,7 +54,7 @@ class DCG(GradedGains, GainSum):
     def read_gains(self, queries: Queries) -> np.ndarray:
         """The gains of the documents that are read, one array for all cutoffs."""
         key = ("read gains", self.gain)
-        return queries.once(key, lambda: self.gains(queries)[queries.relevance > 0])
+        return queries.cached(key, lambda: self.gains(queries)[queries.relevance > 0])
 
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
         """See `PositionDifferentiable`; [2]_ (13), and (16) for a cutoff."""
@@ -80,7 +80,7 @@ class DCG(GradedGains, GainSum):
 
     def position_slopes(self, queries: Queries) -> np.ndarray:
         """See `PositionBounded`: gain over norm, times the steepest chord of the discount from rank 1."""
-        return queries.once(("position slopes", self), lambda: self._position_slopes(queries))
+        return queries.cached(("position slopes", self), lambda: self._position_slopes(queries))
 
     def _position_slopes(self, queries: Queries) -> np.ndarray:
         discount = cut_discounts(self, max(queries.longest, 1))[0]
@@ -138,7 +138,7 @@ class NDCG(DCG):
 
     def norm(self, queries: Queries) -> np.ndarray:
         """The DCG of the best ranking of each query; 1 where the query is undefined."""
-        return queries.once(("ideal", self), lambda: self._ideal(queries))
+        return queries.cached(("ideal", self), lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:
         plain = DCG(self.cutoff, gain=self.gain, discount=self.discount)

@@ -91,7 +91,7 @@ class ERR(Stopping):
             )
         if queries.max_relevance > g:
             raise DataError(f"relevance {queries.max_relevance:g} exceeds the largest grade of {self.name}")
-        return queries.once(("stopping", g), lambda: np.exp2(queries.relevance - g) - np.exp2(-float(g)))
+        return queries.cached(("stopping", g), lambda: np.exp2(queries.relevance - g) - np.exp2(-float(g)))
 
 
 class NERR(ERR):
@@ -114,7 +114,7 @@ class NERR(ERR):
 
     def norm(self, queries: Queries) -> np.ndarray:
         """The ERR of the best ranking of each query; 1 where the query is undefined."""
-        return queries.once(("ideal", self), lambda: self._ideal(queries))
+        return queries.cached(("ideal", self), lambda: self._ideal(queries))
 
     def _ideal(self, queries: Queries) -> np.ndarray:
         plain = ERR(self.cutoff, max_grade=self.max_grade)

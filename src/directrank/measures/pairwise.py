@@ -39,7 +39,7 @@ class Agreement(Definition):
 
     def leading(self, queries: Queries) -> np.ndarray:
         """Documents above the lowest grade of their query: every pair of different grades has one."""
-        return queries.once("above the lowest grade", lambda: _above_lowest(queries))
+        return queries.cached("above the lowest grade", lambda: _above_lowest(queries))
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without two documents of different grades."""

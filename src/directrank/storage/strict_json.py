@@ -1,4 +1,4 @@
-"""JSON that says one thing only: no duplicate keys, no NaN, no surprises of depth or size.
+"""Unambiguous JSON: no duplicate keys, no NaN, no numbers that overflow.
 
 Values that JSON lacks are written as objects with one reserved key: ``{"$float": "nan"}``.
 """
@@ -10,11 +10,11 @@ from typing import Any
 
 
 class StrictJSONError(ValueError):
-    """The text is not JSON, or is ambiguous."""
+    """The text is not JSON, or it is ambiguous."""
 
 
 def dump(value: Any) -> str:
-    """Return the canonical text of a value: sorted keys, no blanks, every float to its last bit.
+    """Return the canonical text of a value: sorted keys, no blanks, floats with all digits.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def parse(text: bytes) -> Any:
     Raises
     ------
     StrictJSONError
-        If it is not JSON, has a key twice, or holds a number that is not finite.
+        If it is not JSON, repeats a key, or holds a number that is not finite.
     """
     try:
         return json.loads(
@@ -41,7 +41,7 @@ def parse(text: bytes) -> Any:
 
 
 def as_plain(value: Any) -> Any:
-    """Return a value with mappings as dict, sequences and arrays as lists, numbers as Python's."""
+    """Return a value with its mappings, sequences, arrays and numbers converted to Python's own types."""
     if isinstance(value, Mapping):
         return {str(key): as_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -64,7 +64,7 @@ def _encoded(value: Any) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> Any:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise StrictJSONError("a key stands twice")
+        raise StrictJSONError("a key is repeated")
     if "$float" not in value:
         return value
     if value["$float"] not in ("nan", "inf", "-inf"):

@@ -105,21 +105,21 @@ def _opened(path: Path) -> BinaryIO:
 
 def _whole_lines(path: Path, file: BinaryIO, size: int) -> Iterator[tuple[bytearray, int]]:
     """Yield a buffer and the number of its bytes that are whole lines."""
-    buffer, kept = bytearray(size), 0
-    while read := _read_into(path, file, memoryview(buffer)[kept:-1]):
-        filled = kept + read
-        stop = buffer.rfind(b"\n", kept, filled) + 1
+    buffer, rest = bytearray(size), 0
+    while read := _read_into(path, file, memoryview(buffer)[rest:-1]):
+        filled = rest + read
+        stop = buffer.rfind(b"\n", rest, filled) + 1
         if not stop:
-            kept = filled
-            if kept > len(buffer) // 2:
+            rest = filled
+            if rest > len(buffer) // 2:
                 buffer = buffer + bytearray(len(buffer))
             continue
         yield buffer, stop
-        kept = filled - stop
-        buffer[:kept] = buffer[stop:filled]
-    if kept:
-        buffer[kept] = NEWLINE
-        yield buffer, kept + 1
+        rest = filled - stop
+        buffer[:rest] = buffer[stop:filled]
+    if rest:
+        buffer[rest] = NEWLINE
+        yield buffer, rest + 1
 
 
 def _read_into(path: Path, file: BinaryIO, buffer: memoryview) -> int:

@@ -102,9 +102,9 @@ def decimal(block, p):
     n_digits, power = p - first, cut
     if block[p] == POINT:
         first = p + ONE
-        p, mantissa, _, kept = _long_digits(block, first, mantissa)
+        p, mantissa, _, appended = _long_digits(block, first, mantissa)
         n_digits += p - first
-        power -= kept
+        power -= appended
     if n_digits == 0:
         return start, negative, mantissa, power
     if block[p] == SMALL_E or block[p] == CAPITAL_E:
@@ -119,17 +119,17 @@ def decimal(block, p):
 @kernel
 def _long_digits(block, p, mantissa):
     """Append digits up to eighteen; return the numbers of digits cut and appended, too."""
-    cut, kept = 0, 0
+    cut, appended = 0, 0
     digit = np.uint8(block[p] - ZERO)
     while digit <= NINE:
         if mantissa < LARGEST_EXTENDED:
             mantissa = mantissa * 10 + np.int64(digit)
-            kept += 1
+            appended += 1
         else:
             cut += 1
         p += ONE
         digit = np.uint8(block[p] - ZERO)
-    return p, mantissa, cut, kept
+    return p, mantissa, cut, appended
 
 
 @kernel

@@ -44,7 +44,7 @@ def values_of(
     -------
     list of ndarray of shape (n_queries,), float64
     """
-    batches = queries.once("batches", lambda: _batches(queries))
+    batches = queries.cached("batches", lambda: _batches(queries))
 
     def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
         rows, some = batch
@@ -66,7 +66,7 @@ def leading_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
 def _threads(queries: Queries, n_measures: int, ties: str) -> int:
     if ties != "expected":  # sorting takes far longer than counting
         return processors()
-    pairs = queries.once("pairs", lambda: int(((queries.sizes + MORE_DOCS) ** 2).sum()))
+    pairs = queries.cached("pairs", lambda: int(((queries.sizes + MORE_DOCS) ** 2).sum()))
     n_threads = pairs * (1 + n_measures) // PAIRS_PER_THREAD
     return 1 if n_threads <= 1 else min(n_threads, processors())
 

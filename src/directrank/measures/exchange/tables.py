@@ -46,7 +46,7 @@ class PairTable:
 
 def pair_table(queries: Queries) -> PairTable:
     """Return the order of the pairs of different relevance of some queries in a table."""
-    return queries.once("table of pairs", lambda: _pair_table(queries))
+    return queries.cached("table of pairs", lambda: _pair_table(queries))
 
 
 def _pair_table(queries: Queries) -> PairTable:

@@ -33,7 +33,7 @@ class GainSum(Definition):
 
     def read_gains(self, queries: Queries) -> np.ndarray:
         """The gains of the documents that are read, without the others: a kernel then reads less memory."""
-        return queries.once(("read gains", self), lambda: self._read_gains(queries))
+        return queries.cached(("read gains", self), lambda: self._read_gains(queries))
 
     def _read_gains(self, queries: Queries) -> np.ndarray:
         gains = np.asarray(self.gains(queries), np.float64)
@@ -41,7 +41,7 @@ class GainSum(Definition):
 
     def leading(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
-        return queries.once(("documents with a gain", self), lambda: self._with_gain(queries))
+        return queries.cached(("documents with a gain", self), lambda: self._with_gain(queries))
 
     def _with_gain(self, queries: Queries) -> np.ndarray:
         counted = np.concatenate(([0], np.cumsum(self.gains(queries) > 0)))

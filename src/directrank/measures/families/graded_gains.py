@@ -38,7 +38,7 @@ def gains_of(queries: Queries, gain: str) -> np.ndarray:
             f"relevance {queries.max_relevance:g} is too large for the gain 2^y - 1 (at most "
             f"{MAX_EXPONENTIAL_GRADE}); use the linear gain, nDCG(dcg='log2'), or smaller grades"
         )
-    return queries.once("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
+    return queries.cached("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
 
 
 def discounts_of(n_ranks: int, discount: str) -> np.ndarray:

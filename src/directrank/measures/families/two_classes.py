@@ -15,7 +15,7 @@ def n_relevant(queries: Queries, rel: float) -> np.ndarray:
 
     They are the first documents of the query.
     """
-    return queries.once(("at least", rel), lambda: queries.count_at_least(rel))
+    return queries.cached(("at least", rel), lambda: queries.count_at_least(rel))
 
 
 @dataclass(frozen=True, repr=False)
