@@ -9,7 +9,10 @@ putting `register_kernel` on the kernel that reads it.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from numba import types
 from numba.extending import overload
+
+from directrank.kernels.compile import kernel
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -70,9 +73,9 @@ def cut_of_query(plugin, q, scores, scratch, direction) -> float:
 def register_kernel(function: Callable[..., Any], plugin: type) -> Callable[[Kernel], Kernel]:
     """Make a kernel what one of the functions above calls for plug-ins of a type."""
 
-    def register(kernel: Kernel) -> Kernel:
-        _KERNELS[function, plugin] = kernel
-        return kernel
+    def register(chosen: Kernel) -> Kernel:
+        _KERNELS[function, plugin] = chosen
+        return chosen
 
     return register
 
@@ -83,22 +86,37 @@ def is_ours(plugin) -> bool:
     Code compiled for others must not be cached, because the name of the cache folder does not change with it.
     """
     inner = (each for each in plugin if isinstance(each, tuple))
-    return type(plugin).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
+    return _is_our_class(type(plugin)) and all(is_ours(each) for each in inner)
+
+
+def _is_our_class(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "directrank"
+
+
+def _kernel_for(function: Callable[..., Any], plugin: Any) -> Callable[..., Any]:
+    """Return the kernel for the numba type of a plug-in; it is not cached if it inlines code of others."""
+    chosen: Any = _KERNELS[function, plugin.instance_class]
+    return chosen if _is_our_type(plugin) else kernel(chosen.py_func, cached=False)
+
+
+def _is_our_type(plugin: Any) -> bool:
+    inner = (each for each in plugin if isinstance(each, (types.NamedTuple, types.NamedUniTuple)))
+    return _is_our_class(plugin.instance_class) and all(_is_our_type(each) for each in inner)
 
 
 @overload(query_gradient, inline="always")
 def _query_gradient(plugin, q, scores, scratch, gradient):
-    chosen = _KERNELS[query_gradient, plugin.instance_class]
+    chosen = _kernel_for(query_gradient, plugin)
     return lambda plugin, q, scores, scratch, gradient: chosen(plugin, q, scores, scratch, gradient)
 
 
 @overload(position_slopes, inline="always")
 def _position_slopes(plugin, q, positions, scratch, slopes):
-    chosen = _KERNELS[position_slopes, plugin.instance_class]
+    chosen = _kernel_for(position_slopes, plugin)
     return lambda plugin, q, positions, scratch, slopes: chosen(plugin, q, positions, scratch, slopes)
 
 
 @overload(cut_of_query, inline="always")
 def _cut_of_query(plugin, q, scores, scratch, direction):
-    chosen = _KERNELS[cut_of_query, plugin.instance_class]
+    chosen = _kernel_for(cut_of_query, plugin)
     return lambda plugin, q, scores, scratch, direction: chosen(plugin, q, scores, scratch, direction)

@@ -6,7 +6,6 @@ computes what the oracles compute, without a return to Python for every block.
 
 import threading
 from collections.abc import Sequence
-from functools import partial
 
 import numba
 import numpy as np
@@ -67,17 +66,27 @@ def _scratch(longest: int, typed: np.ndarray):
     return scratch, aligned_zeros(len(typed), typed.dtype)
 
 
+# A plug-in is called here and not in a kernel of its own, whose code for plug-ins of others would be cached.
 def _pass(features, plugin, bounds, w, scratch, partial, out, left):
-    total, n_features = 0.0, features.shape[1]
+    total, n_features, indptr = 0.0, features.shape[1], plugin.indptr
     most = max(plugin.longest, TILE_BYTES // (features.itemsize * n_features))
+    # The features of a few whole queries stay in the cache between the two products.
     docs, sums = np.empty((2, most), w.dtype), np.empty(n_features)
     for b in range(len(left)):
         for k in range(n_features):
             sums[k] = 0.0
         value, first = 0.0, bounds[b]
         while first < bounds[b + 1]:
-            last = _end_of_tile(plugin.indptr, first, bounds[b + 1], most)
-            value += _tile(features, plugin, first, last, w, scratch, docs, partial, sums)
+            last = _end_of_tile(indptr, first, bounds[b + 1], most)
+            start, n = indptr[first], indptr[last] - indptr[first]
+            rows, scores, gradient = features[start : start + n], docs[0, :n], docs[1, :n]
+            row_products(rows, w, scores)
+            tile = 0.0
+            for q in range(first, last):
+                i, j = indptr[q] - start, indptr[q + 1] - start
+                tile += query_gradient(plugin, q, scores[i:j], scratch, gradient[i:j])
+            transposed_product(rows, gradient, partial, sums)
+            value += tile
             first = last
         left[b] = np.isnan(value)
         if not left[b]:
@@ -96,18 +105,3 @@ def _end_of_tile(indptr, first, last, most):
     while end < last and indptr[end + 1] - indptr[first] <= most:
         end += 1
     return end
-
-
-# The compiled loops inline it, and only theirs is cached: a plug-in's kernel may change without this file.
-@partial(kernel, cached=False)
-def _tile(features, plugin, first, last, w, scratch, docs, partial, out):
-    # The features of a few whole queries stay in the cache between the two products.
-    start, stop = plugin.indptr[first], plugin.indptr[last]
-    rows, scores, gradient = features[start:stop], docs[0, : stop - start], docs[1, : stop - start]
-    row_products(rows, w, scores)
-    value = 0.0
-    for q in range(first, last):
-        i, j = plugin.indptr[q] - start, plugin.indptr[q + 1] - start
-        value += query_gradient(plugin, q, scores[i:j], scratch, gradient[i:j])
-    transposed_product(rows, gradient, partial, out)
-    return value
