@@ -60,7 +60,7 @@ def test_only_graded_measures_tell_grades_apart(measure):
     queries, scores, _ = collection()
     place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
     read = place < np.repeat(measure.leading(queries), queries.sizes)
-    two = replace(queries, relevance=read.astype(float), _memo={})
+    two = replace(queries, relevance=read.astype(float), _cache={})
     same = np.allclose(values(measure, queries, scores), values(measure, two, scores), rtol=0, atol=1e-12)
     assert same != measure.graded
 
