@@ -14,7 +14,7 @@ import pytest
 from directrank.data.queries import Queries
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, RR, P
 from directrank.measures.smooth.error import comparison_error, cutoff_error
-from directrank.measures.smooth.stops import soft_stops, soft_stops_naive
+from directrank.measures.smooth.stops import StopsForm, soft_stops_naive, stops_slopes
 from directrank.surrogates import SmoothedPositions
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
 from oracles import (
@@ -123,10 +123,11 @@ def test_the_kernel_of_reciprocal_ranks_equals_its_twin(beta, dtype):
         p, r = (1 + n * rng.random(n)).astype(dtype), np.sort(rng.random(n))[::-1].copy()
         r[0] = 1.0
         for cutoff in (math.inf, 3.0):
-            values, slopes, whole = np.zeros(1), np.zeros(n, dtype), np.array([0, n])
-            soft_stops(p, whole, np.array([n]), r, 1 - r, np.array([0.7]), cutoff, beta, values, slopes)
+            form = StopsForm(np.array([0, n]), r, 1 - r, np.array([0.7]), cutoff, beta)
+            slopes = np.empty(n, dtype)
+            found = stops_slopes(form, 0, p, np.empty(n), slopes)
             value, gradient = soft_stops_naive(p.astype(float), r, 0.7, cutoff, beta)
-            assert values[0] == pytest.approx(value, rel=1e-9)
+            assert found == pytest.approx(value, rel=1e-9)
             size = np.abs(gradient).max()
             np.testing.assert_allclose(slopes, gradient, atol=size * (2e-6 if dtype == np.float32 else 1e-9))
 

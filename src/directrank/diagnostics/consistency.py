@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -21,6 +22,8 @@ from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
 from directrank.oracles import Reweighable, ValueAndGradient
 from directrank.surrogates.objective import Objective
+
+Outcomes = Sequence[tuple[float, Sequence[float]]]
 
 MAX_DOCS = 8
 #: Scores that differ by less than this share of their range count as tied.
@@ -57,6 +60,10 @@ class Verdict:
 
     Attributes
     ----------
+    surrogate, measure : str
+        Their names.
+    outcomes : sequence of (float, sequence of float)
+        The distribution.
     scores : ndarray of shape (n_docs,)
         The minimiser of the expected surrogate, with mean 0.
     value : float
@@ -73,6 +80,9 @@ class Verdict:
         The expected standard form of the measure, which ranks best; None if it has none.
     """
 
+    surrogate: str
+    measure: str
+    outcomes: Outcomes
     scores: np.ndarray
     value: float
     best_value: float
@@ -85,6 +95,37 @@ class Verdict:
     def ranking(self) -> tuple[int, ...]:
         """Documents by descending score."""
         return tuple(int(i) for i in np.argsort(-self.scores, kind="stable"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; documents are numbered from 1."""
+        return {
+            **vars(self),
+            "outcomes": [{"probability": p, "relevance": list(y)} for p, y in self.outcomes],
+            "ranking": [i + 1 for i in self.ranking],
+            "best_ranking": [i + 1 for i in self.best_ranking],
+        }
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headings and rows of text: one row a document."""
+        columns = {"document": range(1, len(self.scores) + 1), "score": [f"{s:.4f}" for s in self.scores]}
+        if self.supervision is not None:
+            columns["expected standard form"] = [f"{each:.4f}" for each in self.supervision]
+        return list(columns), [list(map(str, row)) for row in zip(*columns.values(), strict=True)]
+
+    def lines(self) -> list[str]:
+        """Return sentences: the order of the minimiser, the best order, and the verdict."""
+        ranks = merged(self.scores)
+        tied = (np.flatnonzero(ranks == rank) for rank in sorted(set(ranks), reverse=True))
+        own = " > ".join(" = ".join(str(i + 1) for i in block) for block in tied)
+        best = " > ".join(str(i + 1) for i in self.best_ranking)
+        conclusion = f"regret {self.regret:.4f}: not consistent with {self.measure}"
+        if self.consistent:
+            conclusion = "no regret: this distribution does not refute consistency"
+        return [
+            f"its order   {own}: expected {self.measure} {self.value:.4f}",
+            f"best order  {best}: expected {self.measure} {self.best_value:.4f}",
+            conclusion,
+        ]
 
 
 class Distribution:
@@ -101,7 +142,7 @@ class Distribution:
         If probabilities do not add up to one, or outcomes have different lengths.
     """
 
-    def __init__(self, outcomes: Sequence[tuple[float, Sequence[float]]]):
+    def __init__(self, outcomes: Outcomes):
         self.probability = np.array([p for p, _ in outcomes], np.float64)
         lengths = {len(relevance) for _, relevance in outcomes}
         if len(lengths) != 1 or not 2 <= max(lengths) <= MAX_DOCS:
@@ -145,9 +186,7 @@ class Distribution:
         return np.bincount(self.document, weights, self.n_docs)
 
 
-def check(
-    surrogate: Surrogate, measure: Measure, distribution: Sequence[tuple[float, Sequence[float]]]
-) -> Verdict:
+def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Verdict:
     """Minimise the expected surrogate over a distribution, and compare its ranking with the best one.
 
     Parameters
@@ -190,15 +229,12 @@ def check(
     value = float(outcomes.expected_values(measure, merged(scores)[None])[0])
     best_value, best_ranking = best_order(measure, outcomes)
     regret = max(0.0, best_value - value)
+    consistent = regret <= NO_REGRET * max(1.0, abs(best_value))
+    supervision = outcomes.expected_supervision(measure) if isinstance(measure, Standardised) else None
     return Verdict(
-        scores,
-        value,
-        best_value,
-        best_ranking,
-        regret,
-        regret <= NO_REGRET * max(1.0, abs(best_value)),
-        outcomes.expected_supervision(measure) if isinstance(measure, Standardised) else None,
-    )
+        surrogate.name, measure.name, distribution, scores, value, best_value, best_ranking, regret,
+        consistent, supervision,
+    )  # fmt: skip
 
 
 def _refuse_what_has_no_minimiser(surrogate: Surrogate) -> None:

@@ -1,74 +1,23 @@
-"""Consistency checks from files and at random, and their results as plain data and as text."""
+"""Consistency checks at random, and distributions from files and as text."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
-from directrank.diagnostics.consistency import Verdict, check, merged, random_distribution
+from directrank.diagnostics.consistency import Outcomes, Verdict, check, random_distribution
 from directrank.errors import DataError
 from directrank.storage.strict_json import StrictJSONError, parse
-
-Outcomes = Sequence[tuple[float, Sequence[float]]]
 
 FORM = 'expected [{"probability": 0.2, "relevance": [4, 0, 0]}, …]'
 
 
-class Checked(NamedTuple):
-    """A consistency check: the surrogate, the measure, the distribution and the verdict."""
-
-    surrogate: Surrogate
-    measure: Measure
-    outcomes: Outcomes
-    verdict: Verdict
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; documents are numbered from 1."""
-        verdict = self.verdict
-        return {
-            "surrogate": self.surrogate.name,
-            "measure": self.measure.name,
-            "outcomes": [{"probability": p, "relevance": list(y)} for p, y in self.outcomes],
-            "scores": verdict.scores,
-            "ranking": [i + 1 for i in verdict.ranking],
-            "value": verdict.value,
-            "best_ranking": [i + 1 for i in verdict.best_ranking],
-            "best_value": verdict.best_value,
-            "regret": verdict.regret,
-            "consistent": verdict.consistent,
-            "supervision": verdict.supervision,
-        }
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and rows of text: one row a document."""
-        head, columns = ["document", "score"], [[f"{score:.4f}" for score in self.verdict.scores]]
-        if self.verdict.supervision is not None:
-            head.append("expected standard form")
-            columns.append([f"{each:.4f}" for each in self.verdict.supervision])
-        return head, [[str(i), *row] for i, row in enumerate(zip(*columns, strict=True), start=1)]
-
-    def lines(self) -> list[str]:
-        """Return sentences: the order of the minimiser, the best order, and the verdict."""
-        name, verdict = self.measure.name, self.verdict
-        best = " > ".join(str(i + 1) for i in verdict.best_ranking)
-        conclusion = f"regret {verdict.regret:.4f}: not consistent with {name}"
-        if verdict.consistent:
-            conclusion = "no regret: this distribution does not refute consistency"
-        return [
-            f"its order   {_order_with_ties(verdict.scores)}: expected {name} {verdict.value:.4f}",
-            f"best order  {best}: expected {name} {verdict.best_value:.4f}",
-            conclusion,
-        ]
-
-
-def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) -> list[Checked]:
-    """Return the checks of random distributions, the largest regret first."""
+def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) -> list[Verdict]:
+    """Return the verdicts on random distributions, the largest regret first."""
     rng = np.random.default_rng(seed)
     tried = [random_distribution(rng) for _ in range(times)]
-    checks = [Checked(surrogate, measure, each, check(surrogate, measure, each)) for each in tried]
-    return sorted(checks, key=lambda each: -each.verdict.regret)
+    return sorted((check(surrogate, measure, each) for each in tried), key=lambda each: -each.regret)
 
 
 def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
@@ -101,9 +50,3 @@ def _outcome(written: Any, where: str) -> tuple[float, list[float]]:
 def outcomes_text(outcomes: Outcomes, digits: str = "g") -> str:
     """Return a distribution as text: the relevance of each outcome and its probability."""
     return "; ".join(f"({', '.join(f'{y:g}' for y in grades)}) {p:{digits}}" for p, grades in outcomes)
-
-
-def _order_with_ties(scores: np.ndarray) -> str:
-    ranks = merged(scores)
-    tied = (np.flatnonzero(ranks == rank) for rank in sorted(set(ranks), reverse=True))
-    return " > ".join(" = ".join(str(i + 1) for i in block) for block in tied)

@@ -70,8 +70,7 @@ def bounds(test: QueryGroups, scores: np.ndarray, measure: str) -> Record | None
         found = audit_scores(scores[rows], audited, measure)
     except DataError:  # the measure is the same for every ranking of these queries
         return None
-    names = ("name", "kind", "mean", "distance", "largest", "loosest", "holds")
-    summaries = [{name: getattr(each, name) for name in names} for each in found.summaries()]
+    summaries = [{k: v for k, v in vars(each).items() if k != "error"} for each in found.summaries()]
     return {
         "measure": found.measure,
         "queries": len(found.qid),

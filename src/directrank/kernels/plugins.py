@@ -9,7 +9,7 @@ putting `register_kernel` on the kernel that reads it.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import types
+from numba import config, types
 from numba.extending import overload
 
 from directrank.kernels.compile import kernel
@@ -51,7 +51,9 @@ def position_slopes(plugin, q, positions, scratch, slopes) -> float:
     `slopes`, of the shape and type of `positions`, are filled with its derivatives. `scratch` is float64,
     with at least as many entries. NaN means the same as in `query_gradient`.
     """
-    raise TypeError("position_slopes is for compiled code")
+    if not config.DISABLE_JIT:  # type: ignore[attr-defined]
+        raise TypeError("position_slopes is for compiled code")
+    return _KERNELS[position_slopes, type(plugin)](plugin, q, positions, scratch, slopes)
 
 
 def cut_of_query(plugin, q, scores, scratch, direction) -> float:

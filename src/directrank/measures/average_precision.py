@@ -10,16 +10,17 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.tables import ap_swaps, filled_table
-from directrank.measures.families.definition import parameter
-from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, n_relevant, reciprocals
+from directrank.measures.families.definition import cached_by_queries, parameter
+from directrank.measures.families.smooth import Smooth
+from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, reciprocals
 from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions
 from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.precision import PrecisionForm, soft_ap
+from directrank.measures.smooth.precision import PrecisionForm
 
 
 @dataclass(frozen=True, repr=False)
-class AP(TwoClasses):
+class AP(TwoClasses, Smooth):
     r"""Average precision: the mean, over relevant documents, of the precision at their positions.
 
     .. math:: \frac{1}{R} \sum_{i : y_i \ge t, \pi_i \le k} \frac{|\{j : y_j \ge t, \pi_j \le \pi_i\}|}{\pi_i}
@@ -68,17 +69,11 @@ class AP(TwoClasses):
         )  # fmt: skip
         return np.minimum(sums / self._divisor(queries), 1.0)
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [1]_ (15), and (16) for a cutoff."""
-        values = np.zeros(queries.n_queries)
-        gradient = np.zeros(len(positions), positions.dtype)
-        form, scratch = self.position_form(queries, truncation), np.empty(queries.longest)
-        soft_ap(form, queries.indptr, self.leading(queries), positions, scratch, values, gradient)
-        return values, gradient
-
-    def position_form(self, queries: Queries, truncation: float) -> PrecisionForm:
-        """See `PositionFormed`."""
+    def smooth_form(self, queries: Queries, truncation: float) -> PrecisionForm:
+        """See `Smooth`; [1]_ (15), and (16) for a cutoff."""
         return PrecisionForm(self._divisor(queries), float(self.cutoff or math.inf), float(truncation))
+
+    position_form = smooth_form
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; a proved form of [1]_ Theorem 2, and the error of (16) for a cutoff."""
@@ -98,9 +93,9 @@ class AP(TwoClasses):
         leading, divisor = self.leading(queries), self._divisor(queries)
         return filled_table(queries, place, ap_swaps, leading, reciprocal, divisor)
 
+    @cached_by_queries
     def _divisor(self, queries: Queries) -> np.ndarray:
-        key = ("divisor", self)
-        return queries.cached(key, lambda: self._of_relevant(n_relevant(queries, self.rel)))
+        return self._of_relevant(self.leading(queries))
 
     def _of_relevant(self, relevant: np.ndarray) -> np.ndarray:
         if self.denominator == "min" and self.cutoff:

@@ -7,16 +7,18 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
+from directrank.measures.families.definition import best_values, cached_by_queries
 from directrank.measures.families.gain_sum import GainSum, cut_discounts
 from directrank.measures.families.graded_gains import SHIFTS, GradedGains, discounts_of, gains_of
+from directrank.measures.families.smooth import Smooth
 from directrank.measures.families.two_classes import RelevantTerms
 from directrank.measures.positions import perfect_positions
 from directrank.measures.smooth.error import cutoff_error
-from directrank.measures.smooth.gain import GainForm, logarithms, soft_dcg
+from directrank.measures.smooth.gain import GainForm, logarithms
 
 
 @dataclass(frozen=True, repr=False)
-class DCG(GradedGains, GainSum):
+class DCG(GradedGains, GainSum, Smooth):
     r"""Discounted cumulative gain of the first `cutoff` positions.
 
     .. math:: \sum_{i : \pi_i \le k} g(y_i) \, D(\pi_i)
@@ -56,20 +58,14 @@ class DCG(GradedGains, GainSum):
         key = ("read gains", self.gain)
         return queries.cached(key, lambda: self.gains(queries)[queries.relevance > 0])
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [2]_ (13), and (16) for a cutoff."""
-        values = np.zeros(queries.n_queries)
-        gradient = np.zeros(len(positions), positions.dtype)
-        form, scratch = self.position_form(queries, truncation), np.empty(queries.longest)
-        soft_dcg(form, queries.n_positive, positions, scratch, values, gradient)
-        return values, gradient
-
-    def position_form(self, queries: Queries, truncation: float) -> GainForm:
-        """See `PositionFormed`."""
+    def smooth_form(self, queries: Queries, truncation: float) -> GainForm:
+        """See `Smooth`; [2]_ (13), and (16) for a cutoff."""
         return GainForm(
             self.gains(queries), queries.indptr, self.norm(queries), SHIFTS[self.discount],
             logarithms(queries.longest), float(self.cutoff or math.inf), float(truncation),
         )  # fmt: skip
+
+    position_form = smooth_form
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; [2]_ Theorem 3, and the error of (16) on every gain for a cutoff."""
@@ -78,11 +74,9 @@ class DCG(GradedGains, GainSum):
         off = error / (2.0 * math.log(2.0)) + cutoff_error(error, truncation, self.cutoff)
         return off * largest / self.norm(queries)
 
+    @cached_by_queries
     def position_slopes(self, queries: Queries) -> np.ndarray:
         """See `PositionBounded`: gain over norm, times the steepest chord of the discount from rank 1."""
-        return queries.cached(("position slopes", self), lambda: self._position_slopes(queries))
-
-    def _position_slopes(self, queries: Queries) -> np.ndarray:
         discount = cut_discounts(self, max(queries.longest, 1))[0]
         chords = (discount[0] - discount[1:]) / np.arange(1.0, len(discount))
         # Each query takes the steepest chord to one of its own ranks.
@@ -136,11 +130,7 @@ class NDCG(DCG):
         discounts = cut_discounts(self, max(queries.longest, 1))[0]
         return self.supervision(queries), np.concatenate(([0.0], discounts))
 
+    @cached_by_queries
     def norm(self, queries: Queries) -> np.ndarray:
         """The DCG of the best ranking of each query; 1 where the query is undefined."""
-        return queries.cached(("ideal", self), lambda: self._ideal(queries))
-
-    def _ideal(self, queries: Queries) -> np.ndarray:
-        plain = DCG(self.cutoff, gain=self.gain, discount=self.discount)
-        ideal = plain.query_values(queries, perfect_positions(queries))
-        return np.where(ideal > 0, ideal, 1.0)
+        return best_values(DCG(self.cutoff, gain=self.gain, discount=self.discount), queries)

@@ -9,13 +9,12 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.graded import err_swaps
-from directrank.measures.exchange.tables import filled_table
-from directrank.measures.families.definition import parameter
+from directrank.measures.exchange.tables import err_swaps, filled_table
+from directrank.measures.families.definition import best_values, cached_by_queries, parameter
 from directrank.measures.families.stopping import Stopping
 from directrank.measures.families.two_classes import reciprocals
 from directrank.measures.naming import grammar
-from directrank.measures.positions import Positions, perfect_positions
+from directrank.measures.positions import Positions
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,13 +61,7 @@ class ERR(Stopping):
         return queries.n_positive
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
-        """The value of each query, float64 (n_queries,); 0 where undefined.
-
-        Raises
-        ------
-        DataError
-            If the largest grade is not known, or a document exceeds it.
-        """
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
         values, n_ranks = np.empty(queries.n_queries), queries.longest
         _stops(
             self.stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
@@ -83,7 +76,7 @@ class ERR(Stopping):
         return filled_table(queries, place, err_swaps, stopping, reciprocal, norm)
 
     def stopping(self, queries: Queries) -> np.ndarray:
-        """The probability to stop at each document."""
+        """The probability to stop at each document; DataError if the largest grade is unknown or exceeded."""
         g = self.max_grade
         if g is None:
             raise DataError(
@@ -112,14 +105,10 @@ class NERR(ERR):
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         return np.minimum(super().query_values(queries, positions) / self.norm(queries), 1.0)
 
+    @cached_by_queries
     def norm(self, queries: Queries) -> np.ndarray:
         """The ERR of the best ranking of each query; 1 where the query is undefined."""
-        return queries.cached(("ideal", self), lambda: self._ideal(queries))
-
-    def _ideal(self, queries: Queries) -> np.ndarray:
-        plain = ERR(self.cutoff, max_grade=self.max_grade)
-        ideal = plain.query_values(queries, perfect_positions(queries))
-        return np.where(ideal > 0, ideal, 1.0)
+        return best_values(ERR(self.cutoff, max_grade=self.max_grade), queries)
 
 
 def stops_naive(stopping, above, tied, cutoff) -> float:

@@ -7,8 +7,8 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.graded import gain_swaps
-from directrank.measures.exchange.tables import filled_table
+from directrank.measures.exchange.tables import filled_table, gain_swaps
+from directrank.measures.families.definition import cached_by_queries
 from directrank.measures.families.graded_gains import GradedGains, discounts_of, gains_of
 from directrank.measures.positions import Positions
 
@@ -34,16 +34,22 @@ class MeanNDCG(GradedGains):
         values = np.empty(queries.n_queries)
         _mean_ndcg(
             gains_of(queries, self.gain), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            discounts_of(queries.longest, self.discount), values,
+            self._weights(queries), queries.longest, values,
         )  # fmt: skip
         return np.minimum(values, 1.0)
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
+        gain = gains_of(queries, self.gain)
+        return filled_table(queries, place, gain_swaps, gain, self._weights(queries))
+
+    @cached_by_queries
+    def _weights(self, queries: Queries) -> np.ndarray:
+        """Return what a gain of 1 at each rank of each query adds to the value, float64 (n_docs,)."""
         gain, weights = gains_of(queries, self.gain), np.zeros(queries.n_docs)
         discount = discounts_of(queries.longest, self.discount)
         _weights_of_ranks(gain, queries.indptr, queries.n_positive, discount, weights)
-        return filled_table(queries, place, gain_swaps, gain, weights)
+        return weights
 
 
 def mean_ndcg_naive(gain, above, tied, discount) -> float:
@@ -58,18 +64,16 @@ def mean_ndcg_naive(gain, above, tied, discount) -> float:
 
 
 @kernel
-def _mean_ndcg(gain, above, tied, indptr, leading, discount, values):
-    weight, at_rank = np.empty(len(discount)), np.empty(len(discount))
-    sums = np.empty(len(discount) + 1)  # of the weights of the first 0, 1, … ranks
-    for q in range(len(indptr) - 1):
+def _mean_ndcg(gain, above, tied, indptr, leading, weights, n_ranks, values):
+    at_rank = np.empty(n_ranks)
+    sums = np.zeros(n_ranks + 1)  # of the weights of the first 0, 1, … ranks
+    for q in range(len(leading)):
         values[q] = 0.0
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         if leading[q] == 0:
             continue
-        _weights_of_query(gain[start : start + leading[q]], discount, weight[:n])
-        sums[0] = 0.0
         for p in range(n):
-            sums[p + 1] = sums[p] + weight[p]
+            sums[p + 1] = sums[p] + weights[start + p]
             at_rank[p] = 0.0
         # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
         for i in range(start, start + leading[q]):
@@ -81,20 +85,15 @@ def _mean_ndcg(gain, above, tied, indptr, leading, discount, values):
 
 @kernel
 def _weights_of_ranks(gain, indptr, leading, discount, weights):
-    for q in range(len(indptr) - 1):
-        if leading[q] > 0:
-            first = indptr[q]
-            _weights_of_query(gain[first : first + leading[q]], discount, weights[first : indptr[q + 1]])
-
-
-@kernel
-def _weights_of_query(gain, discount, weight):
     # A gain of 1 at a rank adds the discount there, divided by the ideals of all cutoffs from that rank on.
-    n, ideal = len(weight), 0.0
-    for p in range(n):
-        ideal += gain[p] * discount[p] if p < len(gain) else 0.0
-        weight[p] = 1.0 / ideal
-    for p in range(n - 2, -1, -1):
-        weight[p] += weight[p + 1]
-    for p in range(n):
-        weight[p] *= discount[p] / n
+    for q in range(len(leading)):
+        if leading[q] > 0:
+            start, n, ideal = indptr[q], indptr[q + 1] - indptr[q], 0.0
+            weight = weights[start : start + n]
+            for p in range(n):
+                ideal += gain[start + p] * discount[p] if p < leading[q] else 0.0
+                weight[p] = 1.0 / ideal
+            for p in range(n - 2, -1, -1):
+                weight[p] += weight[p + 1]
+            for p in range(n):
+                weight[p] *= discount[p] / n

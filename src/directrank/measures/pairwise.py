@@ -13,9 +13,8 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.graded import wpd_swaps
-from directrank.measures.exchange.tables import filled_table
-from directrank.measures.families.definition import Definition, parameter
+from directrank.measures.exchange.tables import filled_table, pair_table, wpd_swaps
+from directrank.measures.families.definition import Definition, cached_by_queries, count_per_query, parameter
 from directrank.measures.families.two_classes import RelevantTerms
 from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions
@@ -37,9 +36,11 @@ class Agreement(Definition):
         """Whether reports print 1 − value, so that smaller is better."""
         return not self.complement
 
+    @cached_by_queries
     def leading(self, queries: Queries) -> np.ndarray:
         """Documents above the lowest grade of their query: every pair of different grades has one."""
-        return queries.cached("above the lowest grade", lambda: _above_lowest(queries))
+        lowest = np.repeat(queries.relevance[queries.indptr[1:] - 1], queries.sizes)
+        return count_per_query(queries.relevance > lowest, queries)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without two documents of different grades."""
@@ -149,21 +150,13 @@ class ZeroOne(Agreement):
         return values
 
 
-def _above_lowest(queries: Queries) -> np.ndarray:
-    lowest = np.repeat(queries.relevance[queries.indptr[1:] - 1], queries.sizes)
-    reached = np.concatenate(([0], np.cumsum(queries.relevance > lowest)))
-    return reached[queries.indptr[1:]] - reached[queries.indptr[:-1]]
-
-
 def _above_and_below(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
     """Count the documents of a higher and of a lower grade in its query, for each document, float64."""
-    first, last = (np.repeat(ends, queries.sizes) for ends in (queries.indptr[:-1], queries.indptr[1:]))
-    row = np.arange(queries.n_docs)
-    changes = queries.relevance[1:] != queries.relevance[:-1]
-    begins, ends = np.append(True, changes), np.append(changes, True)
-    start = np.maximum(np.maximum.accumulate(np.where(begins, row, 0)), first)
-    stop = np.minimum.accumulate(np.where(ends, row + 1, queries.n_docs)[::-1])[::-1]
-    return (start - first).astype(np.float64), (last - np.minimum(stop, last)).astype(np.float64)
+    pairs = pair_table(queries)
+    below = pairs.stop - pairs.below
+    same = np.bincount(pairs.below)[pairs.below]
+    above = np.repeat(queries.sizes, queries.sizes) - same - below
+    return above.astype(np.float64), below.astype(np.float64)
 
 
 def agreement_naive(relevance, above) -> float:
@@ -215,56 +208,29 @@ def _agreement(relevance, above, tied, indptr, leading, values):
 
 @kernel
 def _right_order(relevance, above, tied, indptr, leading, n_ranks, values):
-    scratch = np.empty((3, n_ranks), np.int64)
-    size, left, count = scratch[0], scratch[1], scratch[2]
+    # By block: the last query that had it, the documents of the current grade in it, and the ranks left.
+    seen, count, left = np.full(n_ranks, -1), np.zeros(n_ranks, np.int64), np.empty(n_ranks, np.int64)
     for q in range(len(indptr) - 1):
-        values[q] = 0.0
-        if leading[q] > 0:
-            start, lead = indptr[q], indptr[q] + leading[q]
-            a = above[start:lead]
-            if _in_order(relevance[start:lead], a):
-                m = tied[start:lead]
-                values[q] = _chance_of_right_order(relevance[start:lead], a, m, size, left, count)
-
-
-@kernel
-def _in_order(y, a):
-    # No document may be strictly above one of a higher grade. The lowest grade is not among `y`: every
-    # document above the last block must be one of `a`.
-    last, reached = 0, 0
-    for i in range(len(a)):
-        if i > 0 and y[i] != y[i - 1]:
-            reached = last
-        if a[i] < reached:
-            return False
-        last = max(last, a[i])
-    seen = 0
-    for i in range(len(a)):
-        seen += a[i] < last
-    return seen == last
-
-
-@kernel
-def _chance_of_right_order(y, a, m, size, left, count):
-    # Each grade in turn must take the first of the ranks that are left in its blocks: 1 / C(left, count).
-    for i in range(len(a)):
-        size[a[i]], left[a[i]] = m[i], m[i]
-    chance, i = 1.0, 0
-    while i < len(a):
-        stop = i
-        low, high = a[i], a[i]
-        while stop < len(a) and y[stop] == y[i]:
-            count[a[stop]] = 0
-            low, high = min(low, a[stop]), max(high, a[stop])
-            stop += 1
-        for j in range(i, stop):
-            count[a[j]] += 1
-        p = low
-        while p <= high:
-            c = count[p]
-            for t in range(1, c + 1):
-                chance *= t / (left[p] - c + t)
-            left[p] -= c
-            p += size[p]
-        i = stop
-    return chance
+        start, lead = indptr[q], indptr[q] + leading[q]
+        chance, first, last, end = 1.0 if start < lead else 0.0, start, 0, 0
+        for i in range(start, lead):
+            block = above[i]
+            if seen[block] < q:
+                seen[block], left[block] = q, tied[i]
+            count[block] += 1
+            if block >= last:
+                last, end = block, block + tied[i]
+            if i + 1 < lead and relevance[i + 1] == relevance[i]:
+                continue
+            # Each grade in turn must take the first of the ranks that are left in its blocks.
+            for j in range(first, i + 1):
+                block = above[j]
+                chance *= count[block] / left[block]
+                count[block] -= 1
+                left[block] -= 1
+            first = i + 1
+            # No document may be above one of a higher grade: the blocks above the last one are full.
+            if end - left[last] != first - start:
+                chance = 0.0
+                break
+        values[q] = chance

@@ -65,12 +65,10 @@ def positions_of(
     if ties != "expected":
         return _strict(queries, scores, ties)
     wanted = queries.sizes if leading is None else leading
-    above, tied = np.empty(queries.n_docs, np.int32), np.empty(queries.n_docs, np.int32)
-    if queries.longest <= COUNTING_LIMIT:
-        _count(scores, queries.indptr, wanted, *_cells(queries.longest), above, tied)
-        return Positions(above, tied)
+    above, tied = np.empty((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    _count(scores, queries.indptr, np.where(by_sorting, 0, wanted), *_cells(COUNTING_LIMIT), above, tied)
+    counted, cells = np.where(by_sorting, 0, wanted), _cells(min(queries.longest, COUNTING_LIMIT))
+    _count(scores, queries.indptr, counted, *cells, above, tied)
     for query in np.flatnonzero(by_sorting):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
         above[block], tied[block] = _by_sorting(scores[block])
@@ -96,34 +94,23 @@ def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
         _, alphabetical = np.unique(queries.docid, return_inverse=True)
         second = -alphabetical
     else:
-        second = {
-            "input": queries.row,
-            "docid": -queries.row,
-            "worst": queries.relevance,
-            "best": -queries.relevance,
-        }[ties]
+        y, row = queries.relevance, queries.row
+        second = {"input": row, "docid": -row, "worst": y, "best": -y}[ties]
     ranking = np.lexsort((second, -scores, query))
-    above = np.empty(queries.n_docs, np.int32)
-    above[ranking] = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    return Positions(above, np.ones(queries.n_docs, np.int32))
+    perfect = perfect_positions(queries)
+    above = np.empty_like(perfect.above)
+    above[ranking] = perfect.above
+    return Positions(above, perfect.tied)
 
 
 def _by_sorting(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    ranking = np.argsort(-scores)
-    sorted_scores = scores[ranking]
-    starts = np.flatnonzero(np.append(True, sorted_scores[1:] != sorted_scores[:-1]))
-    sizes = np.diff(np.append(starts, len(scores)))
-    above = np.empty(len(scores), np.int32)
-    tied = np.empty(len(scores), np.int32)
-    above[ranking] = np.repeat(starts, sizes)
-    tied[ranking] = np.repeat(sizes, sizes)
-    return above, tied
+    _, block, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
+    return (np.cumsum(sizes) - sizes)[block], sizes[block]
 
 
 def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
     """Positions by definition, for tests."""
-    above = np.zeros(queries.n_docs, np.int32)
-    tied = np.zeros(queries.n_docs, np.int32)
+    above, tied = np.zeros((2, queries.n_docs), np.int32)
     for query in range(queries.n_queries):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
         s = scores[block]

@@ -8,14 +8,15 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.measures.families.definition import parameter
 from directrank.measures.families.gain_sum import GainSum
+from directrank.measures.families.smooth import Smooth
 from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
 from directrank.measures.naming import grammar
 from directrank.measures.smooth.error import cutoff_error
-from directrank.measures.smooth.precision import soft_precision
+from directrank.measures.smooth.precision import HitsForm
 
 
 @dataclass(frozen=True, repr=False)
-class P(TwoClasses, GainSum):
+class P(TwoClasses, GainSum, Smooth):
     r"""Precision: the relevant share of the first `cutoff` positions.
 
     .. math:: \frac{1}{k} |\{i : y_i \ge t,\; \pi_i \le k\}|
@@ -59,15 +60,9 @@ class P(TwoClasses, GainSum):
         """Queries whose documents are all of one class, or all within the cutoff."""
         return super().constant(queries) | (queries.sizes <= self.cutoff)
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [1]_ (16)."""
-        values = np.zeros(queries.n_queries)
-        gradient = np.zeros_like(positions)
-        soft_precision(
-            positions, queries.indptr, self.leading(queries), self.norm(queries), float(self.cutoff),
-            float(truncation), values, gradient,
-        )  # fmt: skip
-        return values, gradient
+    def smooth_form(self, queries: Queries, truncation: float) -> HitsForm:
+        """See `Smooth`; [1]_ (16)."""
+        return HitsForm(self.norm(queries), float(self.cutoff), float(truncation))
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; the error of [1]_ (16) on each relevant document."""

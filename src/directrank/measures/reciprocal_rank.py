@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.tables import filled_table, rr_swaps
+from directrank.measures.exchange.tables import err_swaps, filled_table
 from directrank.measures.families.stopping import Stopping
 from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, reciprocals
 from directrank.measures.positions import Positions
@@ -63,9 +63,9 @@ class RR(TwoClasses, Stopping):
 
     def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        # One rank more than the longest query has, for a relevant document that does not exist.
-        reciprocal = np.concatenate(([0.0], reciprocals(queries.longest, self.cutoff), [0.0]))
-        return filled_table(queries, place, rr_swaps, self.leading(queries), reciprocal)
+        reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
+        stopping, norm = self.stopping(queries), self.norm(queries)
+        return filled_table(queries, place, err_swaps, stopping, reciprocal, norm)
 
 
 def first_naive(above, tied, cutoff) -> float:

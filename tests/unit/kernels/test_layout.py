@@ -14,9 +14,9 @@ from directrank.data.grouping import group_rows
 from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
-from directrank.measures.exchange import graded
 from directrank.measures.exchange import tables as swapping
 from directrank.measures.families import gain_sum
+from directrank.measures.families import smooth as smooth_measures
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
 from directrank.solvers.cuts import simplex_qp
@@ -95,6 +95,7 @@ def calls(sizes, dtype):
     room = np.zeros(max(sizes))
     steep = 40.0  # float32 goes on in float64
     logs = smooth_gain.logarithms(max(sizes))
+    smooth_arguments = (*tables, k["positions"], room, k["per_query"], docs)
     return {
         "_count": (positions._count, scores, *tables, *positions._cells(max(sizes)), *k["places"]),
         "_ap": (
@@ -122,21 +123,12 @@ def calls(sizes, dtype):
             *(products.transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
-        "soft_dcg": (
-            *(smooth_gain.soft_dcg, gain_form(k, logs, np.inf), lead),
-            *(k["positions"], room, k["per_query"], docs),
-        ),
-        "soft_dcg@3": (
-            *(smooth_gain.soft_dcg, gain_form(k, logs, 3.0), lead),
-            *(k["positions"], room, k["per_query"], docs),
-        ),
-        "_soft_ap": (
-            *(smooth_precision._soft_ap, precision_form(k, np.inf, 0.7), *tables),
-            *(k["positions"], room, k["per_query"], docs),
-        ),
-        "_soft_ap_far@3": (
-            *(smooth_precision._soft_ap_far, precision_form(k, 3.0, 1e4), *tables),
-            *(k["positions"], k["per_query"], docs),
+        "smooth DCG": (smooth_measures._fill, gain_form(k, logs, np.inf), *smooth_arguments),
+        "smooth DCG@3": (smooth_measures._fill, gain_form(k, logs, 3.0), *smooth_arguments),
+        "smooth AP": (smooth_measures._fill, precision_form(k, np.inf, 0.7), *smooth_arguments),
+        "smooth AP@3 bands": (smooth_measures._fill, precision_form(k, 3.0, 1e4), *smooth_arguments),
+        "smooth P@3": (
+            *(smooth_measures._fill, smooth_precision.HitsForm(k["divisor"], 3.0, 0.7), *smooth_arguments),
         ),
         "_stream": stream_call(k, features, logs),
         "pair_sums huber": (pair_kernels.PAIR_SUMS[pair_margins.HUBER], scores, *pairs, 0.5, docs),
@@ -160,10 +152,6 @@ def calls(sizes, dtype):
             *(simplex_qp.improve_block, features.astype(float), k["gain"].astype(float), 0, len(scores)),
             *(2.0, np.zeros(len(scores)), np.zeros(5), np.zeros(len(scores))),
         ),
-        "soft_precision": (
-            *(smooth_precision.soft_precision, k["positions"], *tables, k["divisor"]),
-            *(3.0, 0.7, k["per_query"], docs),
-        ),
     }
 
 
@@ -179,10 +167,9 @@ def swap_calls(k, weights):
     cells = (pairs.below, pairs.start)
     return {
         "ap_swaps": (swapping.ap_swaps, place, indptr, *cells, k["lead"], worth, divisor, table),
-        "rr_swaps": (swapping.rr_swaps, place, indptr, *cells, k["lead"], worth, table),
-        "err_swaps": (graded.err_swaps, place, indptr, *cells, stopping, worth, divisor, table),
-        "wpd_swaps": (graded.wpd_swaps, place, indptr, *cells, queries.relevance, table),
-        "gain_swaps": (graded.gain_swaps, place, indptr, *cells, gain, curve, table),
+        "err_swaps": (swapping.err_swaps, place, indptr, *cells, stopping, worth, divisor, table),
+        "wpd_swaps": (swapping.wpd_swaps, place, indptr, *cells, queries.relevance, table),
+        "gain_swaps": (swapping.gain_swaps, place, indptr, *cells, gain, curve, table),
         "average_over_twins": (
             *(swap_tables.average_over_twins, table, pairs.below, pairs.stop, pairs.start),
             *(twin, np.ones(queries.n_docs, np.int64)),

@@ -9,7 +9,7 @@ from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
 
 if TYPE_CHECKING:
-    from directrank.diagnostics.consistency_report import Checked, Outcomes
+    from directrank.diagnostics.consistency import Outcomes, Verdict
 
 
 def consistency(
@@ -61,7 +61,7 @@ def _surrogate_and_measure(method: str, measure: str, settings: list[str] | None
 
 def _check_one(surrogate, measure, file: Path | None, example: str | None, json: bool) -> None:
     from directrank.diagnostics.consistency import check
-    from directrank.diagnostics.consistency_report import Checked, read_distribution
+    from directrank.diagnostics.consistency_report import read_distribution
     from directrank.errors import DataError
 
     outcomes = _example(str(example)) if file is None else read_distribution(file)
@@ -70,11 +70,10 @@ def _check_one(surrogate, measure, file: Path | None, example: str | None, json:
             verdict = check(surrogate, measure, outcomes)
         except ValueError as error:
             raise DataError(f"{file or f'--example {example}'}: {error}") from None
-    checked = Checked(surrogate, measure, outcomes, verdict)
     if json:
-        print_json(checked.to_dict())
+        print_json(verdict.to_dict())
     else:
-        _print(checked)
+        _print(verdict)
 
 
 def _check_random(surrogate, measure, times: int, seed: int, json: bool) -> None:
@@ -84,7 +83,7 @@ def _check_random(surrogate, measure, times: int, seed: int, json: bool) -> None
         raise UsageError(f"--random {times}: expected 1 or more")
     with usage():
         checks = check_random(surrogate, measure, times, seed)
-    refuting, worst = sum(not each.verdict.consistent for each in checks), checks[0]
+    refuting, worst = sum(not each.consistent for each in checks), checks[0]
     if json:
         print_json({"distributions": times, "refuting": refuting, "worst": worst.to_dict()})
         return
@@ -94,10 +93,10 @@ def _check_random(surrogate, measure, times: int, seed: int, json: bool) -> None
         _print(worst)
 
 
-def _print(checked: "Checked") -> None:
-    print(f"{checked.surrogate.name}, minimised in expectation; measured by {checked.measure.name}")
-    print_columns(*checked.table())
-    print("\n".join(checked.lines()))
+def _print(verdict: "Verdict") -> None:
+    print(f"{verdict.surrogate}, minimised in expectation; measured by {verdict.measure}")
+    print_columns(*verdict.table())
+    print("\n".join(verdict.lines()))
 
 
 def _example(name: str) -> "Outcomes":

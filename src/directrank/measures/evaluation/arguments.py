@@ -40,8 +40,8 @@ def queries_of(relevance, qid, docid) -> Queries:
         )
         qid = np.zeros(n_docs, np.int64)
     grades = checked_relevance(relevance, n_docs)
-    names = None if docid is None else _named("docid", docid, n_docs)
-    return group_rows(grades, _named("qid", qid, n_docs), names)[0]
+    names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "a row")
+    return group_rows(grades, _shaped("qid has", np.asarray(qid), n_docs, "a row"), names)[0]
 
 
 def checked_scores(scores, n_docs: int, score_type: type = np.float64) -> np.ndarray:
@@ -52,9 +52,7 @@ def checked_scores(scores, n_docs: int, score_type: type = np.float64) -> np.nda
     DataError
         If the length is wrong, or a score is NaN or not a number.
     """
-    values = np.asarray(scores)
-    if values.shape != (n_docs,):
-        raise DataError(f"scores have shape {values.shape}, expected ({n_docs},): one score a document")
+    values = _shaped("scores have", np.asarray(scores), n_docs, "score a document")
     if values.dtype.kind not in "biufO":
         raise DataError(f"scores are of type {values.dtype}; expected numbers")
     try:
@@ -78,9 +76,7 @@ def checked_weights(weights, n_queries: int) -> np.ndarray | None:
     """
     if weights is None:
         return None
-    values = np.asarray(weights, dtype=np.float64)
-    if values.shape != (n_queries,):
-        raise DataError(f"query_weight has shape {values.shape}, expected ({n_queries},): one weight a query")
+    values = _shaped("query_weight has", np.asarray(weights, np.float64), n_queries, "weight a query")
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         raise DataError(
@@ -91,21 +87,7 @@ def checked_weights(weights, n_queries: int) -> np.ndarray | None:
     return values
 
 
-def one_of(what: str, value: str, known) -> str:
-    """Return the value if it is known.
-
-    Raises
-    ------
-    ValueError
-        With the known values.
-    """
-    if value not in known:
-        raise ValueError(f"{what}={value!r} is unknown; expected one of {', '.join(known)}")
-    return value
-
-
-def _named(what: str, names, n_docs: int) -> np.ndarray:
-    values = np.asarray(names)
-    if values.shape != (n_docs,):
-        raise DataError(f"{what} has shape {values.shape}, expected ({n_docs},): one a row")
+def _shaped(what: str, values: np.ndarray, expected: int, each: str) -> np.ndarray:
+    if values.shape != (expected,):
+        raise DataError(f"{what} shape {values.shape}, expected ({expected},): one {each}")
     return values

@@ -1,6 +1,7 @@
 """Values of measures on many queries, batch by batch, on threads."""
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -57,10 +58,7 @@ def values_of(
 
 def leading_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
     """Return how many first documents of each query the measures read, int64 (n_queries,)."""
-    leading = np.zeros(queries.n_queries, np.int64)
-    for measure in measures:
-        leading = np.maximum(leading, measure.leading(queries))
-    return leading
+    return reduce(np.maximum, (each.leading(queries) for each in measures), np.zeros_like(queries.sizes))
 
 
 def _threads(queries: Queries, n_measures: int, ties: str) -> int:

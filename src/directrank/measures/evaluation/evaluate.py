@@ -9,10 +9,10 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.errors import DataError
-from directrank.measures.evaluation.arguments import checked_scores, checked_weights, one_of, queries_of
+from directrank.errors import DataError, check_choice
+from directrank.measures.evaluation.arguments import checked_scores, checked_weights, queries_of
 from directrank.measures.evaluation.batches import values_of
-from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Convention
+from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY
 from directrank.measures.naming.names import parse_measure
 from directrank.measures.positions import TIES
 
@@ -188,8 +188,11 @@ def evaluate(
     >>> result["AP"]
     0.75
     """
-    rules = CONVENTIONS[one_of("convention", convention, tuple(CONVENTIONS))]
-    ties, empty = one_of("ties", ties or rules.ties, TIES), one_of("empty", empty or rules.empty, EMPTY)
+    check_choice("convention", convention, CONVENTIONS)
+    rules = CONVENTIONS[convention]
+    ties, empty = ties or rules.ties, empty or rules.empty
+    check_choice("ties", ties, TIES)
+    check_choice("empty", empty, EMPTY)
     queries = queries_of(relevance, qid, docid)
     inner = checked_scores(scores, queries.n_docs, rules.score_type)[queries.row]
     if ties == "docid" and queries.docid is None:
@@ -198,33 +201,18 @@ def evaluate(
             UserWarning,
             stacklevel=2,
         )
-    asked = [parse_measure(each) for each in _listed(measures)]
+    asked = map(parse_measure, [measures] if isinstance(measures, str | Measure) else measures)
     grade = queries.max_relevance if max_grade is None else max_grade
     adjusted = {each.name: rules.adjusted(each) for each in asked}
     computed = {name: each.with_largest_grade(grade) for name, each in adjusted.items()}
-    values = _values(computed, queries, inner, rules, ties, empty)
+    found = values_of(list(computed.values()), queries, inner, ties=ties)
+    values = {
+        name: rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
+        for (name, measure), each in zip(computed.items(), found, strict=True)
+    }
     weights = checked_weights(query_weight, queries.n_queries)
     means = {name: _mean_of_counted(name, each, weights) for name, each in values.items()}
     return Evaluation(means, computed, queries, rules.name, ties, empty, values if per_query else None)
-
-
-def _values(
-    computed: dict[str, Measure],
-    queries: Queries,
-    scores: np.ndarray,
-    rules: Convention,
-    ties: str,
-    empty: str,
-) -> dict[str, np.ndarray]:
-    values = {}
-    every = values_of(list(computed.values()), queries, scores, ties=ties)
-    for (name, measure), each in zip(computed.items(), every, strict=True):
-        values[name] = rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
-    return values
-
-
-def _listed(measures) -> Sequence[str | Measure]:
-    return [measures] if isinstance(measures, str | Measure) else list(measures)
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:

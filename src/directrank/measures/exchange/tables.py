@@ -6,6 +6,7 @@ inner order, each with all the documents of lower relevance of its query (`PairT
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionLinear, Swappable
-from directrank.measures.exchange.graded import gain_swaps
 from directrank.measures.positions import Positions
 
 #: How many documents to evaluate at once, in many copies of a query.
@@ -104,20 +104,16 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -
     -------
     ndarray of shape (n_pairs,), float64
     """
-    pairs = pair_table(queries)
-    table = np.zeros(pairs.n_pairs)
-    for q, (first, last) in enumerate(zip(queries.indptr[:-1], queries.indptr[1:], strict=True)):
-        width = pairs.stop[first:last] - pairs.below[first:last]
-        i = np.repeat(np.arange(last - first), width)
-        j = np.arange(len(i)) - np.repeat(np.cumsum(width) - width - pairs.below[first:last] + first, width)
+    tables = [np.zeros(0)]
+    for q, (first, last) in enumerate(pairwise(queries.indptr)):
         one, strict = queries.part(q, q + 1), place[first:last]
-        before = values_at_ranks(measure, one, strict[None])[0]
-        batch = max(1, AT_ONCE // (last - first))
+        i, j = np.nonzero(one.relevance[:, None] > one.relevance)
+        before = values_at_ranks(measure, one, strict[None])
+        batch = max(1, AT_ONCE // len(strict))
         for begin in range(0, len(i), batch):
             swapped = _swapped(strict, i[begin : begin + batch], j[begin : begin + batch])
-            cells = slice(pairs.start[first] + begin, pairs.start[first] + begin + len(swapped))
-            table[cells] = np.abs(values_at_ranks(measure, one, swapped) - before)
-    return table
+            tables.append(np.abs(values_at_ranks(measure, one, swapped) - before))
+    return np.concatenate(tables)
 
 
 def _swapped(place: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -180,21 +176,76 @@ def ap_swaps(place, indptr, below, start, leading, reciprocal, divisor, table):
 
 
 @kernel
-def rr_swaps(place, indptr, below, start, leading, reciprocal, table):
-    """Fill the table of reciprocal rank; `reciprocal` as in `ap_swaps`."""
+def err_swaps(place, indptr, below, start, stopping, reciprocal, norm, table):
+    r"""Fill the table of (expected) reciprocal rank; `reciprocal` as in `ap_swaps`.
+
+    Let u be the stopping probability at rank p and v that at a later rank q. A is the share of users who pass
+    the ranks before p, M the share who pass the ranks between, and B what those ranks add. The swap changes
+    the measure by A |u − v| |1/p − B − M/q|.
+    """
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
-        relevant = first + leading[q]
-        best, second = last - first, last - first
-        for i in range(first, relevant):
-            if place[i] < best:
-                best, second = place[i], best
-            else:
-                second = min(second, place[i])
-        for i in range(first, relevant):
-            irrelevant = max(below[i], relevant)
-            others = place[irrelevant:last]
-            cells = table[start[i] + irrelevant - below[i] : start[i + 1]]
-            rest = second if place[i] == best else best
+        n = last - first
+        at, stops = np.empty(n, np.int64), np.full(n + 1, n)
+        for i in range(first, last):
+            at[place[i]] = i
+        for p in range(n - 1, -1, -1):  # the first rank from p on at which someone stops
+            stops[p] = p if stopping[at[p]] > 0 else stops[p + 1]
+        p, reach = 0, 1.0
+        while p < n and reach > 0:
+            u, passed, added = stopping[at[p]], 1.0, 0.0
+            # A swap of two documents at which no one stops changes nothing.
+            t = p + 1 if u > 0 else stops[p + 1]
+            while t < n:
+                high, low = min(at[p], at[t]), max(at[p], at[t])
+                v = stopping[at[t]]
+                if low >= below[high]:
+                    change = (u - v) * (reciprocal[p + 1] - added - passed * reciprocal[t + 1])
+                    table[start[high] + low - below[high]] = reach * abs(change) / norm[q]
+                added += passed * v * reciprocal[t + 1]
+                passed *= 1.0 - v
+                t = t + 1 if u > 0 else stops[t + 1]
+            reach *= 1.0 - u
+            p += 1
+
+
+@kernel
+def wpd_swaps(place, indptr, below, start, relevance, table):
+    """Fill the table of the agreement with relevance.
+
+    A document that moves up past others gains a right pair for each of lower relevance, and loses one for
+    each of higher relevance.
+    """
+    for q in range(len(indptr) - 1):
+        first, last = indptr[q], indptr[q + 1]
+        n, pairs = last - first, start[last] - start[first]
+        at, y, between = np.empty(n, np.int64), np.empty(n), np.zeros(n)
+        for i in range(first, last):
+            at[place[i]] = i
+        for p in range(n):
+            y[p] = relevance[at[p]]
+        for p in range(n):
+            for t in range(p):
+                between[p] += np.sign(y[p] - y[t])
+        for p in range(n):
+            own = 0.0
+            for t in range(p + 1, n):
+                between[t] -= np.sign(y[t] - y[p])
+                high, low = min(at[p], at[t]), max(at[p], at[t])
+                if low >= below[high]:
+                    change = np.sign(y[t] - y[p]) + between[t] - own
+                    table[start[high] + low - below[high]] = abs(change) / pairs
+                own += np.sign(y[p] - y[t])
+
+
+@kernel
+def gain_swaps(place, indptr, below, start, gain, discount, table):
+    """Fill the table of a sum of gains times discounts; `discount` has the ranks of each query, (n_docs,)."""
+    for q in range(len(indptr) - 1):
+        first, last = indptr[q], indptr[q + 1]
+        curve = discount[first:last]
+        for i in range(first, last):
+            others, lower = place[below[i] : last], gain[below[i] : last]
+            cells, here = table[start[i] : start[i + 1]], curve[place[i]]
             for j in range(len(others)):
-                cells[j] = abs(reciprocal[min(rest, others[j]) + 1] - reciprocal[best + 1])
+                cells[j] = (gain[i] - lower[j]) * abs(here - curve[others[j]])

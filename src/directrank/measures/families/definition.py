@@ -3,14 +3,39 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar
+from functools import wraps
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.naming import grammar
-from directrank.measures.positions import Positions
+from directrank.measures.positions import Positions, perfect_positions
+
+Method = TypeVar("Method", bound=Callable[..., np.ndarray])
+
+
+def cached_by_queries(compute: Method) -> Method:
+    """Make a method of a measure compute its array once for each collection; it is not to be written to."""
+
+    @wraps(compute)
+    def cached(self: Any, queries: Queries) -> np.ndarray:
+        return queries.cached((compute, self), lambda: compute(self, queries))
+
+    return cached  # type: ignore[return-value]
+
+
+def count_per_query(which: np.ndarray, queries: Queries) -> np.ndarray:
+    """Count the documents of each query that a condition selects, int64 (n_queries,)."""
+    counted = np.concatenate(([0], np.cumsum(which)))
+    return counted[queries.indptr[1:]] - counted[queries.indptr[:-1]]
+
+
+def best_values(measure: "Definition", queries: Queries) -> np.ndarray:
+    """Return the value of the best ranking of each query; 1 where that is 0."""
+    best = measure.query_values(queries, perfect_positions(queries))
+    return np.where(best > 0, best, 1.0)
 
 
 def parameter(default: Any, check: grammar.Check, word: str | None = None) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.families.definition import Definition
+from directrank.measures.families.definition import Definition, cached_by_queries, count_per_query
 from directrank.measures.positions import Positions
 
 
@@ -31,21 +31,16 @@ class GainSum(Definition):
         """Z of each query, float64 (n_queries,); 1 where the query is undefined."""
         return np.ones(queries.n_queries)
 
+    @cached_by_queries
     def read_gains(self, queries: Queries) -> np.ndarray:
         """The gains of the documents that are read, without the others: a kernel then reads less memory."""
-        return queries.cached(("read gains", self), lambda: self._read_gains(queries))
-
-    def _read_gains(self, queries: Queries) -> np.ndarray:
         gains = np.asarray(self.gains(queries), np.float64)
         return gains[gains > 0]
 
+    @cached_by_queries
     def leading(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
-        return queries.cached(("documents with a gain", self), lambda: self._with_gain(queries))
-
-    def _with_gain(self, queries: Queries) -> np.ndarray:
-        counted = np.concatenate(([0], np.cumsum(self.gains(queries) > 0)))
-        return counted[queries.indptr[1:]] - counted[queries.indptr[:-1]]
+        return count_per_query(self.gains(queries) > 0, queries)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without a gain."""

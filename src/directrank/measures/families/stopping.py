@@ -6,12 +6,12 @@ from abc import abstractmethod
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import Definition
+from directrank.measures.families.smooth import Smooth
 from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.stops import soft_stops
+from directrank.measures.smooth.stops import StopsForm
 
 
-class Stopping(Definition):
+class Stopping(Smooth):
     r"""The expected 1/rank at which a user stops, who stops at document i with probability r_i.
 
     .. math:: \frac{1}{Z} \sum_{i : \pi_i \le k} \frac{r_i}{\pi_i} \prod_{j : \pi_j < \pi_i} (1 - r_j)
@@ -30,15 +30,11 @@ class Stopping(Definition):
         """Z of each query, float64 (n_queries,); 1 where the query is undefined."""
         return np.ones(queries.n_queries)
 
-    def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):
-        """See `PositionDifferentiable`; [1]_ (14) for who is before whom, and (16) for a cutoff."""
-        values, gradient = np.zeros(queries.n_queries), np.zeros_like(positions)
-        stopping = self.stopping(queries)
-        soft_stops(
-            positions, queries.indptr, self.leading(queries), stopping, 1.0 - stopping, self.norm(queries),
-            float(self.cutoff or math.inf), float(truncation), values, gradient,
-        )  # fmt: skip
-        return values, gradient
+    def smooth_form(self, queries: Queries, truncation: float) -> StopsForm:
+        """See `Smooth`; [1]_ (14) for who is before whom, and (16) for a cutoff."""
+        stopping, cutoff = self.stopping(queries), float(self.cutoff or math.inf)
+        norm = self.norm(queries)
+        return StopsForm(queries.indptr, stopping, 1.0 - stopping, norm, cutoff, float(truncation))
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; each product is off by at most as many comparisons as it has factors."""

@@ -10,14 +10,6 @@ from directrank.measures.families.definition import Definition, parameter
 from directrank.measures.naming import grammar
 
 
-def n_relevant(queries: Queries, rel: float) -> np.ndarray:
-    """Count the documents of each query with relevance `rel` or more, int64 (n_queries,).
-
-    They are the first documents of the query.
-    """
-    return queries.cached(("at least", rel), lambda: queries.count_at_least(rel))
-
-
 @dataclass(frozen=True, repr=False)
 class TwoClasses(Definition):
     """A measure of the positions of relevant documents: those of grade `rel` or more."""
@@ -29,15 +21,15 @@ class TwoClasses(Definition):
 
     def leading(self, queries: Queries) -> np.ndarray:
         """Relevant documents come first; the value depends on their positions alone."""
-        return n_relevant(queries, self.rel)
+        return queries.cached(("at least", self.rel), lambda: queries.count_at_least(self.rel))
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without a relevant document."""
-        return n_relevant(queries, self.rel) == 0
+        return self.leading(queries) == 0
 
     def constant(self, queries: Queries) -> np.ndarray:
         """Queries whose documents are all relevant, or all not."""
-        relevant = n_relevant(queries, self.rel)
+        relevant = self.leading(queries)
         return (relevant == 0) | (relevant == queries.sizes)
 
 

@@ -12,36 +12,20 @@ References
 """
 
 import numpy as np
-
-from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import LARGEST_EXPONENT
+from scipy.special import digamma, expit
 
 
 def comparison_error(error: np.ndarray, truncation: float) -> np.ndarray:
     """Bound the error of a comparison of two positions, each off by at most `error`; in (0, 1)."""
-    return 1.0 / (
-        1.0 + np.exp(np.clip(truncation * (1.0 - 2.0 * error), -LARGEST_EXPONENT, LARGEST_EXPONENT))
-    )
+    return expit(-truncation * (1.0 - 2.0 * error))
 
 
 def cutoff_error(error: np.ndarray, truncation: float, cutoff: int | None) -> np.ndarray:
     """Bound the error of a comparison with a cutoff, in (0, 1); 0 without a cutoff."""
-    if cutoff is None:
-        return np.zeros_like(error)
-    return 1.0 / (1.0 + np.exp(np.clip(truncation * (0.5 - error), -LARGEST_EXPONENT, LARGEST_EXPONENT)))
+    return np.zeros_like(error) if cutoff is None else expit(-truncation * (0.5 - error))
 
 
 def reciprocal_sums(leading: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Bound Σ 1/π̂ over the leading documents of each query by Σ_i 1/max(1, i − ε), float64 (n_queries,)."""
-    sums = np.empty(len(leading))
-    _reciprocal_sums(leading, error, sums)
-    return sums
-
-
-@kernel
-def _reciprocal_sums(leading, error, sums):
-    for q in range(len(leading)):
-        total = 0.0
-        for i in range(leading[q]):
-            total += 1.0 / max(1.0, i + 1.0 - error[q])
-        sums[q] = total
+    ones = np.minimum(leading, np.floor(1.0 + error))  # the ranks i with i − ε ≤ 1, which add 1 each
+    return ones + digamma(np.maximum(leading + 1 - error, 1.0)) - digamma(np.maximum(ones + 1 - error, 1.0))

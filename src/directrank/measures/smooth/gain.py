@@ -55,23 +55,12 @@ class GainForm(NamedTuple):
     truncation: float
 
 
-@kernel
-def soft_dcg(form, leading, positions, room, values, gradient):
-    """Fill `values` with the smooth DCG of each query over its norm, and `gradient` with its slopes.
-
-    `room` is float64, of at least as many entries as the longest query has documents.
-    """
-    for q in range(len(leading)):
-        first, last = form.indptr[q], form.indptr[q] + leading[q]
-        values[q] = gain_slopes(form, q, positions[first:last], room, gradient[first:last])
-
-
 @register_kernel(position_slopes, GainForm)
 @kernel
-def gain_slopes(form, q, p, room, slopes):
+def gain_slopes(form, q, p, scratch, slopes):
     """Return the smooth DCG of a query over its norm, and write its slopes at the positions p."""
     # Slices: an index that might be negative would let the bits depend on where the arrays lie.
-    g, worth = form.gain[form.indptr[q] : form.indptr[q] + len(p)], room[: len(p)]
+    g, worth = form.gain[form.indptr[q] : form.indptr[q] + len(p)], scratch[: len(p)]
     _discount(p, form.shift, form.logs, worth, slopes)
     if form.cutoff < math.inf:
         _cut(p, form.cutoff, form.truncation, worth, slopes)

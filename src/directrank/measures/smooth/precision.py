@@ -45,20 +45,6 @@ def within(position, cutoff, beta):
     return (1.0 if z >= 0.0 else decay) / (1.0 + decay)
 
 
-@kernel
-def soft_precision(positions, indptr, leading, divisor, cutoff, beta, values, gradient):
-    """Fill `values` with the smooth P@k of each query, and `gradient` with the slopes of its positions."""
-    for q in range(len(leading)):
-        first, last = indptr[q], indptr[q] + leading[q]
-        p, slopes = positions[first:last], gradient[first:last]
-        total, scale = 0.0, 1.0 / divisor[q]
-        for i in range(len(p)):
-            inside = within(p[i], cutoff, beta)
-            total += inside
-            slopes[i] = -beta * inside * (1.0 - inside) * scale
-        values[q] = total * scale
-
-
 class PrecisionForm(NamedTuple):
     """A smooth AP of all queries.
 
@@ -75,39 +61,33 @@ class PrecisionForm(NamedTuple):
     truncation: float
 
 
-def soft_ap(form, indptr, leading, positions, room, values, gradient) -> None:
-    """Fill `values` with the smooth AP of each query, and `gradient` with the slopes of its positions.
-
-    `room` is float64, of at least as many entries as the longest query has documents.
-    """
-    if _soft_ap(form, indptr, leading, positions, room, values, gradient):
-        _soft_ap_far(form, indptr, leading, positions, values, gradient)
+class HitsForm(PrecisionForm):
+    """A smooth P@k of all queries."""
 
 
+@register_kernel(position_slopes, HitsForm)
 @kernel
-def _soft_ap(form, indptr, leading, positions, room, values, gradient):
-    # Returns how many queries are left to `_soft_ap_far`.
-    far = 0
-    for q in range(len(leading)):
-        if leading[q] == 0:
-            continue
-        start, stop = indptr[q], indptr[q] + leading[q]
-        values[q] = precision_slopes(form, q, positions[start:stop], room, gradient[start:stop])
-        far += np.isnan(values[q])
-    return far
+def hits_slopes(form, q, p, scratch, slopes):
+    """Return the smooth P@k of a query and write its slopes at the positions p."""
+    total, scale = 0.0, 1.0 / form.divisor[q]
+    for i in range(len(p)):
+        inside = within(p[i], form.cutoff, form.truncation)
+        total += inside
+        slopes[i] = -form.truncation * inside * (1.0 - inside) * scale
+    return total * scale
 
 
 @register_kernel(position_slopes, PrecisionForm)
 @kernel
-def precision_slopes(form, q, p, room, slopes):
-    """Return the smooth AP of a query and write its slopes at the positions p; NaN where one centre fails."""
+def precision_slopes(form, q, p, scratch, slopes):
+    """Return the smooth AP of a query and write its slopes at the positions p."""
     beta = form.truncation
     low, high = extremes(p)
     for i in range(len(p)):
         slopes[i] = 0
+    e, value = scratch[: len(p)], 0.0
     if beta * np.float64(high - low) > FLOAT64_RANGE:
-        return np.nan
-    e, value = room[: len(p)], 0.0
+        return _far_slopes(form, q, p, e, slopes)
     fill_powers(p, -beta, 0.5 * (np.float64(low) + np.float64(high)), e)
     for i in range(len(p)):
         value += _ap_term(p, e, i, beta, form.cutoff, 1.0 / form.divisor[q], slopes)
@@ -115,27 +95,19 @@ def precision_slopes(form, q, p, room, slopes):
 
 
 @kernel
-def _soft_ap_far(form, indptr, leading, positions, values, gradient):
-    beta, cutoff, divisor = form.truncation, form.cutoff, form.divisor
-    for q in range(len(leading)):
-        if leading[q] == 0:
+def _far_slopes(form, q, p, e, slopes):
+    # The same with a centre for each band of positions.
+    beta, done, value = form.truncation, np.zeros(len(p), np.uint8), 0.0
+    for first in range(len(p)):
+        if done[first]:
             continue
-        start, stop = indptr[q], indptr[q] + leading[q]
-        p, g = positions[start:stop], gradient[start:stop]
-        low, high = extremes(p)
-        if not beta * np.float64(high - low) > FLOAT64_RANGE:
-            continue
-        e, done, value = np.empty(len(p)), np.zeros(len(p), np.uint8), 0.0
-        for first in range(len(p)):
-            if done[first]:
-                continue
-            centre = np.float64(p[first])
-            fill_powers_around(p, -beta, centre, e)
-            for i in range(first, len(p)):
-                if not done[i] and beta * abs(p[i] - centre) <= BAND:
-                    value += _ap_term(p, e, i, beta, cutoff, 1.0 / divisor[q], g)
-                    done[i] = 1
-        values[q] = value
+        centre = np.float64(p[first])
+        fill_powers_around(p, -beta, centre, e)
+        for i in range(first, len(p)):
+            if not done[i] and beta * abs(p[i] - centre) <= BAND:
+                value += _ap_term(p, e, i, beta, form.cutoff, 1.0 / form.divisor[q], slopes)
+                done[i] = 1
+    return value
 
 
 @kernel

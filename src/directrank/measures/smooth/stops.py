@@ -9,10 +9,12 @@ positions becomes a logistic function of steepness β, as in Qin, Liu, Li 2010, 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.smooth.precision import within
 
@@ -34,27 +36,47 @@ def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray
     return term.sum() / norm, (own - pull.sum(axis=0) + pull.sum(axis=1)) / norm
 
 
-@kernel
-def soft_stops(positions, indptr, leading, stopping, passing, norm, cutoff, beta, values, gradient):
-    """Fill `values` with the smooth value of each query, and `gradient` (zero before) with the slopes.
+class StopsForm(NamedTuple):
+    """A smooth reciprocal rank of all queries, expected or not.
 
-    `passing` is 1 − `stopping`. Computed inside, it would be merged with another 1 and lose small values.
+    Attributes
+    ----------
+    indptr : ndarray of shape (n_queries + 1,)
+    stopping, passing : ndarray of shape (n_docs,), float64
+        r and 1 − r. Computed inside, the latter would be merged with another 1 and lose small values.
+    norm : ndarray of shape (n_queries,), float64
+    cutoff : float
+    truncation : float
+        β.
     """
-    for q in range(len(leading)):
-        start, stop = indptr[q], indptr[q] + leading[q]
-        p, g = positions[start:stop], gradient[start:stop]
-        r, u = stopping[start:stop], passing[start:stop]
-        total = 0.0
-        for y in range(len(p)):
-            position = np.float64(p[y])
-            arrive = _arrive(p, u, y, beta)
-            inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
-            term = r[y] * inside * arrive / position
-            total += term
-            if arrive > NEGLIGIBLE:
-                pull = _pull(p, r, u, y, beta, beta * term / norm[q], g)  # before g[y] is read
-                g[y] -= pull + term / norm[q] * (1.0 / position + beta * (1.0 - inside))
-        values[q] = total / norm[q]
+
+    indptr: np.ndarray
+    stopping: np.ndarray
+    passing: np.ndarray
+    norm: np.ndarray
+    cutoff: float
+    truncation: float
+
+
+@register_kernel(position_slopes, StopsForm)
+@kernel
+def stops_slopes(form, q, p, scratch, slopes):
+    """Return the smooth value of a query and write its slopes at the positions p."""
+    start, stop, beta = form.indptr[q], form.indptr[q] + len(p), form.truncation
+    r, u = form.stopping[start:stop], form.passing[start:stop]
+    total, norm = 0.0, form.norm[q]
+    for y in range(len(p)):
+        slopes[y] = 0
+    for y in range(len(p)):
+        position = np.float64(p[y])
+        arrive = _arrive(p, u, y, beta)
+        inside = 1.0 if form.cutoff == math.inf else within(position, form.cutoff, beta)
+        term = r[y] * inside * arrive / position
+        total += term
+        if arrive > NEGLIGIBLE:
+            pull = _pull(p, r, u, y, beta, beta * term / norm, slopes)  # before slopes[y] is read
+            slopes[y] -= pull + term / norm * (1.0 / position + beta * (1.0 - inside))
+    return total / norm
 
 
 @kernel
