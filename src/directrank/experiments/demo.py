@@ -1,7 +1,6 @@
 """The demo: a small synthetic collection, a comparison on it, and an explanation for newcomers."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,8 @@ class Story:
     @property
     def before(self) -> list[str]:
         """Lines above the table."""
-        folds, documents = self.result.folds, sum(self._sizes("documents").values())
+        folds, parts = self.result.folds, self.result.cells[0]["parts"].values()
+        documents = sum(part["documents"] for part in parts)
         return [
             f"What was done: {N_QUERIES} synthetic queries have {documents} documents. Each document has",
             "features (numbers that describe it) and a grade from 0 (irrelevant) to 4 (perfect).",
@@ -81,9 +81,6 @@ class Story:
             "      compares methods on your data.",
         ]
 
-    def _sizes(self, what: str) -> dict[str, int]:
-        return {name: part[what] for name, part in self.result.cells[0]["parts"].items()}
-
 
 def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Story:
     """Draw the collection, write its folds as LETOR files, and compare methods on them.
@@ -108,15 +105,9 @@ def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Sto
     groups, weights = made
     write_folds(groups, folder / "data")
     result = compare(
-        folder / "data",
-        list(SHOWN),
-        select_by=MEASURE,
-        measures=MEASURES,
-        out=folder,
-        name="demo",
-        observer=observer,
-        command=("directrank", "demo"),
-    )
+        folder / "data", SHOWN, select_by=MEASURE, measures=MEASURES, out=folder, name="demo",
+        observer=observer, command=("directrank", "demo"),
+    )  # fmt: skip
     reachable = evaluate(groups, groups.X @ weights, measures=MEASURE)[MEASURE]
     return Story(result, folder, reachable)
 
@@ -128,9 +119,4 @@ def write_folds(groups: QueryGroups, folder: Path) -> None:
         fold = folder / f"Fold{turn + 1}"
         fold.mkdir(parents=True, exist_ok=True)
         for place, part in enumerate(PARTS):
-            write_letor(_chosen(groups, thirds[(turn + place) % N_FOLDS]), fold / f"{part}.txt")
-
-
-def _chosen(groups: QueryGroups, queries: Sequence[int] | np.ndarray) -> QueryGroups:
-    rows = np.isin(groups.qid, groups.queries.qid[queries])
-    return QueryGroups(groups.X[rows], groups.relevance[rows], groups.qid[rows])
+            write_letor(groups.select(thirds[(turn + place) % N_FOLDS]), fold / f"{part}.txt")

@@ -13,7 +13,6 @@ from directrank.experiments.tables.contrasts import significance
 from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown, plain
 from directrank.experiments.tables.layout import Table, headline
 from directrank.experiments.tables.significance import (
-    benjamini_hochberg,
     bootstrap_interval,
     effect_size,
     holm,
@@ -105,11 +104,6 @@ def test_holm_by_hand():
     """Sorted: 0.01·4, 0.02·3, 0.03·2 raised to the one before, 0.2·1."""
     assert holm(np.array([0.02, 0.2, 0.01, 0.03])) == pytest.approx([0.06, 0.2, 0.04, 0.06])
     assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0])
-
-
-def test_benjamini_hochberg_is_that_of_scipy():
-    p = np.array([0.02, 0.2, 0.01, 0.03, 0.9, 0.02])
-    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
 
 
 def comparison(values: dict[str, list[float]], measure="AP", failed=()) -> Comparison:

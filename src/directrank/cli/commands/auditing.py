@@ -24,7 +24,7 @@ def audit(
     json: JSON = False,
 ) -> None:
     """Compare a model's loss with its bounds and approximations."""
-    from directrank.cli.progress import Spinner
+    from directrank.cli.progress import spinner
     from directrank.data import read_letor
     from directrank.diagnostics import audit as audited
     from directrank.measures import parse_measure
@@ -39,7 +39,7 @@ def audit(
         check_file(picture, "--picture")
     ranker = load(model)
     groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_)
-    with Spinner(f"auditing {groups.n_queries} queries", quiet=json):
+    with spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)
     if picture is not None:
         write_atomically(picture, audit_chart(found))

@@ -112,13 +112,13 @@ def evaluate(
     """Measure scores against relevance."""
     from directrank.data import read_letor
     from directrank.data.trec.runs import read_scores
-    from directrank.experiments.options import checked_convention, checked_measures
+    from directrank.experiments.options import CHECKS
     from directrank.measures import evaluate as measured
 
     with usage(f"--convention {convention}"):
-        checked_convention(convention)
+        CHECKS["convention"](convention)
     with usage(f"--measures {measures}"):
-        wanted = checked_measures(names(measures))
+        wanted = CHECKS["measures"](names(measures))
     groups = read_letor(data, missing=missing_rule(missing))
     values = read_scores(scores, groups.n_docs, str(data))
     result = measured(groups, values, measures=wanted, convention=convention, per_query=per_query)
@@ -178,14 +178,14 @@ def _supervised(
 
 def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: bool) -> list[str]:
     """Train a ranker and return the sentences of the data check, which are printed before."""
-    from directrank.cli.progress import Spinner
+    from directrank.cli.progress import spinner
     from directrank.diagnostics import check_data
 
     checks = check_data(data["train"]).lines()
     for line in checks:
         remark(f"data check: {line}", quiet=quiet)
-    spinner = Spinner(f"training {label} on {data['train'].n_docs} documents", quiet=quiet)
-    with method_may_fail(label), spinner:
+    training = f"training {label} on {data['train'].n_docs} documents"
+    with method_may_fail(label), spinner(training, quiet=quiet):
         ranker.fit(data["train"], eval_set=data.get("vali"))
     return checks
 

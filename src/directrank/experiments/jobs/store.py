@@ -16,7 +16,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from directrank.errors import DataError
 from directrank.experiments.jobs.database import check, connect, make_folder, translated_errors
 from directrank.experiments.jobs.lease_owner import is_dead, is_here, new_owner
 from directrank.storage.strict_json import dump, parse
@@ -61,63 +60,39 @@ class Store:
 
     def begin(self) -> None:
         """Begin a run: it retries earlier failures and does not count earlier deaths of processes."""
-        if self._exists():
-            with self._transaction("DEFERRED") as connection:
-                last = connection.execute("SELECT coalesce(max(id), 0) FROM log").fetchone()
-            self.since = last[0]
+        self.since = max((event["id"] for event in self.log()), default=0)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Return the value of a key that is done, or None."""
-        return self.values([key]).get(key)
+        """Return the value of a key that is done or failed, or None."""
+        return self.outcomes([key]).get(key)
 
-    def values(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the values of those keys that are done and undamaged."""
-        return {key: value for key, (state, value) in self.outcomes(keys).items() if state == "done"}
-
-    def outcomes(self, keys: Iterable[str]) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return state, ``done`` or ``failed``, and value of the keys that have ended.
+    def outcomes(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the values of the keys that are done or failed.
 
         Failures of earlier runs are excluded: they will be retried.
         """
-        if not self._exists():
-            return {}
-        with self._transaction("DEFERRED") as connection:
-            rows = [_row(connection, key) for key in keys]
-            return {
-                row["key"]: (row["state"], parse(row["value"].encode()))
-                for row in rows
-                if row is not None and self._has_ended(row)
-            }
+        return {row["key"]: parse(row["value"].encode()) for row in self._ended_rows(keys)}
 
     def ended(self, keys: Iterable[str]) -> set[str]:
         """Return the keys that `outcomes` would return, without their values."""
-        if not self._exists():
-            return set()
-        with self._transaction("DEFERRED") as connection:
-            rows = [_row(connection, key) for key in keys]
-        return {row["key"] for row in rows if row is not None and self._has_ended(row)}
+        return {row["key"] for row in self._ended_rows(keys)}
 
     def put(self, key: str, label: str, value: dict[str, Any]) -> None:
         """Save a value; it is on disk when this returns."""
-        self.finish([(key, label, "done", value)])
-
-    def finish(self, finished: Sequence[Finished]) -> None:
-        """Record how leased keys ended, in one commit; a key that is already done is unchanged."""
-        if finished:
-            self.exchange(finished, ())
+        self.exchange([(key, label, "done", value)])
 
     def exchange(
         self,
         finished: Sequence[Finished],
-        wanted: Iterable[Wanted],
+        wanted: Iterable[Wanted] = (),
         budget: float = math.inf,
         costs: Mapping[str, float] = NO_COSTS,
     ) -> tuple[list[str], list[str]]:
         """Record how leased keys ended, and lease others, in one commit.
 
-        Free keys are leased in the order of `wanted`, until their `costs` (1 by default) reach the budget. A
-        key whose process died is leased alone, so that a second death is known to be due to it; then it is
-        recorded as failed.
+        A key that is already done is unchanged. Free keys are leased in the order of `wanted`, until their
+        `costs` (1 by default) reach the budget. A key whose process died is leased alone, so that a second
+        death is known to be due to it; then it is recorded as failed.
 
         Returns
         -------
@@ -165,7 +140,7 @@ class Store:
             yield
         finally:
             stop.set()
-            if thread.is_alive():
+            if self.path is not None:
                 thread.join()
 
     def log(self) -> list[dict[str, Any]]:
@@ -183,6 +158,13 @@ class Store:
 
     def _exists(self) -> bool:
         return self._open is not None or (self.path is not None and self.path.exists())
+
+    def _ended_rows(self, keys: Iterable[str]) -> list[sqlite3.Row]:
+        if not self._exists():
+            return []
+        with self._transaction("DEFERRED") as connection:
+            rows = [_row(connection, key) for key in keys]
+        return [row for row in rows if row is not None and self._has_ended(row)]
 
     def _has_ended(self, row: sqlite3.Row) -> bool:
         if row["state"] == "leased" or not _intact(row):
@@ -235,17 +217,12 @@ class Store:
     def _beat_until(self, stop: threading.Event) -> None:
         # A heartbeat that cannot be written is no failure; writing the work itself reports the problem.
         while not stop.wait(HEARTBEAT):
-            with contextlib.suppress(OSError, DataError, sqlite3.Error), self._connection() as connection:
+            with (
+                contextlib.suppress(sqlite3.Error),
+                contextlib.closing(connect(str(self.path))) as connection,
+            ):
                 sql = "UPDATE cells SET beat = ?, tick = ? WHERE owner = ? AND state = 'leased'"
                 connection.execute(sql, (time.time(), time.monotonic(), self.owner))
-
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = connect(str(self.path))
-        try:
-            yield connection
-        finally:
-            connection.close()
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from directrank.experiments.options import CORRECTIONS, one_of
 from directrank.experiments.tables.layout import is_error
 from directrank.experiments.tables.significance import (
     FLIPS,
     RESAMPLES,
-    benjamini_hochberg,
     bootstrap_interval,
     effect_size,
     holm,
@@ -24,18 +24,12 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 LEVEL = 0.95
-CORRECTIONS = ("holm", "bh")
 #: Two methods tie on a query where their values differ by no more than this.
 SAME = 1e-12
 
 
 def significance(
-    result: "Comparison",
-    convention: str,
-    *,
-    baseline: str | None = None,
-    correction: str = "holm",
-    alpha: float = ALPHA,
+    result: "Comparison", convention: str, *, baseline: str | None = None, correction: str = "holm"
 ) -> dict[str, Any]:
     """Return which differences between methods are significant, measure by measure.
 
@@ -50,8 +44,7 @@ def significance(
     baseline : str, optional
         Only pairs with this method are tested; all pairs by default.
     correction : {"holm", "bh"}, default="holm"
-        Which adjusted p-value must be below `alpha` for a letter.
-    alpha : float in (0, 1), default=0.05
+        Which adjusted p-value must be below `ALPHA` for a letter.
 
     Returns
     -------
@@ -68,19 +61,17 @@ def significance(
     ValueError
         If there is no such baseline or correction.
     """
-    if baseline is not None and baseline not in result.methods:
-        raise ValueError(f"no method is called {baseline!r}; there are {', '.join(result.methods)}")
-    checked_correction(correction)
-    whole = [
-        each for each in result.methods if all("error" not in result.cell(each, f) for f in result.folds)
-    ]
+    one_of("correction", CORRECTIONS)(correction)
+    failed = {cell["method"] for cell in result.failed}
+    whole = [each for each in result.methods if each not in failed]
+    tested = list(combinations(whole, 2))
+    if baseline is not None:
+        one_of("method", result.methods)(baseline)
+        tested = [(each, baseline) for each in whole if each != baseline and baseline in whole]
     letters = dict(zip(result.methods, _letters(len(result.methods)), strict=True))
-    pairs = {
-        measure: _contrasts(result, convention, measure, _pairs(whole, baseline))
-        for measure in result.measures
-    }
+    pairs = {measure: _contrasts(result, convention, measure, tested) for measure in result.measures}
     return {
-        "alpha": alpha,
+        "alpha": ALPHA,
         "correction": correction,
         "baseline": baseline,
         "level": LEVEL,
@@ -88,25 +79,12 @@ def significance(
         "resamples": RESAMPLES,
         "letters": letters,
         "better_than": {
-            measure: _better_than(measure, found, letters, f"p_{correction}", alpha)
+            measure: _better_than(measure, found, letters, f"p_{correction}")
             for measure, found in pairs.items()
         },
         "pairs": pairs,
         "intervals": {measure: _intervals(result, convention, measure, whole) for measure in result.measures},
     }
-
-
-def checked_correction(name: str) -> str:
-    """Return the name of a correction for many tests.
-
-    Raises
-    ------
-    ValueError
-        If there is no such correction.
-    """
-    if name not in CORRECTIONS:
-        raise ValueError(f"no correction is called {name!r}; expected one of {', '.join(CORRECTIONS)}")
-    return name
 
 
 def _intervals(
@@ -116,40 +94,32 @@ def _intervals(
     if not methods:
         return {}
     values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
+    sizes = [len(result.cell(methods[0], fold)["per_query"][convention][measure]) for fold in result.folds]
     counted = np.isfinite(values).all(axis=1)
-    fold = np.repeat(
-        np.arange(len(result.folds)),
-        [len(result.cell(methods[0], each)["per_query"][convention][measure]) for each in result.folds],
-    )[counted]
+    fold = np.repeat(np.arange(len(sizes)), sizes)[counted]
     if not len(fold):
         return {}
     # The mean over folds weighs a query of a small fold more than one of a large fold.
-    sizes = np.bincount(fold, minlength=len(result.folds))
-    scaled = values[counted] * (len(fold) / (np.count_nonzero(sizes) * sizes[fold]))[:, None]
-    low, high = bootstrap_interval(scaled, level=LEVEL)
-    return {each: [low[place].item(), high[place].item()] for place, each in enumerate(methods)}
+    n_counted = np.bincount(fold)
+    scaled = values[counted] * (len(fold) / (np.count_nonzero(n_counted) * n_counted[fold]))[:, None]
+    low, high = (ends.tolist() for ends in bootstrap_interval(scaled, level=LEVEL))
+    return {each: [low[place], high[place]] for place, each in enumerate(methods)}
 
 
 def per_query(result: "Comparison", convention: str, measure: str, method: str) -> np.ndarray:
     """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
     cells = [result.cell(method, fold) for fold in result.folds]
-    values = [cell["per_query"][convention][measure] for cell in cells]
-    return np.array([np.nan if each is None else each for fold in values for each in fold], dtype=np.float64)
-
-
-def _pairs(methods: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
-    if baseline is None:
-        return list(combinations(methods, 2))
-    return [(each, baseline) for each in methods if each != baseline] if baseline in methods else []
+    return np.concatenate([np.array(cell["per_query"][convention][measure], dtype=float) for cell in cells])
 
 
 def _contrasts(
     result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
+    from scipy.stats import false_discovery_control
+
     if not pairs:
         return []
-    methods = dict.fromkeys(name for pair in pairs for name in pair)
-    values = {name: per_query(result, convention, measure, name) for name in methods}
+    values = {name: per_query(result, convention, measure, name) for pair in pairs for name in pair}
     differences = np.stack([values[first] - values[second] for first, second in pairs], axis=1)
     # A convention may skip queries; these have no value under any method.
     differences = differences[np.isfinite(differences).all(axis=1)]
@@ -157,19 +127,19 @@ def _contrasts(
         return []
     p = randomisation_test(differences)
     low, high = bootstrap_interval(differences, level=LEVEL)
-    sign = -1 if is_error(measure) else 1
+    gains = -differences if is_error(measure) else differences
     columns = {
         "difference": differences.mean(axis=0),
         "low": low,
         "high": high,
         "effect": effect_size(differences),
-        "wins": (sign * differences > SAME).sum(axis=0),
-        "ties": (np.abs(differences) <= SAME).sum(axis=0),
-        "losses": (sign * differences < -SAME).sum(axis=0),
+        "wins": (gains > SAME).sum(axis=0),
+        "ties": (np.abs(gains) <= SAME).sum(axis=0),
+        "losses": (gains < -SAME).sum(axis=0),
         "p_t": t_test(differences),
         "p_randomisation": p,
         "p_holm": holm(p),
-        "p_bh": benjamini_hochberg(p),
+        "p_bh": false_discovery_control(p),
     }
     return [
         {"method": first, "baseline": second, "queries": len(differences)}
@@ -179,18 +149,16 @@ def _contrasts(
 
 
 def _better_than(
-    measure: str, found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str, alpha: float
+    measure: str, found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str
 ) -> dict[str, str]:
-    sign = -1 if is_error(measure) else 1
     beaten: dict[str, list[str]] = {name: [] for name in letters}
     for each in found:
-        if each[adjusted] < alpha and each["difference"]:
-            ahead = sign * each["difference"] > 0
+        if each[adjusted] < ALPHA and each["difference"]:
+            ahead = (each["difference"] > 0) != is_error(measure)
             winner, loser = (each["method"], each["baseline"])[:: 1 if ahead else -1]
             beaten[winner].append(letters[loser])
     return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
 
 
 def _letters(n: int) -> list[str]:
-    known = string.ascii_lowercase + string.ascii_uppercase
-    return [known[place] if place < len(known) else f"({place + 1})" for place in range(n)]
+    return [*string.ascii_letters[:n], *(f"({place})" for place in range(53, n + 1))]

@@ -33,10 +33,7 @@ def t_test(differences: np.ndarray) -> np.ndarray:
     n = len(differences)
     if n < 2:
         return np.ones(differences.shape[1])
-    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(mean == 0, 0.0, mean / (spread / np.sqrt(n)))
-    return 2.0 * stdtr(n - 1, -np.abs(t))
+    return 2.0 * stdtr(n - 1, -np.abs(effect_size(differences)) * np.sqrt(n))
 
 
 def randomisation_test(differences: np.ndarray, *, n_flips: int = FLIPS, seed: int = 0) -> np.ndarray:
@@ -103,25 +100,10 @@ def effect_size(differences: np.ndarray) -> np.ndarray:
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Return p-values adjusted by Holm's step-down rule, which bounds the chance of any false discovery."""
-    p = np.asarray(p, dtype=np.float64)
     order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return _placed(np.minimum(steps, 1.0), order)
-
-
-def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Benjamini and Hochberg, who bound the share of false discoveries."""
-    p = np.asarray(p, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
-    steps = np.minimum.accumulate(scaled[::-1])[::-1]
-    return _placed(np.minimum(steps, 1.0), order)
-
-
-def _placed(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    out = np.empty_like(values)
-    out[order] = values
-    return out
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
 
 
 def _block_sizes(total: int, n: int) -> list[int]:
