@@ -41,7 +41,10 @@ class Command(TyperCommand):
         """Write the arguments, then the options."""
         records = [(each.param_type_name, each.get_help_record(ctx)) for each in self.get_params(ctx)]
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
-            lines = [(_without_type(line[0]), line[1]) for found, line in records if found == kind and line]
+            # The type that follows a name, such as <int>, is one of Python.
+            lines = [
+                (re.sub(r" <.*>$", "", line[0]), line[1]) for found, line in records if found == kind and line
+            ]
             if lines:
                 with formatter.section(heading):
                     formatter.write_dl(lines)
@@ -61,10 +64,6 @@ class Group(TyperGroup):
             with formatter.section(heading):
                 formatter.write_dl(lines)
         Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
-
-
-def _without_type(name: str) -> str:
-    return re.sub(r" <.*>$", "", name)
 
 
 def _first_sentence(command: Callable[..., Any]) -> str:

@@ -113,14 +113,14 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     """Return the exit code and the message of a failure."""
     from directrank.errors import DataError, MeasureNameError, MethodError, ModelFormatError
 
-    if isinstance(error, (KeyboardInterrupt, InterruptedRunError)):
-        return INTERRUPTED, str(error) or "interrupted"
-    if isinstance(error, (UsageError, MeasureNameError)):
-        return USAGE, str(error)
-    if isinstance(error, (DataError, ModelFormatError)):
-        return DATA, str(error)
-    if isinstance(error, MethodError):
-        return FAILED, str(error)
+    for code, kinds in (
+        (INTERRUPTED, (KeyboardInterrupt, InterruptedRunError)),
+        (USAGE, (UsageError, MeasureNameError)),
+        (DATA, (DataError, ModelFormatError)),
+        (FAILED, MethodError),
+    ):
+        if isinstance(error, kinds):
+            return code, str(error) or "interrupted"
     if isinstance(error, MemoryError):
         return DATA, f"the data do not fit in memory: {error or 'allocation failed'}"
     if isinstance(error, OSError):

@@ -1,5 +1,6 @@
-"""Values of options: the typed text parsed into values."""
+"""Values of options: the typed text parsed into values, and targets checked before any data are read."""
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from directrank.estimators.methods import Configured
     from directrank.experiments.options import Options
 
-#: Options for constructor parameters, where a command has one.
-OWN_OPTIONS = {"measure": "--measure", "select_by": "--select-by", "random_state": "--seed"}
 WORDS = {"true": True, "false": False, "none": None}
 #: ``penalty=0.1``, ``ranksvm.penalty=0.1`` or ``adarank(P(rel=2)@5).rounds=30``.
 _SETTING = re.compile(r"((?:[A-Za-z][\w-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
@@ -43,6 +42,29 @@ def seeds_of(text: str) -> list[int]:
         return [int(each) for each in text.split(",")]
     except ValueError:
         raise UsageError(f"--seeds {text}: expected numbers with commas, such as 0,1,2") from None
+
+
+def check_file(path: Path, option: str) -> None:
+    """Raise a `UsageError` if a path is a folder, or its folder does not exist or cannot be written."""
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: this is a folder; name a file")
+    if not path.parent.exists():
+        raise UsageError(f"{option} {path}: there is no folder {path.parent}; create it first")
+    _check_writable(path.parent, f"{option} {path}")
+
+
+def check_folder(path: Path, option: str) -> None:
+    """Raise a `UsageError` if a path is a file, or a folder that cannot be written or created."""
+    existing = next(each for each in (path, *path.absolute().parents) if each.exists())
+    _check_writable(existing, f"{option} {path}")
+
+
+def _check_writable(folder: Path, given: str) -> None:
+    if not folder.is_dir():
+        what = "this" if given.endswith(f" {folder}") else str(folder)
+        raise UsageError(f"{given}: {what} is a file; name a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{given}: no permission to write in {folder}; choose another place")
 
 
 def value_of(text: str) -> Any:
@@ -81,8 +103,6 @@ def with_settings(chosen: "Configured", words: Sequence[str] | None) -> "Configu
 
     settings = PARSERS["settings"](words or ())
     for name, value in settings.items():
-        if name in OWN_OPTIONS:
-            raise UsageError(f"--set {name}={value}: use {OWN_OPTIONS[name]} {value}")
         if name == "start" and isinstance(value, str) and Path(value).is_file():
             settings[name] = load(value)
     with usage({"settings": words}):

@@ -1,9 +1,8 @@
 """The demo: a small synthetic collection, a comparison on it, and an explanation for newcomers."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,55 +30,35 @@ MEASURE = "nDCG@10"
 MEASURES = (MEASURE, "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 
 
-@dataclass(frozen=True)
-class Story:
-    """A finished demo and its explanation.
+BEFORE = """\
+What was done: {queries} synthetic queries have {documents} documents. Each document has
+features (numbers that describe it) and a grade from 0 (irrelevant) to 4 (perfect).
+Each of {methods} methods was trained on one third of the queries, selected
+its settings on another, and was tested on the last, {turns} times in turn ({folds}).
 
-    Attributes
-    ----------
-    result : Comparison
-    folder : Path
-    reachable : float
-        The measure of the best ranking function there is, over all queries.
-    """
+How well the methods rank the test queries; 1 is perfect:
+"""
+AFTER = """
+What to look at: {measure} is high if the documents with the highest grades come first.
+Grades are partly chance: the best possible ranking function has {reachable:.4f}.
+As in real collections, features are comparable only within a query. Regression and the
+thresholds of RankBoost rely on their values across queries. The other methods compare
+documents of one query only, which is all that a ranking needs, and rank better.
+
+Open  {folder}/report.html
+      for charts, every fold and the settings.
+See   {folder}/data/Fold1/train.txt
+      for the format of the data, one document per line: grade qid:query feature:value …
+Next  directrank compare YOUR_FOLDER --methods all --select-by nDCG@10
+      compares methods on your data."""
+
+
+class Story(NamedTuple):
+    """A finished demo, and the explanation that is printed before and after its table."""
 
     result: Comparison
-    folder: Path
-    reachable: float
-
-    @property
-    def before(self) -> list[str]:
-        """Lines above the table."""
-        folds, parts = self.result.folds, self.result.cells[0]["parts"].values()
-        documents = sum(part["documents"] for part in parts)
-        return [
-            f"What was done: {N_QUERIES} synthetic queries have {documents} documents. Each document has",
-            "features (numbers that describe it) and a grade from 0 (irrelevant) to 4 (perfect).",
-            f"Each of {len(self.result.methods)} methods was trained on one third of the queries, selected",
-            f"its settings on another, and was tested on the last, {len(folds)} times in turn "
-            f"({', '.join(folds)}).",
-            "",
-            "How well the methods rank the test queries; 1 is perfect:",
-            "",
-        ]
-
-    def after(self, page: Path) -> list[str]:
-        """Lines below the table."""
-        return [
-            "",
-            f"What to look at: {MEASURE} is high if the documents with the highest grades come first.",
-            f"Grades are partly chance: the best possible ranking function has {self.reachable:.4f}.",
-            "As in real collections, features are comparable only within a query. Regression and the",
-            "thresholds of RankBoost rely on their values across queries. The other methods compare",
-            "documents of one query only, which is all that a ranking needs, and rank better.",
-            "",
-            f"Open  {page}",
-            "      for charts, every fold and the settings.",
-            f"See   {self.folder / 'data' / 'Fold1' / 'train.txt'}",
-            "      for the format of the data, one document per line: grade qid:query feature:value …",
-            "Next  directrank compare YOUR_FOLDER --methods all --select-by nDCG@10",
-            "      compares methods on your data.",
-        ]
+    before: str
+    after: str
 
 
 def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Story:
@@ -109,7 +88,14 @@ def run_demo(folder: str | os.PathLike, observer: Observer | None = None) -> Sto
         observer=observer, command=("directrank", "demo"),
     )  # fmt: skip
     reachable = evaluate(groups, groups.X @ weights, measures=MEASURE)[MEASURE]
-    return Story(result, folder, reachable)
+    before = BEFORE.format(
+        queries=N_QUERIES,
+        documents=sum(part["documents"] for part in result.cells[0]["parts"].values()),
+        methods=len(result.methods),
+        turns=len(result.folds),
+        folds=", ".join(result.folds),
+    )
+    return Story(result, before, AFTER.format(measure=MEASURE, reachable=reachable, folder=folder))
 
 
 def write_folds(groups: QueryGroups, folder: Path) -> None:

@@ -11,8 +11,8 @@ from directrank.experiments.options import of_option
 #: Constructor parameters that a comparison sets itself, and the remedy.
 SET_ELSEWHERE = {
     "measure": "write the measure in brackets after the name of the method, as in adarank(AP)",
-    "select_by": "use the option select-by",
-    "random_state": "use the option seed",
+    "select_by": "use --select-by (select_by= in Python)",
+    "random_state": "use --seed (seed= in Python)",
 }
 
 

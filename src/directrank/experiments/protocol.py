@@ -19,7 +19,6 @@ from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined
 from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.contrasts import significance
-from directrank.experiments.tables.formats import write_tables
 from directrank.storage.strict_json import as_plain
 
 #: Joining the splits copies X; beyond this many bytes only the training set is checked.
@@ -185,7 +184,6 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     }
     if options.out is not None:
         result.write(options.out)
-        write_tables(result, options.out)
     return result
 
 

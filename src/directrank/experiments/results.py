@@ -11,7 +11,7 @@ from typing import Any
 
 from directrank.errors import DataError
 from directrank.experiments.options import STANDARD
-from directrank.experiments.tables.formats import csv_text, plain
+from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
 from directrank.experiments.tables.layout import headline
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
@@ -20,6 +20,8 @@ FORMAT = "directrank results 1"
 COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")
 #: Methods that a representation shows.
 SHOWN = 10
+#: Formats of the table that is written with the results, by the ending of the file.
+TABLES = {"txt": plain, "md": markdown, "tex": latex}
 
 
 class Comparison:
@@ -133,18 +135,29 @@ class Comparison:
         return {**self.summary, "cells": self.cells}
 
     def write(self, folder: str | os.PathLike) -> None:
-        """Write results.csv, results.standard.csv and results.json; each file is complete or unchanged.
+        """Write the results and the table of the requested convention; each file is complete or unchanged.
+
+        The files are results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex and, if
+        differences were tested, significance.csv.
 
         Raises
         ------
         OSError
             If the folder cannot be written.
         """
-        folder = Path(folder)
+        folder, convention = Path(folder), self.conventions[0]
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "results.csv", self.to_csv(self.conventions[0]))
-        write_atomically(folder / "results.standard.csv", self.to_csv(STANDARD))
-        write_atomically(folder / "results.json", dump(as_plain(self.to_dict())) + "\n")
+        table = headline(self, convention)
+        texts = {
+            "results.csv": self.to_csv(convention),
+            "results.standard.csv": self.to_csv(STANDARD),
+            "results.json": dump(as_plain(self.to_dict())) + "\n",
+            **{f"table.{end}": form(table) + "\n" for end, form in TABLES.items()},
+        }
+        if "significance" in self.summary:
+            texts["significance.csv"] = contrasts_csv(self, convention)
+        for name, text in texts.items():
+            write_atomically(folder / name, text)
 
 
 def read_results(path: str | os.PathLike) -> Comparison:

@@ -12,7 +12,7 @@ from typing import Any
 from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point
-from directrank.experiments.jobs.store import NO_COSTS, Finished, Store, Wanted
+from directrank.experiments.jobs.store import Finished, Store, Wanted
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
 from directrank.experiments.sources import FoldReader, joined
 
@@ -157,7 +157,7 @@ class Sweep:
             self._records.pop(fit.key, None)
         self._records[cell.key] = record
 
-    def _commit(self, wanted: Sequence[Wanted] = (), costs: Mapping[str, float] = NO_COSTS):
+    def _commit(self, wanted: Sequence[Wanted] = (), costs: Mapping[str, float] | None = None):
         """Save unwritten records and lease about `COMMIT` seconds of the wanted work, in one commit."""
         unwritten, self._unwritten = self._unwritten, []
         try:

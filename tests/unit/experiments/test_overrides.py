@@ -92,4 +92,4 @@ def test_other_settings_and_grids_make_other_fits_and_are_recorded(splits, tmp_p
 
 def test_values_that_a_method_does_not_take_are_refused_before_anything_runs(splits):
     with pytest.raises(ValueError, match="cubic"):
-        compare(splits, "ranksvm", settings={"loss": "cubic"})
+        compare(splits, "ranksvm", settings={"margin": "cubic"})

@@ -69,9 +69,10 @@ def test_random_patterns_agree_with_scipy(differences):
 
 
 def test_randomisation_in_blocks_is_the_same(differences, monkeypatch):
-    whole = randomisation_test(differences, n_flips=1000)
+    monkeypatch.setattr("directrank.experiments.tables.significance.FLIPS", 1000)
+    whole = randomisation_test(differences)
     monkeypatch.setattr("directrank.experiments.tables.significance.BLOCK", 80 * 7)
-    in_blocks = randomisation_test(differences, n_flips=1000)
+    in_blocks = randomisation_test(differences)
     # Other blocks draw other numbers, and estimate the same.
     assert in_blocks == pytest.approx(whole, abs=0.08)
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from directrank.cli.failures import usage
 from directrank.cli.options import JSON, Missing, argument, option
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import missing_rule
-from directrank.cli.targets import check_file
+from directrank.cli.settings import check_file, missing_rule
 
 if TYPE_CHECKING:
     from directrank.diagnostics import Audit

@@ -10,8 +10,7 @@ import typer
 from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
 from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, argument, option
 from directrank.cli.output import print_json, print_table, remark
-from directrank.cli.settings import comparison_options
-from directrank.cli.targets import check_file, check_folder
+from directrank.cli.settings import check_file, check_folder, comparison_options
 
 if TYPE_CHECKING:
     from directrank.cli.progress import Lines
@@ -30,12 +29,12 @@ def demo(
     check_folder(out, "--out")
     story = _observed(lambda observer: run_demo(out, observer), out, json or quiet)
 
-    def show(page: Path) -> None:
+    def show(_: Path) -> None:
         if not quiet:
-            print("\n".join(story.before))
+            print(story.before)
         print_table(headline(story.result, "standard"))
         if not quiet:
-            print("\n".join(story.after(page)))
+            print(story.after)
 
     return _finished(story.result, out, json, show)
 

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from directrank.experiments.jobs.database import check, connect, make_folder, translated_errors
@@ -26,7 +25,6 @@ HEARTBEAT = 10.0
 MOST_DEATHS = 2
 #: States of a key: not leased; leased; leased by a process that is dead or silent; done or failed.
 FREE, HELD, LOST, ENDED = "free", "held", "lost", "ended"
-NO_COSTS: Mapping[str, float] = MappingProxyType({})
 
 #: (key, label) and (key, label, state, value).
 Wanted = tuple[str, str]
@@ -86,7 +84,7 @@ class Store:
         finished: Sequence[Finished],
         wanted: Iterable[Wanted] = (),
         budget: float = math.inf,
-        costs: Mapping[str, float] = NO_COSTS,
+        costs: Mapping[str, float] | None = None,
     ) -> tuple[list[str], list[str]]:
         """Record how leased keys ended, and lease others, in one commit.
 
@@ -115,7 +113,7 @@ class Store:
                 elif state == FREE or (state == LOST and not taken):
                     self._write(connection, key, label, "leased", None)
                     taken.append(key)
-                    budget -= math.inf if state == LOST else costs.get(key, 1.0)
+                    budget -= math.inf if state == LOST else (costs or {}).get(key, 1.0)
         return taken, ended
 
     def release(self) -> None:

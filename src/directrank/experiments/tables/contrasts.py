@@ -11,6 +11,7 @@ from directrank.experiments.options import CORRECTIONS, one_of
 from directrank.experiments.tables.layout import is_error
 from directrank.experiments.tables.significance import (
     FLIPS,
+    LEVEL,
     RESAMPLES,
     bootstrap_interval,
     effect_size,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from directrank.experiments.results import Comparison
 
 ALPHA = 0.05
-LEVEL = 0.95
 #: Two methods tie on a query where their values differ by no more than this.
 SAME = 1e-12
 
@@ -102,7 +102,7 @@ def _intervals(
     # The mean over folds weighs a query of a small fold more than one of a large fold.
     n_counted = np.bincount(fold)
     scaled = values[counted] * (len(fold) / (np.count_nonzero(n_counted) * n_counted[fold]))[:, None]
-    low, high = (ends.tolist() for ends in bootstrap_interval(scaled, level=LEVEL))
+    low, high = (ends.tolist() for ends in bootstrap_interval(scaled))
     return {each: [low[place], high[place]] for place, each in enumerate(methods)}
 
 
@@ -126,7 +126,7 @@ def _contrasts(
     if not len(differences):
         return []
     p = randomisation_test(differences)
-    low, high = bootstrap_interval(differences, level=LEVEL)
+    low, high = bootstrap_interval(differences)
     gains = -differences if is_error(measure) else differences
     columns = {
         "difference": differences.mean(axis=0),

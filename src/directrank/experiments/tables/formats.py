@@ -2,13 +2,10 @@
 
 import csv
 import io
-import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from directrank.experiments.tables.layout import Table, headline
-from directrank.storage.atomic import write_atomically
+from directrank.experiments.tables.layout import Table
 from directrank.storage.strict_json import as_plain, dump
 
 if TYPE_CHECKING:
@@ -153,21 +150,6 @@ def contrasts_csv(result: "Comparison", convention: str) -> str:
     tested = result.summary["significance"][convention]["pairs"]
     rows = ({"measure": measure, **pair} for measure, pairs in tested.items() for pair in pairs)
     return csv_text(CONTRASTS, ([row[name] for name in CONTRASTS] for row in rows))
-
-
-def write_tables(result: "Comparison", folder: str | os.PathLike) -> None:
-    """Write the headline table of the requested convention as table.txt, .md and .tex, and significance.csv.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written; each file is complete or unchanged.
-    """
-    folder, convention = Path(folder), result.conventions[0]
-    table = headline(result, convention)
-    for ending, form in (("txt", plain), ("md", markdown), ("tex", latex)):
-        write_atomically(folder / f"table.{ending}", form(table) + "\n")
-    write_atomically(folder / "significance.csv", contrasts_csv(result, convention))
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

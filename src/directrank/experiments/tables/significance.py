@@ -10,6 +10,8 @@ import numpy as np
 
 FLIPS = 20_000
 RESAMPLES = 5_000
+#: The share of resampled means that an interval covers.
+LEVEL = 0.95
 #: Numbers in a block of signs or counts: 64 MiB of float64.
 BLOCK = 1 << 23
 #: Sums closer than this to the observed one, relative to the sum of magnitudes, count as equal to it.
@@ -36,53 +38,46 @@ def t_test(differences: np.ndarray) -> np.ndarray:
     return 2.0 * stdtr(n - 1, -np.abs(effect_size(differences)) * np.sqrt(n))
 
 
-def randomisation_test(differences: np.ndarray, *, n_flips: int = FLIPS, seed: int = 0) -> np.ndarray:
+def randomisation_test(differences: np.ndarray) -> np.ndarray:
     """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,).
 
     Under the null hypothesis each query's difference is equally likely to have the opposite sign; the
     statistic is the mean. One matrix of signs serves all pairs, so that the test is a matrix product. All 2^n
-    patterns of signs are tried if there are no more than `n_flips`; otherwise `n_flips` random ones and the
+    patterns of signs are tried if there are no more than `FLIPS`; otherwise `FLIPS` random ones and the
     observed one, so that p is never 0.
 
     Parameters
     ----------
     differences : ndarray of shape (n_queries, n_pairs)
-    n_flips : int, default=20000
-    seed : int, default=0
     """
     n, n_pairs = differences.shape
-    exact = n < 60 and 2**n <= n_flips
+    exact = 2**n <= FLIPS
     slack = ROUNDING * np.abs(differences).sum(axis=0)
     observed = np.abs(differences.sum(axis=0)) - slack
     reached = np.zeros(n_pairs, dtype=np.int64)
-    for signs in _all_signs(n) if exact else _random_signs(n, n_flips, np.random.default_rng(seed)):
+    for signs in _all_signs(n) if exact else _random_signs(n):
         reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
-    return reached / 2**n if exact else (reached + 1) / (n_flips + 1)
+    return reached / 2**n if exact else (reached + 1) / (FLIPS + 1)
 
 
-def bootstrap_interval(
-    differences: np.ndarray, *, level: float = 0.95, n_resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
+def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the percentile bootstrap interval of the mean difference over queries.
 
     Parameters
     ----------
     differences : ndarray of shape (n_queries, n_pairs)
-    level : float in (0, 1), default=0.95
-    n_resamples : int, default=5000
-    seed : int, default=0
 
     Returns
     -------
     low, high : ndarray of shape (n_pairs,)
     """
     n = len(differences)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     means = [
         np.stack([np.bincount(row, minlength=n) for row in rng.integers(n, size=(size, n))]) @ differences / n
-        for size in _block_sizes(n_resamples, n)
+        for size in _block_sizes(RESAMPLES, n)
     ]
-    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, high
 
 
@@ -116,6 +111,7 @@ def _all_signs(n: int) -> Iterator[np.ndarray]:
     yield 1.0 - 2.0 * (patterns & 1)
 
 
-def _random_signs(n: int, n_flips: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    for size in _block_sizes(n_flips, n):
+def _random_signs(n: int) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(0)
+    for size in _block_sizes(FLIPS, n):
         yield 1.0 - 2.0 * rng.integers(2, size=(size, n), dtype=np.int8)
