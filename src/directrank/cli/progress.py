@@ -2,24 +2,20 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from directrank.cli.output import remark
 from directrank.experiments import Observer
 
 
-class Lines(Observer):
+class Lines(Observer, ExitStack):
     """Counts finished cells and, unless it is quiet, prints one line for each, on stderr."""
 
     def __init__(self, *, quiet: bool = False):
+        super().__init__()
         self.quiet = quiet
         self.n_cells = self.seen = self.saved = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_) -> None: ...
 
     def planned(self, plan) -> None:
         """Print the number of fits."""
@@ -52,7 +48,7 @@ class Bar(Lines):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._progress = Progress(
+        progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
@@ -61,12 +57,9 @@ class Bar(Lines):
             console=Console(stderr=True),
             transient=True,
         )
+        self._progress = self.enter_context(progress)
         self._task = self._progress.add_task("", total=None)
-        self._progress.start()
         return self
-
-    def __exit__(self, *_) -> None:
-        self._progress.stop()
 
     def planned(self, plan) -> None:
         """Set the length of the bar."""

@@ -63,6 +63,11 @@ class Options:
         return tuple(dict.fromkeys((self.convention, STANDARD)))
 
     @property
+    def n_refits(self) -> int:
+        """Number of last fits of a cell."""
+        return len(self.seeds) if self.refit else 0
+
+    @property
     def of_a_cell(self) -> dict[str, Any]:
         """The options that decide the record of a cell, as plain values."""
         kept = {name: getattr(self, name) for name in OF_A_CELL}

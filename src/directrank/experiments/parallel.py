@@ -1,9 +1,10 @@
 """A comparison by several processes, which meet only in the store of results."""
 
-import tempfile
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from directrank.data.shards import processors
@@ -34,12 +35,8 @@ def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) ->
     jobs = min(jobs, processors())
     if store.path is not None:
         return _Crew(plan, store, store.path.parent, observer, jobs).run()
-    with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
-        shared = Store(folder)
-        try:
-            return _Crew(plan, shared, Path(folder), observer, jobs).run()
-        finally:
-            shared.close()
+    with TemporaryDirectory(prefix="directrank-") as folder, closing(Store(folder)) as shared:
+        return _Crew(plan, shared, Path(folder), observer, jobs).run()
 
 
 def run_share(plan: Plan, folder: Path, since: int) -> None:
@@ -53,12 +50,9 @@ def run_share(plan: Plan, folder: Path, since: int) -> None:
     since : int
         The number of this run in the store.
     """
-    store = Store(folder)
-    store.since = since
-    try:
+    with closing(Store(folder)) as store:
+        store.since = since
         Sweep(plan, store, Observer(), FoldReader(), n_threads=1).run()
-    finally:
-        store.close()
 
 
 class _Crew:
@@ -99,7 +93,8 @@ class _Crew:
             # If processes died at the last step of a cell, the next process to find the cell completes it.
             if "fold" in record:
                 self._deaths, self.records[key] = 0, record
-                for _ in range(self._left.pop(key).n_refits):
+                del self._left[key]
+                for _ in range(self.plan.options.n_refits):
                     self.observer.fitted()
                 self.observer.finished(record, False)
         self._deaths = 0 if fitted else self._deaths

@@ -43,18 +43,12 @@ class PlannedCell:
     fold: FoldSource
     method: Configured
     fits: Sequence[Fit]
-    n_refits: int
     key: str
 
     @property
     def label(self) -> str:
         """Fold and method, for people."""
         return f"{self.fold.name} {self.method.label}"
-
-    @property
-    def n_fits(self) -> int:
-        """Number of fits: points of the grid times seeds, and last fits."""
-        return len(self.fits) + self.n_refits
 
 
 @dataclass(frozen=True)
@@ -84,14 +78,14 @@ class Plan:
 
     @property
     def n_fits(self) -> int:
-        """Number of fits of all cells."""
-        return sum(cell.n_fits for cell in self.cells)
+        """Number of fits of all cells: points of the grids times seeds, and last fits."""
+        return sum(len(cell.fits) + self.options.n_refits for cell in self.cells)
 
     @property
     def n_fits_left(self) -> int:
         """Number of fits that are not finished."""
-        left = [cell for cell in self.cells if cell.key not in self.finished]
-        return sum(cell.n_fits - sum(fit.key in self.fitted for fit in cell.fits) for cell in left)
+        left = [cell.fits for cell in self.cells if cell.key not in self.finished]
+        return sum(self.options.n_refits + sum(fit.key not in self.fitted for fit in fits) for fits in left)
 
 
 class Observer:
@@ -166,8 +160,7 @@ def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedC
         points = [{"n_restarts": options.restarts, **point} for point in points]
     fits = [_fit(fold, method, point, seed, "train", options) for seed in options.seeds for point in points]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
-    n_refits = len(options.seeds) if options.refit else 0
-    return PlannedCell(fold, method, fits, n_refits, key_of(as_plain(facts)))
+    return PlannedCell(fold, method, fits, key_of(as_plain(facts)))
 
 
 def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str, options: Options) -> Fit:

@@ -18,7 +18,7 @@ from directrank.experiments.plan import Observer, Plan, make_plan
 from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined
 from directrank.experiments.sweep import Sweep
-from directrank.experiments.tables.contrasts import significance
+from directrank.experiments.tables.significance import significance
 from directrank.storage.strict_json import as_plain
 
 #: Joining the splits copies X; beyond this many bytes only the training set is checked.

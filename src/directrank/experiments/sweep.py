@@ -159,13 +159,11 @@ class Sweep:
 
     def _commit(self, wanted: Sequence[Wanted] = (), costs: Mapping[str, float] | None = None):
         """Save unwritten records and lease about `COMMIT` seconds of the wanted work, in one commit."""
-        unwritten, self._unwritten = self._unwritten, []
-        try:
-            found = self.store.exchange(unwritten, wanted, COMMIT, costs) if unwritten or wanted else ([], [])
-        except BaseException:
-            self._unwritten = unwritten
-            raise
+        found = [], []
+        if self._unwritten or wanted:
+            found = self.store.exchange(self._unwritten, wanted, COMMIT, costs)
         self._committed = time.monotonic()
+        unwritten, self._unwritten = self._unwritten, []
         for _, _, _, record in unwritten:
             if "fold" in record:
                 self.observer.finished(record, False)

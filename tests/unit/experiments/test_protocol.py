@@ -17,7 +17,7 @@ from directrank import QueryGroups, compare, evaluate, find_folds, make_ranking
 from directrank.data import write_letor
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
-from directrank.estimators.methods import Configured, Method
+from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
 from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.store import Store
@@ -383,8 +383,6 @@ def test_random_search_draws_points_of_the_grid(folder, monkeypatch):
 
 
 def test_random_starts_are_made_where_a_method_takes_them(folder, tmp_path, monkeypatch):
-    from directrank.estimators.presets import METHODS
-
     monkeypatch.setattr(methods, "METHODS", METHODS)
     result = compare(folder, "approxap,regression", measures=("AP",), search="random:1", restarts=2)
     histories = [result.cell(method, "Fold1")["training"]["history"] for method in result.methods]
@@ -419,8 +417,6 @@ def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
 
 @pytest.mark.slow
 def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
-    from directrank.estimators.presets import METHODS
-
     monkeypatch.setattr(methods, "METHODS", METHODS)
     alone = compare(folder, "regression,approxap", measures=MEASURES, search="random:2", out=tmp_path / "a")
     shared = compare(

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from directrank.experiments import Comparison
-from directrank.experiments.tables.contrasts import significance
 from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown, plain
 from directrank.experiments.tables.layout import Table, headline
 from directrank.experiments.tables.significance import (
@@ -17,6 +16,7 @@ from directrank.experiments.tables.significance import (
     effect_size,
     holm,
     randomisation_test,
+    significance,
     t_test,
 )
 

@@ -85,22 +85,19 @@ def latex(table: Table) -> str:
     """Return a table for LaTeX with the package booktabs: best in bold, letters raised."""
     lines = _marked_up(table, LATEX, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", "--")
     head, *body = (" & ".join(line) + r" \\" for line in lines)
+    rows = "\n".join(body)
     words = f"{table.title}; {table.caption}" if table.caption else table.title
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{words.translate(LATEX)}}}",
-            rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
-    )
+    return rf"""\begin{{table}}
+\centering
+\caption{{{words.translate(LATEX)}}}
+\begin{{tabular}}{{l{"r" * len(table.columns)}}}
+\toprule
+{head}
+\midrule
+{rows}
+\bottomrule
+\end{{tabular}}
+\end{{table}}"""
 
 
 def _marked_up(
