@@ -60,14 +60,11 @@ class Group(TyperGroup):
     def format_options(self, ctx, formatter) -> None:
         """Write the commands under the headings of their groups, then the options."""
         for heading, members in groupby(COMMANDS, key=lambda each: each[0]):
-            lines = [(each.__name__, _first_sentence(each)) for _, each in members]
+            # The first sentence of a command's docstring says what it does.
+            lines = [(each.__name__, (each.__doc__ or "").partition("\n\n")[0]) for _, each in members]
             with formatter.section(heading):
                 formatter.write_dl(lines)
         Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
-
-
-def _first_sentence(command: Callable[..., Any]) -> str:
-    return " ".join((command.__doc__ or "").split("\n\n")[0].split())
 
 
 app = typer.Typer(

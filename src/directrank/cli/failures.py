@@ -57,19 +57,6 @@ def _typed(error: Exception, given: Mapping[str, Any]) -> str:
     return "" if value is None else f"{flag} {value}"
 
 
-@contextmanager
-def method_may_fail(name: str) -> Iterator[None]:
-    """Turn an error of a method into a `MethodError` with its name; data errors pass."""
-    from directrank.errors import DataError, MethodError
-
-    try:
-        yield
-    except (DataError, OSError):
-        raise
-    except Exception as error:
-        raise MethodError(f"{name} failed: {type(error).__name__}: {error}") from error
-
-
 def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     from directrank.experiments.jobs.interrupts import stoppable

@@ -51,7 +51,7 @@ def assemble(
         record = attempted(lambda: _measured(cell.method, splits, options, fits, refits))
     else:
         record = {"error": {**failed["error"], "parameters": failed.get("parameters", {})}}
-    counts = sum((Counter(each.get("warnings") or {}) for each in [*every, record]), Counter())
+    counts = sum((Counter(each.get("warnings", {})) for each in [*every, record]), Counter())
     return {
         **record,
         "fold": cell.fold.name,

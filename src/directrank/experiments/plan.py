@@ -12,7 +12,6 @@ from directrank.experiments.jobs.environment import code_digest, versions
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.sources import FoldSource
-from directrank.storage.strict_json import as_plain
 
 #: Changes when the content of a record changes.
 RECORD = 3
@@ -160,7 +159,7 @@ def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedC
         points = [{"n_restarts": options.restarts, **point} for point in points]
     fits = [_fit(fold, method, point, seed, "train", options) for seed in options.seeds for point in points]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
-    return PlannedCell(fold, method, fits, key_of(as_plain(facts)))
+    return PlannedCell(fold, method, fits, key_of(facts))
 
 
 def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str, options: Options) -> Fit:
@@ -178,4 +177,4 @@ def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str
         "versions": versions(),
         "code": code_digest(),
     }
-    return Fit(fold, method, point, seed, trained_on, key_of(as_plain(facts)))
+    return Fit(fold, method, point, seed, trained_on, key_of(facts))

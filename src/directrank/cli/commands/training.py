@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.cli.failures import UsageError, method_may_fail, usage
+from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, Set, argument, option
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, missing_rule, names, with_settings
@@ -193,13 +193,18 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
     """Train a ranker and return the sentences of the data check, which are printed before."""
     from directrank.cli.progress import spinner
     from directrank.diagnostics import check_data
+    from directrank.errors import DataError, MethodError
 
     checks = check_data(data["train"]).lines()
     for line in checks:
         remark(f"data check: {line}", quiet=quiet)
-    training = f"training {label} on {data['train'].n_docs} documents"
-    with method_may_fail(label), spinner(training, quiet=quiet):
-        ranker.fit(data["train"], eval_set=data.get("vali"))
+    try:
+        with spinner(f"training {label} on {data['train'].n_docs} documents", quiet=quiet):
+            ranker.fit(data["train"], eval_set=data.get("vali"))
+    except (DataError, OSError):
+        raise
+    except Exception as error:
+        raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
     return checks
 
 

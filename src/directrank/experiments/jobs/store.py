@@ -17,12 +17,13 @@ from typing import Any
 
 from directrank.experiments.jobs.database import check, connect, make_folder, translated_errors
 from directrank.experiments.jobs.lease_owner import is_dead, is_here, new_owner
-from directrank.storage.strict_json import dump, parse
+from directrank.storage.strict_json import as_plain, dump, parse
 
 NAME = "store.sqlite"
 HEARTBEAT = 10.0
 #: A key is recorded as failed when its process has died this often in one run.
 MOST_DEATHS = 2
+KILLED = f"the process that worked on it died {MOST_DEATHS} times (killed, out of memory or crashed)"
 #: States of a key: not leased; leased; leased by a process that is dead or silent; done or failed.
 FREE, HELD, LOST, ENDED = "free", "held", "lost", "ended"
 
@@ -108,7 +109,8 @@ class Store:
                 if state == ENDED:
                     ended.append(key)
                 elif state == LOST and self._deaths(connection, key) >= MOST_DEATHS:
-                    self._write(connection, key, label, "failed", _killed())
+                    error = {"type": "ProcessDied", "message": KILLED, "traceback": ""}
+                    self._write(connection, key, label, "failed", {"error": error, "warnings": {}})
                     ended.append(key)
                 elif state == FREE or (state == LOST and not taken):
                     self._write(connection, key, label, "leased", None)
@@ -130,16 +132,17 @@ class Store:
     @contextlib.contextmanager
     def beating(self) -> Iterator[None]:
         """Renew the leases of this process every `HEARTBEAT` seconds while the block runs."""
+        if self.path is None:
+            yield
+            return
         stop = threading.Event()
         thread = threading.Thread(target=self._beat_until, args=(stop,), daemon=True)
-        if self.path is not None:
-            thread.start()
+        thread.start()
         try:
             yield
         finally:
             stop.set()
-            if self.path is not None:
-                thread.join()
+            thread.join()
 
     def log(self) -> list[dict[str, Any]]:
         """Return the execution log: when, key, owner; leased, returned, done or failed."""
@@ -207,10 +210,8 @@ class Store:
         connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _record(self, connection: sqlite3.Connection, key: str, event: str) -> int | None:
-        row = (time.time(), key, self.owner, event)
-        return connection.execute(
-            "INSERT INTO log (at, key, owner, event) VALUES (?, ?, ?, ?)", row
-        ).lastrowid
+        sql = "INSERT INTO log (at, key, owner, event) VALUES (?, ?, ?, ?)"
+        return connection.execute(sql, (time.time(), key, self.owner, event)).lastrowid
 
     def _beat_until(self, stop: threading.Event) -> None:
         # A heartbeat that cannot be written is no failure; writing the work itself reports the problem.
@@ -250,7 +251,7 @@ class Store:
 
 def key_of(facts: Any) -> str:
     """Return the key of a record: the SHA-256, in hex, of the facts that the record depends on."""
-    return _digest(dump(facts))
+    return _digest(dump(as_plain(facts)))
 
 
 def _row(connection: sqlite3.Connection, key: str) -> sqlite3.Row | None:
@@ -263,8 +264,3 @@ def _intact(row: sqlite3.Row) -> bool:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _killed() -> dict[str, Any]:
-    message = f"the process that worked on it died {MOST_DEATHS} times (killed, out of memory or crashed)"
-    return {"error": {"type": "ProcessDied", "message": message, "traceback": ""}, "warnings": []}
