@@ -6,7 +6,7 @@ import numpy as np
 
 from directrank.experiments import Comparison
 from directrank.experiments.results import FORMAT
-from directrank.experiments.tables.contrasts import significance
+from directrank.experiments.tables.significance import significance
 from directrank.storage.strict_json import dump, parse
 
 PAYLOADS = (

@@ -41,7 +41,10 @@ class Command(TyperCommand):
         """Write the arguments, then the options."""
         records = [(each.param_type_name, each.get_help_record(ctx)) for each in self.get_params(ctx)]
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
-            lines = [(_without_type(line[0]), line[1]) for found, line in records if found == kind and line]
+            # The type that follows a name, such as <int>, is one of Python.
+            lines = [
+                (re.sub(r" <.*>$", "", line[0]), line[1]) for found, line in records if found == kind and line
+            ]
             if lines:
                 with formatter.section(heading):
                     formatter.write_dl(lines)
@@ -57,18 +60,11 @@ class Group(TyperGroup):
     def format_options(self, ctx, formatter) -> None:
         """Write the commands under the headings of their groups, then the options."""
         for heading, members in groupby(COMMANDS, key=lambda each: each[0]):
-            lines = [(each.__name__, _first_sentence(each)) for _, each in members]
+            # The first sentence of a command's docstring says what it does.
+            lines = [(each.__name__, (each.__doc__ or "").partition("\n\n")[0]) for _, each in members]
             with formatter.section(heading):
                 formatter.write_dl(lines)
         Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
-
-
-def _without_type(name: str) -> str:
-    return re.sub(r" <.*>$", "", name)
-
-
-def _first_sentence(command: Callable[..., Any]) -> str:
-    return " ".join((command.__doc__ or "").split("\n\n")[0].split())
 
 
 app = typer.Typer(

@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,13 +27,14 @@ class InterruptedRunError(Exception):
 
 
 @contextmanager
-def usage(given: str = "") -> Iterator[None]:
+def usage(given: str | Mapping[str, Any] = "") -> Iterator[None]:
     """Turn a ValueError into a `UsageError` that begins with the option as typed; data errors pass.
 
     Parameters
     ----------
-    given : str, optional
-        The option as typed, such as ``--seeds 0,x``.
+    given : str or mapping, optional
+        The option as typed, such as ``--seeds 0,x``; or all options as typed, by name, where the error says
+        which of them is wrong.
     """
     from directrank.errors import DataError, ModelFormatError
 
@@ -42,20 +43,18 @@ def usage(given: str = "") -> Iterator[None]:
     except (DataError, ModelFormatError):
         raise
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{given}: {error}" if given else str(error)) from error
+        typed = given if isinstance(given, str) else _typed(error, given)
+        raise UsageError(f"{typed}: {error}" if typed else str(error)) from error
 
 
-@contextmanager
-def method_may_fail(name: str) -> Iterator[None]:
-    """Turn an error of a method into a `MethodError` with its name; data errors pass."""
-    from directrank.errors import DataError, MethodError
-
-    try:
-        yield
-    except (DataError, OSError):
-        raise
-    except Exception as error:
-        raise MethodError(f"{name} failed: {type(error).__name__}: {error}") from error
+def _typed(error: Exception, given: Mapping[str, Any]) -> str:
+    """Return the option that caused an error, as typed; an empty text if it was not typed."""
+    name, key = getattr(error, "option", ("", ""))
+    value = given.get(name)
+    if key:
+        value = next(word for word in value or () if word.startswith(f"{key}="))
+    flag = {"settings": "--set", "grids": "--grid"}.get(name, f"--{name.replace('_', '-')}")
+    return "" if value is None else f"{flag} {value}"
 
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:
@@ -101,14 +100,14 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     """Return the exit code and the message of a failure."""
     from directrank.errors import DataError, MeasureNameError, MethodError, ModelFormatError
 
-    if isinstance(error, (KeyboardInterrupt, InterruptedRunError)):
-        return INTERRUPTED, str(error) or "interrupted"
-    if isinstance(error, (UsageError, MeasureNameError)):
-        return USAGE, str(error)
-    if isinstance(error, (DataError, ModelFormatError)):
-        return DATA, str(error)
-    if isinstance(error, MethodError):
-        return FAILED, str(error)
+    for code, kinds in (
+        (INTERRUPTED, (KeyboardInterrupt, InterruptedRunError)),
+        (USAGE, (UsageError, MeasureNameError)),
+        (DATA, (DataError, ModelFormatError)),
+        (FAILED, MethodError),
+    ):
+        if isinstance(error, kinds):
+            return code, str(error) or "interrupted"
     if isinstance(error, MemoryError):
         return DATA, f"the data do not fit in memory: {error or 'allocation failed'}"
     if isinstance(error, OSError):
@@ -119,9 +118,8 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
 
 
 def _print_error(message: str) -> None:
-    line = " ".join(message.split())
-    print(f"directrank: {line}", file=sys.stderr)
+    print("directrank:", *message.split(), file=sys.stderr)
 
 
-def _short_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    print(f"directrank: warning: {' '.join(str(message).split())}", file=sys.stderr)
+def _short_warning(message, *_, **__) -> None:
+    _print_error(f"warning: {message}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def remark(text: str, *, quiet: bool = False) -> None:
     """Print a remark on stderr, apart from results."""
     if not quiet:
-        print(text, file=sys.stderr)
+        print(text, file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
@@ -38,7 +38,7 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
-    from directrank.experiments.tables.formats import plain, raised
+    from directrank.experiments.tables.formats import RAISED, plain
 
     if not sys.stdout.isatty():
         print(plain(table))
@@ -46,13 +46,11 @@ def print_table(table: "Table") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.text import Text
 
-    rows = [
-        [
-            Text(f"{label} {letter}".rstrip()),
-            *(Text(each.text + raised(each.letters), "bold green" if each.best else "") for each in cells),
-        ]
-        for label, letter, cells in table.printed()
-    ]
+    rows = []
+    for label, cells in table.printed():
+        styles = ("bold green" if each.best else "" for each in cells)
+        texts = (each.text + each.letters.translate(RAISED) for each in cells)
+        rows.append([Text(label), *map(Text, texts, styles)])
     look = {"title": Text(table.title), "caption": Text(table.caption), "box": SIMPLE_HEAD}
     _draw(["method", *table.columns], rows, numbers=True, **look)
 
@@ -67,8 +65,8 @@ def _draw(
 
     drawn = RichTable(**look)
     for place, title in enumerate(head):
-        right = numbers and place > 0
-        drawn.add_column(Text(title), no_wrap=numbers or place == 0, justify="right" if right else "left")
+        side = "right" if numbers and place else "left"
+        drawn.add_column(Text(title), no_wrap=numbers or place == 0, justify=side)
     for line in rows:
         drawn.add_row(*line)
     Console().print(drawn)

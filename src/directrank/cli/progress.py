@@ -1,22 +1,21 @@
 """Progress of a comparison: a bar on a terminal, lines in a pipe, nothing with --quiet."""
 
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Self
 
+from directrank.cli.output import remark
 from directrank.experiments import Observer
 
 
-class Lines(Observer):
-    """Prints one line for each finished cell, on stderr."""
+class Lines(Observer, ExitStack):
+    """Counts finished cells and, unless it is quiet, prints one line for each, on stderr."""
 
-    def __init__(self):
+    def __init__(self, *, quiet: bool = False):
+        super().__init__()
+        self.quiet = quiet
         self.n_cells = self.seen = self.saved = 0
-
-    def __enter__(self) -> "Lines":
-        return self
-
-    def __exit__(self, *_) -> None:
-        pass
 
     def planned(self, plan) -> None:
         """Print the number of fits."""
@@ -39,17 +38,17 @@ class Lines(Observer):
 
     def say(self, text: str) -> None:
         """Print a line."""
-        print(text, file=sys.stderr, flush=True)
+        remark(text, quiet=self.quiet)
 
 
 class Bar(Lines):
     """Draws a live bar over fits, with the lines above it; for terminals."""
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> Self:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._progress = Progress(
+        progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
@@ -58,12 +57,9 @@ class Bar(Lines):
             console=Console(stderr=True),
             transient=True,
         )
+        self._progress = self.enter_context(progress)
         self._task = self._progress.add_task("", total=None)
-        self._progress.start()
         return self
-
-    def __exit__(self, *_) -> None:
-        self._progress.stop()
 
     def planned(self, plan) -> None:
         """Set the length of the bar."""
@@ -88,27 +84,18 @@ class Bar(Lines):
         self._progress.console.print(text, markup=False, highlight=False)
 
 
-class Silent(Lines):
-    """Counts finished cells and prints nothing."""
-
-    def say(self, text: str) -> None:
-        """Print nothing."""
-
-
 def plan_line(plan) -> str:
     """Return one sentence about the fits of a plan."""
-    fits = (
-        f"{_counted(plan.n_fits, 'fit')}: {_counted(len(plan.methods), 'method')}, "
-        f"{_counted(len(plan.folds), 'fold')} of {plan.dataset}"
-    )
+
+    def counted(number: int, what: str) -> str:
+        return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+    methods, folds = counted(len(plan.methods), "method"), counted(len(plan.folds), "fold")
+    fits = f"{counted(plan.n_fits, 'fit')}: {methods}, {folds} of {plan.dataset}"
     if plan.n_fits_left == plan.n_fits:
         return fits
     done = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
-    return f"{fits}; {done}, {_counted(plan.n_fits_left, 'fit')} left"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{fits}; {done}, {counted(plan.n_fits_left, 'fit')} left"
 
 
 def cell_line(cell: dict[str, Any]) -> str:
@@ -121,25 +108,14 @@ def cell_line(cell: dict[str, Any]) -> str:
     return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({cell['seconds']:.1f} s)"
 
 
-class Spinner:
-    """Names a long step while it runs: a spinner on a terminal, a line in a pipe."""
+@contextmanager
+def spinner(text: str, *, quiet: bool) -> Iterator[None]:
+    """Name a long step while it runs: a spinner on a terminal, a line in a pipe."""
+    if quiet or not sys.stderr.isatty():
+        remark(f"{text} …", quiet=quiet)
+        yield
+        return
+    from rich.console import Console
 
-    def __init__(self, text: str, *, quiet: bool):
-        self.text, self.quiet = text, quiet
-        self._status: Any = None
-
-    def __enter__(self) -> "Spinner":
-        if self.quiet:
-            return self
-        if sys.stderr.isatty():
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status(self.text)
-            self._status.start()
-        else:
-            print(f"{self.text} …", file=sys.stderr, flush=True)
-        return self
-
-    def __exit__(self, *_) -> None:
-        if self._status is not None:
-            self._status.stop()
+    with Console(stderr=True).status(text):
+        yield

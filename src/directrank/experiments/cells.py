@@ -2,20 +2,22 @@
 
 import math
 import time
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from directrank.data import QueryGroups
 from directrank.diagnostics.test_diagnostics import bounds, curve, ties
 from directrank.estimators.methods import Configured
-from directrank.experiments.fits import counted, failure, restored
-from directrank.experiments.options import STANDARD, Options
-from directrank.experiments.sources import FoldSource, Splits
+from directrank.experiments.fits import attempted, restored
+from directrank.experiments.options import Options
+from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
+
+if TYPE_CHECKING:
+    from directrank.experiments.plan import PlannedCell
 
 #: The record has the relevance of this many documents of each query, as ranked.
 TOP = 10
@@ -27,50 +29,39 @@ Record = dict[str, Any]
 
 def choice(fits: Sequence[Record], options: Options) -> dict[int, Record]:
     """Return the fit with the best validation value for each seed; the first of equal ones."""
-    of_seeds = {seed: [fit for fit in fits if fit["seed"] == seed] for seed in options.all_seeds}
+    of_seeds = {seed: [fit for fit in fits if fit["seed"] == seed] for seed in options.seeds}
     return {seed: max(these, key=lambda fit: fit["validation"]) for seed, these in of_seeds.items()}
 
 
-def failed_cell(
-    fold: FoldSource, splits: Splits, method: Configured, options: Options, fits: Sequence[Record]
-) -> Record:
-    """Return the record of a cell of which a fit failed: that fit's error, and no values."""
-    failed = next(fit for fit in fits if "error" in fit)
-    return {
-        **_head(fold, method, options),
-        "parts": _sizes(splits),
-        "error": {**failed["error"], "parameters": failed.get("parameters", {})},
-        "warnings": _as_text(_all_warnings(fits)),
-        "seconds": math.fsum(fit.get("seconds", 0.0) for fit in fits),
-    }
-
-
 def assemble(
-    fold: FoldSource,
-    splits: Splits,
-    method: Configured,
-    options: Options,
-    fits: Sequence[Record],
-    refits: Sequence[Record],
+    cell: "PlannedCell", splits: Splits, options: Options, fits: Sequence[Record], refits: Sequence[Record]
 ) -> Record:
     """Choose by validation and score the test set; nothing else reads the relevance of the test set.
+
+    A failed fit fails the cell, because the choice would not be among all points.
 
     Returns
     -------
     dict
-        The record of the cell, in plain values; with an ``error`` if scoring fails.
+        The record of the cell, in plain values; with an ``error`` if a fit failed or scoring fails.
     """
-    record = {**_head(fold, method, options), "parts": _sizes(splits)}
-    started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            record.update(_measured(splits, method, options, fits, refits))
-        except Exception as error:  # A model that cannot rank is a failure of its method.
-            record["error"] = failure(error)
-    record["warnings"] = _as_text(_all_warnings([*fits, *refits]) + Counter(counted(caught)))
-    fitting = math.fsum(fit["seconds"] for fit in [*fits, *refits])
-    return {**record, "seconds": fitting + time.perf_counter() - started}
+    started, every = time.perf_counter(), [*fits, *refits]
+    failed = next((fit for fit in every if "error" in fit), None)
+    if failed is None:
+        record = attempted(lambda: _measured(cell.method, splits, options, fits, refits))
+    else:
+        record = {"error": {**failed["error"], "parameters": failed.get("parameters", {})}}
+    counts = sum((Counter(each.get("warnings", {})) for each in [*every, record]), Counter())
+    return {
+        **record,
+        "fold": cell.fold.name,
+        "method": cell.method.label,
+        "measure": cell.method.measure,
+        "options": options.of_a_cell,
+        "parts": {name: describe(split) for name, split in splits._asdict().items()},
+        "warnings": [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()],
+        "seconds": math.fsum(fit.get("seconds", 0.0) for fit in every) + time.perf_counter() - started,
+    }
 
 
 def describe(part: QueryGroups) -> Record:
@@ -85,31 +76,23 @@ def describe(part: QueryGroups) -> Record:
     }
 
 
-def _sizes(splits: Splits) -> Record:
-    return {name: describe(split) for name, split in splits._asdict().items()}
-
-
-def _head(fold: FoldSource, method: Configured, options: Options) -> Record:
-    facts = {"fold": fold.name, "method": method.label, "measure": method.measure}
-    return {**facts, "options": options.of_a_cell}
-
-
-def _measured(splits: Splits, method: Configured, options: Options, fits, refits) -> Record:
-    chosen = choice(fits, options)
+def _measured(method: Configured, splits: Splits, options: Options, fits, refits) -> Record:
+    chosen, every = choice(fits, options), [*fits, *refits]
     tested = {fit["seed"]: fit for fit in refits} or chosen
+    first, first_tested = chosen[options.seeds[0]], tested[options.seeds[0]]
     runs = [
         _reported(splits, restored(fit, method), restored(tested[seed], method), options)
         for seed, fit in chosen.items()
     ]
-    first, first_tested = (next(iter(each.values())) for each in (chosen, tested))
     tried = ("parameters", "seed", "validation", "seconds", "status")
+    training = ("status", "message", "certificate", "iterations", "history")
     return {
         "tried": [{name: fit[name] for name in tried} for fit in fits],
         "chosen": first["parameters"],
-        "validation": _mean([fit["validation"] for fit in chosen.values()]),
-        "fit_seconds": math.fsum(fit["seconds"] for fit in [*fits, *refits]),
-        "peak_memory": max((fit["peak_memory"] or 0 for fit in [*fits, *refits]), default=0) or None,
-        "training": _training_of(first_tested),
+        "validation": _mean_of([fit["validation"] for fit in chosen.values()]),
+        "fit_seconds": math.fsum(fit["seconds"] for fit in every),
+        "peak_memory": max(fit["peak_memory"] or 0 for fit in every) or None,
+        "training": {name: first_tested[name] for name in training},
         "weights": _weights(splits.train, restored(first_tested, method)),
         "seeds": [
             {
@@ -121,55 +104,41 @@ def _measured(splits: Splits, method: Configured, options: Options, fits, refits
             for (seed, fit), run in zip(chosen.items(), runs, strict=True)
         ],
         **runs[0],
-        "values": _mean_of([run["values"] for run in runs]),
-        "per_query": _mean_of([run["per_query"] for run in runs]),
-        "curve": _mean_of([run["curve"] for run in runs]),
+        **{name: _mean_of([run[name] for run in runs]) for name in ("values", "per_query", "curve")},
     }
 
 
-def _training_of(fit: Record) -> Record:
-    return {name: fit[name] for name in ("status", "message", "certificate", "iterations", "history")}
-
-
 def _weights(train: QueryGroups, ranker: Any) -> Record | None:
-    coefficients = getattr(ranker.scorer_, "coefficients", None)
-    if (
-        coefficients is None
-        or np.shape(coefficients) != (train.n_features,)
-        or train.n_features > MOST_WEIGHTS
-    ):
+    coefficients: Any = getattr(ranker.scorer_, "coefficients", None)
+    if np.shape(coefficients) != (train.n_features,) or train.n_features > MOST_WEIGHTS:
         return None
     names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]
-    return {"features": list(names), "coefficients": np.asarray(coefficients, dtype=float).tolist()}
+    return {"features": list(names), "coefficients": np.array(coefficients, dtype=float).tolist()}
 
 
 def _reported(splits: Splits, chosen: Any, tested: Any, options: Options) -> Record:
     max_grade = max(split.queries.max_relevance for split in splits)
-    vali, test = splits.vali, splits.test
-    scores = {"vali": (vali, chosen.predict(vali)), "test": (test, tested.predict(test))}
-    results = {
-        convention: {
+    scores = {"vali": chosen.predict(splits.vali), "test": tested.predict(splits.test)}
+    record: dict[str, Any] = {"values": {}, "per_query": {}, "computed": {}, "curve": {}}
+    for convention in options.conventions:
+        results = {
             name: evaluate(
-                split, values, measures=options.measures, convention=convention, per_query=name == "test",
-                max_grade=max_grade,
+                getattr(splits, name), values, measures=options.measures, convention=convention,
+                per_query=name == "test", max_grade=max_grade,
             ).to_dict()
-            for name, (split, values) in scores.items()
-        }
-        for convention in options.conventions
-    }  # fmt: skip
-    tests = {convention: result["test"] for convention, result in results.items()}
+            for name, values in scores.items()
+        }  # fmt: skip
+        record["values"][convention] = {name: each["measures"] for name, each in results.items()}
+        for what in ("per_query", "computed"):
+            record[what][convention] = results["test"][what]
+        record["curve"][convention] = curve(splits.test, scores["test"], convention)
+        record["qid"] = results["test"]["qid"]
+    test = splits.test, scores["test"]
     return {
-        "values": {
-            convention: {name: each["measures"] for name, each in result.items()}
-            for convention, result in results.items()
-        },
-        "computed": {convention: test["computed"] for convention, test in tests.items()},
-        "qid": tests[STANDARD]["qid"],
-        "per_query": {convention: test["per_query"] for convention, test in tests.items()},
-        "ranked": _ranked(*scores["test"]),
-        "curve": {name: curve(*scores["test"], name) for name in options.conventions},
-        "ties": ties(*scores["test"], options.measures),
-        "bounds": bounds(*scores["test"], options.select_by) if options.audit else None,
+        **record,
+        "ranked": _ranked(*test),
+        "ties": ties(*test, options.measures),
+        "bounds": bounds(*test, options.select_by) if options.audit else None,
     }
 
 
@@ -183,10 +152,6 @@ def _ranked(test: QueryGroups, scores: np.ndarray) -> list[list[float]]:
     return ranked
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _mean_of(trees: Sequence[Any]) -> Any:
     """Return the mean of nested values of one shape, leaf by leaf; None where there is no value."""
     first = trees[0]
@@ -194,12 +159,4 @@ def _mean_of(trees: Sequence[Any]) -> Any:
         return {name: _mean_of([tree[name] for tree in trees]) for name in first}
     if isinstance(first, list):
         return [_mean_of(each) for each in zip(*trees, strict=True)]
-    return None if first is None else _mean(trees)
-
-
-def _all_warnings(fits: Sequence[Record]) -> Counter:
-    return sum((Counter(fit.get("warnings", {})) for fit in fits if fit.get("warnings")), Counter())
-
-
-def _as_text(counts: Counter) -> list[str]:
-    return [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()]
+    return None if first is None else math.fsum(trees) / len(trees)

@@ -1,10 +1,9 @@
 """The demo: a small synthetic collection, a comparison on it, and an explanation for newcomers."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,57 +32,35 @@ MEASURE = "nDCG@10"
 MEASURES = (MEASURE, "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 
 
-@dataclass(frozen=True)
-class Story:
-    """A finished demo and its explanation.
+BEFORE = """\
+What was done: {queries} synthetic queries have {documents} documents. Each document has
+features (numbers that describe it) and a grade from 0 (irrelevant) to 4 (perfect).
+Each of {methods} methods was trained on one third of the queries, selected
+its settings on another, and was tested on the last, {turns} times in turn ({folds}).
 
-    Attributes
-    ----------
-    result : Comparison
-    folder : Path
-    reachable : float
-        The measure of the best ranking function there is, over all queries.
-    """
+How well the methods rank the test queries; 1 is perfect:
+"""
+AFTER = """
+What to look at: {measure} is high if the documents with the highest grades come first.
+Grades are partly chance: the best possible ranking function has {reachable:.4f}.
+As in real collections, features are comparable only within a query. Regression and the
+thresholds of RankBoost rely on their values across queries. The other methods compare
+documents of one query only, which is all that a ranking needs, and rank better.
+
+Open  {folder}/report.html
+      for charts, every fold and the settings.
+See   {folder}/data/Fold1/train.txt
+      for the format of the data, one document per line: grade qid:query feature:value …
+Next  directrank compare YOUR_FOLDER --methods all --select-by nDCG@10
+      compares methods on your data."""
+
+
+class Story(NamedTuple):
+    """A finished demo, and the explanation that is printed before and after its table."""
 
     result: Comparison
-    folder: Path
-    reachable: float
-
-    @property
-    def before(self) -> list[str]:
-        """Lines above the table."""
-        folds, documents = self.result.folds, sum(self._sizes("documents").values())
-        return [
-            f"What was done: {N_QUERIES} synthetic queries have {documents} documents. Each document has",
-            "features (numbers that describe it) and a grade from 0 (irrelevant) to 4 (perfect).",
-            f"Each of {len(self.result.methods)} methods was trained on one third of the queries, selected",
-            f"its settings on another, and was tested on the last, {len(folds)} times in turn "
-            f"({', '.join(folds)}).",
-            "",
-            "How well the methods rank the test queries; 1 is perfect:",
-            "",
-        ]
-
-    def after(self, page: Path) -> list[str]:
-        """Lines below the table."""
-        return [
-            "",
-            f"What to look at: {MEASURE} is high if the documents with the highest grades come first.",
-            f"Grades are partly chance: the best possible ranking function has {self.reachable:.4f}.",
-            "As in real collections, features are comparable only within a query. Regression and the",
-            "thresholds of RankBoost rely on their values across queries. The other methods compare",
-            "documents of one query only, which is all that a ranking needs, and rank better.",
-            "",
-            f"Open  {page}",
-            "      for charts, every fold and the settings.",
-            f"See   {self.folder / 'data' / 'Fold1' / 'train.txt'}",
-            "      for the format of the data, one document per line: grade qid:query feature:value …",
-            "Next  directrank compare YOUR_FOLDER --methods all --select-by nDCG@10",
-            "      compares methods on your data.",
-        ]
-
-    def _sizes(self, what: str) -> dict[str, int]:
-        return {name: part[what] for name, part in self.result.cells[0]["parts"].items()}
+    before: str
+    after: str
 
 
 def run_demo(
@@ -118,17 +95,18 @@ def run_demo(
     write_folds(groups, folder / "data")
     warm_up("demo", warm_steps(SHOWN, select_by=MEASURE, small=True), announce)
     result = compare(
-        folder / "data",
-        list(SHOWN),
-        select_by=MEASURE,
-        measures=MEASURES,
-        out=folder,
-        name="demo",
-        observer=observer,
-        command=("directrank", "demo"),
-    )
+        folder / "data", SHOWN, select_by=MEASURE, measures=MEASURES, out=folder, name="demo",
+        observer=observer, command=("directrank", "demo"),
+    )  # fmt: skip
     reachable = evaluate(groups, groups.X @ weights, measures=MEASURE)[MEASURE]
-    return Story(result, folder, reachable)
+    before = BEFORE.format(
+        queries=N_QUERIES,
+        documents=sum(part["documents"] for part in result.cells[0]["parts"].values()),
+        methods=len(result.methods),
+        turns=len(result.folds),
+        folds=", ".join(result.folds),
+    )
+    return Story(result, before, AFTER.format(measure=MEASURE, reachable=reachable, folder=folder))
 
 
 def write_folds(groups: QueryGroups, folder: Path) -> None:
@@ -138,9 +116,4 @@ def write_folds(groups: QueryGroups, folder: Path) -> None:
         fold = folder / f"Fold{turn + 1}"
         fold.mkdir(parents=True, exist_ok=True)
         for place, part in enumerate(PARTS):
-            write_letor(_chosen(groups, thirds[(turn + place) % N_FOLDS]), fold / f"{part}.txt")
-
-
-def _chosen(groups: QueryGroups, queries: Sequence[int] | np.ndarray) -> QueryGroups:
-    rows = np.isin(groups.qid, groups.queries.qid[queries])
-    return QueryGroups(groups.X[rows], groups.relevance[rows], groups.qid[rows])
+            write_letor(groups.select(thirds[(turn + place) % N_FOLDS]), fold / f"{part}.txt")

@@ -6,8 +6,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors.numpy import load, save
@@ -19,19 +19,15 @@ from directrank.measures.evaluation.arguments import checked_scores
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.strict_json import as_plain
 
+if TYPE_CHECKING:
+    from directrank.experiments.plan import Fit
+
 #: The record has at most this many rows of a training history.
 MOST_ROWS = 200
 
 
 def fit_point(
-    train: QueryGroups,
-    vali: QueryGroups | None,
-    method: Configured,
-    point: Mapping[str, Any],
-    *,
-    seed: int,
-    select_by: str,
-    n_threads: int | None = None,
+    train: QueryGroups, vali: QueryGroups | None, fit: "Fit", select_by: str, n_threads: int | None = None
 ) -> dict[str, Any]:
     """Train a method at a point of its grid, and measure it on the validation set.
 
@@ -42,9 +38,8 @@ def fit_point(
     train : QueryGroups
     vali : QueryGroups, optional
         None for a last fit on training and validation set together, which has no validation value.
-    method : Configured
-    point : mapping of str to number
-    seed : int
+    fit : Fit
+        The method, its point and the seed.
     select_by : str
         The measure of the validation value, in the standard convention.
     n_threads : int, optional
@@ -56,15 +51,21 @@ def fit_point(
         Plain values: ``validation``, ``seconds``, the end and the history of training, ``scorer``,
         ``warnings`` with their counts; or ``error``.
     """
-    record: dict[str, Any] = {"parameters": dict(point), "seed": seed}
+    found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
+    return as_plain({"parameters": fit.point, "seed": fit.seed, **found})
+
+
+def attempted(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the record that work makes, or the error that it raises, and how often it gave each warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            record.update(_fitted(train, vali, method, point, seed, select_by, n_threads))
+            record = work()
         except Exception as error:  # Whatever a method raises, the comparison records it and goes on.
-            record["error"] = failure(error)
-    record["warnings"] = counted(caught)
-    return as_plain(record)
+            text = {"type": type(error).__name__, "message": " ".join(str(error).split())}
+            record = {"error": {**text, "traceback": traceback.format_exc()}}
+    texts = (f"{each.category.__name__}: {' '.join(str(each.message).split())}" for each in caught)
+    return {**record, "warnings": dict(Counter(texts))}
 
 
 def restored(fit: Mapping[str, Any], method: Configured):
@@ -76,34 +77,20 @@ def restored(fit: Mapping[str, Any], method: Configured):
     return ranker
 
 
-def failure(error: BaseException) -> dict[str, str]:
-    """Return an exception as plain text, while it is being handled."""
-    return {
-        "type": type(error).__name__,
-        "message": " ".join(str(error).split()),
-        "traceback": traceback.format_exc(),
-    }
-
-
-def counted(caught) -> dict[str, int]:
-    """Return the texts of caught warnings with their counts."""
-    return dict(
-        Counter(f"{each.category.__name__}: {' '.join(str(each.message).split())}" for each in caught)
-    )
-
-
-def _fitted(train, vali, method: Configured, point, seed, select_by, n_threads) -> dict[str, Any]:
+def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> dict[str, Any]:
     started = time.perf_counter()
     # The largest grade of these two sets: a fit must not depend on the grades of the test set.
     max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
-    ranker = method.build(point, random_state=seed)
-    ranker.set_params(**_with_largest_grade(ranker, max_grade))
-    if n_threads is not None and "n_jobs" not in point:
+    ranker = fit.method.build(fit.point, random_state=fit.seed)
+    for name, measure in ranker.get_params(deep=False).items():
+        if name in ("measure", "select_by") and measure is not None:
+            ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade).name})
+    if n_threads is not None and "n_jobs" not in fit.point:
         ranker.set_params(n_jobs=n_threads)
     ranker.fit(train, eval_set=vali)
-    value = None if vali is None else _validation(ranker, vali, select_by, max_grade)
+    kind, tensors = take_apart(ranker.scorer_)
     return {
-        "validation": value,
+        "validation": None if vali is None else _validation(ranker, vali, select_by, max_grade),
         "seconds": time.perf_counter() - started,
         "status": ranker.status_,
         "message": getattr(ranker, "message_", ""),
@@ -112,18 +99,7 @@ def _fitted(train, vali, method: Configured, point, seed, select_by, n_threads) 
         "history": thinned(ranker.history_),
         "peak_memory": peak_memory(),
         "n_features": int(ranker.n_features_in_),
-        "scorer": _packed(ranker.scorer_),
-    }
-
-
-def _with_largest_grade(ranker, max_grade: float) -> dict[str, str]:
-    """Return those parameters of a ranker that are measures, on the scale of the largest grade."""
-    parameters = ranker.get_params(deep=False)
-    given = {name: parameters.get(name) for name in ("measure", "select_by")}
-    return {
-        name: parse_measure(each).with_largest_grade(max_grade).name
-        for name, each in given.items()
-        if each is not None
+        "scorer": {"kind": kind, "safetensors": base64.b64encode(save(tensors)).decode()},
     }
 
 
@@ -152,8 +128,3 @@ def peak_memory() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def _packed(scorer) -> dict[str, str]:
-    kind, tensors = take_apart(scorer)
-    return {"kind": kind, "safetensors": base64.b64encode(save(tensors)).decode()}

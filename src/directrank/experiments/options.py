@@ -1,29 +1,36 @@
 """The options of a comparison: types, defaults, and the checks that need no data."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from directrank.experiments.tables.contrasts import checked_correction
 from directrank.experiments.tables.layout import is_error
 from directrank.measures import CONVENTIONS, parse_measure
 
 STANDARD = "standard"
 GRID = "grid"
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
+CORRECTIONS = ("holm", "bh")
 #: Options that decide the record of a cell; it states them.
 OF_A_CELL = (
     "select_by", "measures", "convention", "seeds", "missing", "search", "refit", "audit", "restarts",
 )  # fmt: skip
 
-_RANDOM_SEARCH = re.compile(r"random:([1-9]\d*)$")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a comparison; `directrank.compare` documents each."""
+    """The options of a comparison; `directrank.compare` documents each.
+
+    Names of measures become canonical, and `seeds` the seeds of every fit: `seed` alone if none are given.
+
+    Raises
+    ------
+    ValueError
+        If an option has a value that it does not take.
+    """
 
     select_by: str = "AP"
     measures: Sequence[str] = MEASURES
@@ -33,7 +40,7 @@ class Options:
     out: Path | None = None
     name: str | None = None
     seed: int = 0
-    seeds: Sequence[int] | None = None
+    seeds: Sequence[int] = ()
     missing: str | float = "error"
     kfold: int | None = None
     search: str = GRID
@@ -44,26 +51,21 @@ class Options:
     correction: str = "holm"
     audit: bool = True
 
-    def checked(self) -> "Options":
-        """Return the options with canonical names of measures and a tuple of seeds.
-
-        Raises
-        ------
-        ValueError
-            If an option has a value that it does not take.
-        """
-        given = replace(self, seeds=self.all_seeds)
-        return replace(given, **{name: check(getattr(given, name)) for name, check in CHECKS.items()})
-
-    @property
-    def all_seeds(self) -> tuple[int, ...]:
-        """The seeds of every fit: `seeds`, or `seed` alone."""
-        return tuple(self.seeds or (self.seed,))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seeds", self.seeds or (self.seed,))
+        for name, check in CHECKS.items():
+            with of_option(name):
+                object.__setattr__(self, name, check(getattr(self, name)))
 
     @property
     def conventions(self) -> tuple[str, ...]:
         """The conventions of the report: the requested one first."""
         return tuple(dict.fromkeys((self.convention, STANDARD)))
+
+    @property
+    def n_refits(self) -> int:
+        """Number of last fits of a cell."""
+        return len(self.seeds) if self.refit else 0
 
     @property
     def of_a_cell(self) -> dict[str, Any]:
@@ -72,73 +74,70 @@ class Options:
         return {name: list(each) if isinstance(each, tuple) else each for name, each in kept.items()}
 
 
-def checked_chooser(name: str) -> str:
-    """Return the canonical name of a measure that can choose; an error measure cannot."""
+@contextmanager
+def of_option(name: str, key: str = "") -> Iterator[None]:
+    """Record in a ValueError which option caused it, for the command line, which prints it as typed."""
+    try:
+        yield
+    except ValueError as error:
+        error.__dict__.setdefault("option", (name, key))
+        raise
+
+
+def one_of(kind: str, names: Collection[str]) -> Callable[[str], str]:
+    """Return a check that a name is one of several; `kind` says what they name."""
+
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"no {kind} is called {name!r}; expected one of {', '.join(names)}")
+        return name
+
+    return check
+
+
+def _at_least(least: int, problem: str) -> Callable[[Any], Any]:
+    def check(number: int | None) -> int | None:
+        if number is not None and number < least:
+            raise ValueError(f"{problem}, got {number}")
+        return number
+
+    return check
+
+
+def _chooser(name: str) -> str:
     measure: Any = parse_measure(name)
     if is_error(measure.name):
         raise ValueError(f"{measure.name} is an error; choose by {measure.bare_name}(complement=1)")
     return measure.name
 
 
-def checked_measures(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the canonical names of measures, each once."""
+def _measures(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
     return tuple(dict.fromkeys(parse_measure(each).name for each in names))
 
 
-def checked_convention(name: str) -> str:
-    """Return the name of a convention."""
-    if name not in CONVENTIONS:
-        raise ValueError(f"no convention is called {name!r}; expected one of {', '.join(CONVENTIONS)}")
-    return name
-
-
-def checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return seeds, each once."""
+def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     if not all(0 <= each < 2**32 for each in seeds):
         raise ValueError(f"a seed is a number from 0 to {2**32 - 1}, got {max(seeds, key=abs)}")
     return tuple(dict.fromkeys(int(each) for each in seeds))
 
 
-def checked_search(search: str) -> str:
-    """Return a search, ``grid`` or ``random:N``."""
-    if search != GRID and not _RANDOM_SEARCH.match(search):
+def _search(search: str) -> str:
+    if search != GRID and not re.fullmatch(r"random:[1-9]\d*", search):
         raise ValueError(f"unknown search {search!r}; expected grid, or random:N such as random:20")
     return search
 
 
-def n_drawn(search: str) -> int | None:
-    """Return how many points of a grid a search draws; None if it tries all of them."""
-    match = _RANDOM_SEARCH.match(checked_search(search))
-    return int(match.group(1)) if match else None
-
-
-def _at_least(least: int, name: str) -> Callable[[int], int]:
-    def check(number: int) -> int:
-        if number < least:
-            raise ValueError(f"{name} must be {least} or more, got {number}")
-        return number
-
-    return check
-
-
-def checked_kfold(k: int | None) -> int | None:
-    """Return a number of folds, or None for the folds of the data."""
-    if k is not None and k < 3:
-        raise ValueError(f"k-fold needs three folds or more (to train, validate and test), got {k}")
-    return k
-
-
 #: The check of each option that has one; it returns the value in its canonical form.
 CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "select_by": checked_chooser,
-    "measures": checked_measures,
-    "convention": checked_convention,
-    "seeds": checked_seeds,
-    "kfold": checked_kfold,
-    "search": checked_search,
-    "restarts": _at_least(0, "restarts"),
-    "jobs": _at_least(1, "jobs"),
-    "correction": checked_correction,
+    "select_by": _chooser,
+    "measures": _measures,
+    "convention": one_of("convention", CONVENTIONS),
+    "seeds": _seeds,
+    "kfold": _at_least(3, "k-fold needs three folds or more (to train, validate and test)"),
+    "search": _search,
+    "restarts": _at_least(0, "restarts must be 0 or more"),
+    "jobs": _at_least(1, "jobs must be 1 or more"),
+    "correction": one_of("correction", CORRECTIONS),
 }

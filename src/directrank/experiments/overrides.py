@@ -1,17 +1,18 @@
 """Settings and grids that replace those of the methods compared."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from directrank.estimators.methods import Configured, configured
+from directrank.experiments.options import of_option
 
 #: Constructor parameters that a comparison sets itself, and the remedy.
 SET_ELSEWHERE = {
     "measure": "write the measure in brackets after the name of the method, as in adarank(AP)",
-    "select_by": "use the option select-by",
-    "random_state": "use the option seed",
+    "select_by": "use --select-by (select_by= in Python)",
+    "random_state": "use --seed (seed= in Python)",
 }
 
 
@@ -36,15 +37,14 @@ def overridden(
         If no method has such a parameter, or a value is no number where the default is one.
     """
     found = list(methods)
-    for changes, change in ((settings, _with_setting), (grids, _with_grid)):
+    for option, changes in (("settings", settings), ("grids", grids)):
         for key in sorted(changes, key=lambda key: "." in key):
-            found = _changed(found, key, changes[key], change)
+            with of_option(option, key):
+                found = _changed(found, key, changes[key], in_grid=option == "grids")
     return found
 
 
-def _changed(
-    methods: Sequence[Configured], key: str, value: Any, change: Callable[[Configured, str, Any], Configured]
-) -> list[Configured]:
+def _changed(methods: Sequence[Configured], key: str, value: Any, *, in_grid: bool) -> list[Configured]:
     prefix, _, parameter = key.rpartition(".")
     if parameter in SET_ELSEWHERE:
         raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
@@ -52,23 +52,22 @@ def _changed(
     having = [each.label for each in named if parameter in _defaults(each)]
     if not having:
         raise ValueError(_unknown(parameter, named))
-    return [change(each, parameter, value) if each.label in having else each for each in methods]
+    return [_with(each, parameter, value, in_grid) if each.label in having else each for each in methods]
 
 
-def _with_setting(chosen: Configured, parameter: str, value: Any) -> Configured:
-    _check_number(value, _defaults(chosen)[parameter])
-    grid = {name: values for name, values in chosen.method.grid.items() if name != parameter}
-    fixed = {**chosen.method.fixed, parameter: value}
-    return replace(chosen, method=replace(chosen.method, fixed=fixed, grid=grid))
-
-
-def _with_grid(chosen: Configured, parameter: str, values: Sequence[Any]) -> Configured:
+def _with(chosen: Configured, parameter: str, value: Any, in_grid: bool) -> Configured:
+    values = tuple(value) if in_grid else (value,)
     if not values:
         raise ValueError("a grid needs one value or more")
-    for value in values:
-        _check_number(value, _defaults(chosen)[parameter])
-    fixed = {name: value for name, value in chosen.method.fixed.items() if name != parameter}
-    grid = {**chosen.method.grid, parameter: tuple(values)}
+    for each in values:
+        _check_number(each, _defaults(chosen)[parameter])
+    fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
+    if in_grid:
+        fixed.pop(parameter, None)
+        grid[parameter] = values
+    else:
+        grid.pop(parameter, None)
+        fixed[parameter] = value
     return replace(chosen, method=replace(chosen.method, fixed=fixed, grid=grid))
 
 

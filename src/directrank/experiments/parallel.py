@@ -1,9 +1,10 @@
 """A comparison by several processes, which meet only in the store of results."""
 
-import tempfile
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from directrank.data.shards import processors
@@ -33,13 +34,9 @@ def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) ->
     """
     jobs = min(jobs, processors())
     if store.path is not None:
-        return _Crew(plan, store, observer, jobs).run()
-    with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
-        shared = Store(folder)
-        try:
-            return _Crew(plan, shared, observer, jobs).run()
-        finally:
-            shared.close()
+        return _Crew(plan, store, store.path.parent, observer, jobs).run()
+    with TemporaryDirectory(prefix="directrank-") as folder, closing(Store(folder)) as shared:
+        return _Crew(plan, shared, Path(folder), observer, jobs).run()
 
 
 def run_share(plan: Plan, folder: Path, since: int) -> None:
@@ -53,36 +50,26 @@ def run_share(plan: Plan, folder: Path, since: int) -> None:
     since : int
         The number of this run in the store.
     """
-    store = Store(folder)
-    store.since = since
-    try:
+    with closing(Store(folder)) as store:
+        store.since = since
         Sweep(plan, store, Observer(), FoldReader(), n_threads=1).run()
-    finally:
-        store.close()
 
 
 class _Crew:
     """The processes of a comparison, watched by the process that started them."""
 
-    def __init__(self, plan: Plan, store: Store, observer: Observer, jobs: int):
-        assert store.path is not None
+    def __init__(self, plan: Plan, store: Store, folder: Path, observer: Observer, jobs: int):
         self.plan, self.store, self.observer, self.jobs = plan, store, observer, jobs
-        self.folder = store.path.parent
         self.records = dict(plan.finished)
-        self._unfitted = {
-            fit.key for cell in plan.cells if cell.key not in self.records for fit in cell.fits
-        } - plan.fitted
-        self._n_refits = {cell.key: cell.n_refits for cell in plan.cells}
-        self._work = serialised(run_share, replace(plan, finished={}), self.folder, store.since)
+        self._left = {cell.key: cell for cell in plan.cells if cell.key not in plan.finished}
+        self._unfitted = {fit.key for cell in self._left.values() for fit in cell.fits} - plan.fitted
+        self._work = serialised(run_share, replace(plan, finished={}), folder, store.since)
         self._workers: list[Worker] = []
         self._deaths = 0
 
     def run(self) -> list[dict[str, Any]]:
-        for cell in self.plan.cells:
-            if cell.key in self.records:
-                self.observer.finished(self.records[cell.key], True)
         try:
-            while not self._look():
+            while self._look():
                 # An interrupt while a process starts could leave the process behind.
                 with uninterrupted():
                     self._fill()
@@ -96,42 +83,35 @@ class _Crew:
                     worker.end()
         return [self.records[cell.key] for cell in self.plan.cells]
 
-    def _fill(self) -> None:
-        for k, worker in enumerate(self._workers):
-            self._workers[k] = self._worked(worker)
-        # Processes start here and not at first, so that a finished comparison starts none.
-        while len(self._workers) < self.jobs:
-            self._workers.append(self._started())
-
     def _look(self) -> bool:
-        """Report progress to the observer; return whether every cell has ended."""
+        """Report progress to the observer; return whether there is work left."""
         fitted = self.store.ended(self._unfitted)
         self._unfitted -= fitted
         for _ in fitted:
             self.observer.fitted()
-        left = [cell.key for cell in self.plan.cells if cell.key not in self.records]
-        # If processes died at the last step of a cell, the next process to find the cell completes it.
-        ended = {key: each for key, each in self.store.outcomes(left).items() if "fold" in each[1]}
-        for key, (_, record) in ended.items():
-            self.records[key] = record
-            for _ in range(self._n_refits[key]):
-                self.observer.fitted()
-            self.observer.finished(record, False)
-        self._deaths = 0 if fitted or ended else self._deaths
-        return len(ended) == len(left)
+        for key, record in self.store.outcomes(self._left).items():
+            # If processes died at the last step of a cell, the next process to find the cell completes it.
+            if "fold" in record:
+                self._deaths, self.records[key] = 0, record
+                del self._left[key]
+                for _ in range(self.plan.options.n_refits):
+                    self.observer.fitted()
+                self.observer.finished(record, False)
+        self._deaths = 0 if fitted else self._deaths
+        return bool(self._left)
 
-    def _worked(self, worker: Worker) -> Worker:
-        """Return the worker, or a new one in its place if it died."""
-        try:
-            worker.look()
-        except ProcessDiedError as error:
-            self._deaths += 1
-            if self._deaths > 2 * self.jobs + 2:
-                problem = "processes die before they finish anything, perhaps of too little memory"
-                raise MethodError(f"{problem}; try fewer --jobs") from error
-            worker.end()
-            return self._started()
-        return worker
-
-    def _started(self) -> Worker:
-        return Worker(self._work)
+    def _fill(self) -> None:
+        """Replace the processes that died, and start those that are missing."""
+        for worker in list(self._workers):
+            try:
+                worker.look()
+            except ProcessDiedError as error:
+                self._deaths += 1
+                if self._deaths > 2 * self.jobs + 2:
+                    problem = "processes die before they finish anything, perhaps of too little memory"
+                    raise MethodError(f"{problem}; try fewer --jobs") from error
+                worker.end()
+                self._workers.remove(worker)
+        # Processes start here and not at first, so that a finished comparison starts none.
+        while len(self._workers) < self.jobs:
+            self._workers.append(Worker(self._work))

@@ -10,9 +10,8 @@ import numpy as np
 from directrank.estimators.methods import Configured
 from directrank.experiments.jobs.environment import code_digest, versions
 from directrank.experiments.jobs.store import Store, key_of
-from directrank.experiments.options import Options, n_drawn
+from directrank.experiments.options import GRID, Options
 from directrank.experiments.sources import FoldSource
-from directrank.storage.strict_json import as_plain
 
 #: Changes when the content of a record changes.
 RECORD = 3
@@ -43,18 +42,12 @@ class PlannedCell:
     fold: FoldSource
     method: Configured
     fits: Sequence[Fit]
-    n_refits: int
     key: str
 
     @property
     def label(self) -> str:
         """Fold and method, for people."""
         return f"{self.fold.name} {self.method.label}"
-
-    @property
-    def n_fits(self) -> int:
-        """Number of fits: points of the grid times seeds, and last fits."""
-        return len(self.fits) + self.n_refits
 
 
 @dataclass(frozen=True)
@@ -84,14 +77,14 @@ class Plan:
 
     @property
     def n_fits(self) -> int:
-        """Number of fits of all cells."""
-        return sum(cell.n_fits for cell in self.cells)
+        """Number of fits of all cells: points of the grids times seeds, and last fits."""
+        return sum(len(cell.fits) + self.options.n_refits for cell in self.cells)
 
     @property
     def n_fits_left(self) -> int:
         """Number of fits that are not finished."""
-        left = [cell for cell in self.cells if cell.key not in self.finished]
-        return sum(cell.n_fits - sum(fit.key in self.fitted for fit in cell.fits) for cell in left)
+        left = [cell.fits for cell in self.cells if cell.key not in self.finished]
+        return sum(self.options.n_refits + sum(fit.key not in self.fitted for fit in fits) for fits in left)
 
 
 class Observer:
@@ -114,11 +107,7 @@ class Observer:
 
 
 def make_plan(
-    dataset: str,
-    folds: Sequence[FoldSource],
-    methods: Sequence[Configured],
-    options: Options,
-    store: Store,
+    dataset: str, folds: Sequence[FoldSource], methods: Sequence[Configured], options: Options, store: Store
 ) -> Plan:
     """Return the plan of a comparison, with the records of it that the store has.
 
@@ -132,7 +121,7 @@ def make_plan(
     if twice is not None:
         raise ValueError(f"{twice} is named twice; name each method once")
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
-    finished = store.values(cell.key for cell in cells)
+    finished = store.outcomes(cell.key for cell in cells)
     open_fits = [fit.key for cell in cells if cell.key not in finished for fit in cell.fits]
     return Plan(dataset, folds, methods, options, cells, finished, store.ended(open_fits))
 
@@ -147,8 +136,8 @@ def points_of(method: Configured, search: str) -> list[dict[str, Any]]:
         ``grid`` for all of them, ``random:N`` for N different ones drawn at random, always the same.
     """
     points = method.points()
-    number = n_drawn(search)
-    if number is None or number >= len(points):
+    number = len(points) if search == GRID else int(search.removeprefix("random:"))
+    if number >= len(points):
         return points
     # The method's name is the seed: no method's draw depends on which others are compared.
     seed = int.from_bytes(hashlib.sha256(method.label.encode()).digest()[:8], "big")
@@ -156,29 +145,21 @@ def points_of(method: Configured, search: str) -> list[dict[str, Any]]:
     return [points[place] for place in sorted(drawn.tolist())]
 
 
-def refit_of(cell: PlannedCell, seed: int, point: Mapping[str, Any], options: Options) -> Fit:
-    """Return the last fit of a cell, on train and validation together at the chosen point."""
-    return _fit(cell.fold, cell.method, point, seed, "train and vali", options)
+def refits_of(cell: PlannedCell, chosen: Mapping[int, dict[str, Any]], options: Options) -> list[Fit]:
+    """Return the last fits of a cell, on train and validation together, from the chosen fit of each seed."""
+    return [
+        _fit(cell.fold, cell.method, fit["parameters"], seed, "train and vali", options)
+        for seed, fit in chosen.items()
+    ]
 
 
 def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedCell:
-    fits = [
-        _fit(fold, method, point, seed, "train", options)
-        for seed in options.all_seeds
-        for point in _with_restarts(method, points_of(method, options.search), options.restarts)
-    ]
+    points = points_of(method, options.search)
+    if options.restarts and "n_restarts" in method.method.estimator().get_params(deep=False):
+        points = [{"n_restarts": options.restarts, **point} for point in points]
+    fits = [_fit(fold, method, point, seed, "train", options) for seed in options.seeds for point in points]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
-    n_refits = len(options.all_seeds) if options.refit else 0
-    return PlannedCell(fold, method, fits, n_refits, key_of(as_plain(facts)))
-
-
-def _with_restarts(
-    method: Configured, points: Sequence[Mapping[str, Any]], restarts: int
-) -> Sequence[Mapping[str, Any]]:
-    """Return points with their number of random restarts, if the method has this parameter."""
-    if not restarts or "n_restarts" not in method.method.estimator().get_params(deep=False):
-        return points
-    return [{"n_restarts": restarts, **point} for point in points]
+    return PlannedCell(fold, method, fits, key_of(facts))
 
 
 def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str, options: Options) -> Fit:
@@ -196,4 +177,4 @@ def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str
         "versions": versions(),
         "code": code_digest(),
     }
-    return Fit(fold, method, point, seed, trained_on, key_of(as_plain(facts)))
+    return Fit(fold, method, point, seed, trained_on, key_of(facts))

@@ -11,15 +11,14 @@ from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured, configured
 from directrank.experiments.jobs.environment import code_digest, environment
 from directrank.experiments.jobs.store import Store, key_of
-from directrank.experiments.options import GRID, MEASURES, STANDARD, Options
+from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
 from directrank.experiments.overrides import overridden
 from directrank.experiments.parallel import run_in_processes
 from directrank.experiments.plan import Observer, Plan, make_plan
 from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined
 from directrank.experiments.sweep import Sweep
-from directrank.experiments.tables.contrasts import significance
-from directrank.experiments.tables.formats import write_tables
+from directrank.experiments.tables.significance import significance
 from directrank.storage.strict_json import as_plain
 
 #: Joining the splits copies X; beyond this many bytes only the training set is checked.
@@ -126,7 +125,7 @@ def compare(
     """
     options = Options(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
-        grids=grids or {}, out=None if out is None else Path(out), name=name, seed=seed, seeds=seeds,
+        grids=grids or {}, out=None if out is None else Path(out), name=name, seed=seed, seeds=seeds or (),
         missing=missing, kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs,
         baseline=baseline, correction=correction, audit=audit,
     )  # fmt: skip
@@ -142,18 +141,19 @@ def prepare(source: Any, methods: str | Sequence[str | Configured], options: Opt
     DataError, ValueError
         As `compare`.
     """
-    options = options.checked()
-    chosen = overridden(configured(methods, options.select_by), options.settings, options.grids)
+    with of_option("methods"):
+        chosen = configured(methods, options.select_by)
+    chosen = overridden(chosen, options.settings, options.grids)
     for each in chosen if options.settings or options.grids else ():
         for point in each.points():
             each.build(point).checked()
     if options.baseline is not None:
-        options = replace(options, baseline=label_of(options.baseline, chosen))
+        with of_option("baseline"):
+            options = replace(options, baseline=_label_of(options.baseline, chosen))
     dataset, folds = folds_of(source, missing=options.missing, k=options.kfold, seed=options.seed)
     store = Store(options.out)
     store.begin()
-    plan = make_plan(options.name or dataset, folds, chosen, options, store)
-    return plan, store
+    return make_plan(options.name or dataset, folds, chosen, options, store), store
 
 
 def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
@@ -167,8 +167,11 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     options = plan.options
     observer.planned(plan)
     reader = FoldReader()
-    check = checked_collection(plan.folds[0], reader, store)
+    check = _checked_collection(plan.folds[0], reader, store)
     observer.checked(check["lines"])
+    for cell in plan.cells:
+        if cell.key in plan.finished:
+            observer.finished(plan.finished[cell.key], True)
     if options.jobs == 1:
         records = Sweep(plan, store, observer, reader).run()
     else:
@@ -181,18 +184,11 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     }
     if options.out is not None:
         result.write(options.out)
-        write_tables(result, options.out)
     return result
 
 
-def label_of(baseline: str, methods: Sequence[Configured]) -> str:
-    """Return the label of the method that a name of a baseline stands for.
-
-    Raises
-    ------
-    ValueError
-        If the method is not among those compared.
-    """
+def _label_of(baseline: str, methods: Sequence[Configured]) -> str:
+    """Return the label of the method that a name of a baseline stands for."""
     wanted = configured(baseline, methods[0].select_by)
     labels = [method.label for method in methods]
     if len(wanted) != 1 or wanted[0].label not in labels:
@@ -200,15 +196,11 @@ def label_of(baseline: str, methods: Sequence[Configured]) -> str:
     return wanted[0].label
 
 
-def checked_collection(fold: FoldSource, reader: FoldReader, store: Store) -> dict[str, Any]:
+def _checked_collection(fold: FoldSource, reader: FoldReader, store: Store) -> dict[str, Any]:
     """Return the data check of the three splits of a fold together, from the store if it is there.
 
-    Together they are the whole collection where folds rotate the splits.
-
-    Returns
-    -------
-    dict
-        The plain values of `DataCheck`, with ``"lines"``, its sentences, and ``"of"``, what was checked.
+    Together they are the whole collection where folds rotate the splits. ``"lines"`` are the sentences of
+    the check, and ``"of"`` says what was checked.
     """
     key = key_of(["data check", 1, dict(fold.digests), code_digest()])
     saved = store.get(key)
@@ -217,11 +209,8 @@ def checked_collection(fold: FoldSource, reader: FoldReader, store: Store) -> di
     splits = reader(fold)
     small = sum(each.features.nbytes for each in splits) <= LARGEST_COPY
     check = check_data(joined(splits) if small else splits.train)
-    record = {
-        **as_plain(check.to_dict()),
-        "lines": check.lines(),
-        "of": f"all parts of {fold.name}" if small else f"the train part of {fold.name}",
-    }
+    what = f"{'all parts' if small else 'the train part'} of {fold.name}"
+    record = {**as_plain(check.to_dict()), "lines": check.lines(), "of": what}
     store.put(key, "data-check", record)
     return record
 
@@ -232,10 +221,20 @@ def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[
         "format": FORMAT,
         "dataset": plan.dataset,
         **options.of_a_cell,
-        "seed": options.all_seeds[0],
+        "seed": options.seeds[0],
         "settings": dict(options.settings),
         "grids": dict(options.grids),
-        "methods": [_method_facts(each) for each in plan.methods],
+        "methods": [
+            {
+                "label": each.label,
+                "name": each.method.name,
+                "measure": each.measure,
+                "summary": each.method.summary,
+                "paper": each.method.paper,
+                "grid": {name: list(values) for name, values in each.method.grid.items()},
+            }
+            for each in plan.methods
+        ],
         "folds": [
             {"name": fold.name, "sha256": dict(fold.digests), "files": dict(fold.files)}
             for fold in plan.folds
@@ -244,15 +243,4 @@ def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[
         "environment": environment(),
         "command": list(command),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def _method_facts(chosen: Configured) -> dict[str, Any]:
-    return {
-        "label": chosen.label,
-        "name": chosen.method.name,
-        "measure": chosen.measure,
-        "summary": chosen.method.summary,
-        "paper": chosen.method.paper,
-        "grid": {name: list(values) for name, values in chosen.method.grid.items()},
     }

@@ -1,16 +1,17 @@
 """The results of a comparison: values, files, and reading them back."""
 
-import math
 import os
+import statistics
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from directrank.errors import DataError
 from directrank.experiments.options import STANDARD
-from directrank.experiments.tables.formats import csv_text, plain
+from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
 from directrank.experiments.tables.layout import headline
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
@@ -19,6 +20,8 @@ FORMAT = "directrank results 1"
 COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")
 #: Methods that a representation shows.
 SHOWN = 10
+#: Formats of the table that is written with the results, by the ending of the file.
+TABLES = {"txt": plain, "md": markdown, "tex": latex}
 
 
 class Comparison:
@@ -85,19 +88,16 @@ class Comparison:
 
     def mean(self, method: str, measure: str, convention: str, split: str = "test") -> float | None:
         """Return the plain mean of the folds' values; None if the method failed on any of them."""
-        values = [self.value(method, fold, measure, convention, split) for fold in self.folds]
-        known = [value for value in values if value is not None]
-        return math.fsum(known) / len(known) if len(known) == len(values) else None
+        values: list[Any] = [self.value(method, fold, measure, convention, split) for fold in self.folds]
+        return None if None in values else statistics.fmean(values)
 
     def rows(self, convention: str) -> Iterator[tuple[str, str, str, str, str, float]]:
         """Yield the rows of a results file: one a method, split, fold and measure."""
-        for method in self.methods:
-            for split in ("test", "vali"):
-                for fold in self.folds:
-                    for measure in self.measures:
-                        value = self.value(method, fold, measure, convention, split)
-                        if value is not None:
-                            yield self.dataset, method, split, fold, measure, value
+        for row in product(self.methods, ("test", "vali"), self.folds, self.measures):
+            method, split, fold, measure = row
+            value = self.value(method, fold, measure, convention, split)
+            if value is not None:
+                yield self.dataset, *row, value
 
     def to_frame(self, convention: str | None = None) -> Any:
         """Return the values as a data frame of pandas, or of polars where pandas is not installed.
@@ -128,25 +128,36 @@ class Comparison:
 
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""
-        return csv_text(COLUMNS, ((*row[:-1], repr(row[-1])) for row in self.rows(convention)))
+        return csv_text(COLUMNS, self.rows(convention))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {**self.summary, "cells": self.cells}
 
     def write(self, folder: str | os.PathLike) -> None:
-        """Write results.csv, results.standard.csv and results.json; each file is complete or unchanged.
+        """Write the results and the table of the requested convention; each file is complete or unchanged.
+
+        The files are results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex and, if
+        differences were tested, significance.csv.
 
         Raises
         ------
         OSError
             If the folder cannot be written.
         """
-        folder = Path(folder)
+        folder, convention = Path(folder), self.conventions[0]
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "results.csv", self.to_csv(self.conventions[0]))
-        write_atomically(folder / "results.standard.csv", self.to_csv(STANDARD))
-        write_atomically(folder / "results.json", dump(as_plain(self.to_dict())) + "\n")
+        table = headline(self, convention)
+        texts = {
+            "results.csv": self.to_csv(convention),
+            "results.standard.csv": self.to_csv(STANDARD),
+            "results.json": dump(as_plain(self.to_dict())) + "\n",
+            **{f"table.{end}": form(table) + "\n" for end, form in TABLES.items()},
+        }
+        if "significance" in self.summary:
+            texts["significance.csv"] = contrasts_csv(self, convention)
+        for name, text in texts.items():
+            write_atomically(folder / name, text)
 
 
 def read_results(path: str | os.PathLike) -> Comparison:
@@ -165,24 +176,17 @@ def read_results(path: str | os.PathLike) -> Comparison:
         content = parse(file.read_bytes())
         if content["format"] != FORMAT:
             raise DataError(f"{file}: has format {content['format']!r}, this release reads {FORMAT!r}")
-        cells = content.pop("cells")
-        result = Comparison(content, cells)
-        _touch_everything(result)
+        result = Comparison(content, content.pop("cells"))
+        # What the tables need must be there, and its values must be numbers.
+        for convention in result.conventions:
+            sum(row[-1] for row in result.rows(convention))
+            headline(result, convention)
+            tested = content.get("significance", {}).get(convention)
+            for measure in result.measures if tested else ():
+                sum(pair["difference"] for pair in tested["pairs"][measure])
     except (StrictJSONError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{file}: not results of directrank compare, or damaged ({type(error).__name__}: {error}). "
             "Rerun the same compare command: it rebuilds the file from the finished cells."
         ) from None
     return result
-
-
-def _touch_everything(result: Comparison) -> None:
-    """Raise KeyError or TypeError if something that a table needs is missing."""
-    for convention in result.conventions:
-        for row in result.rows(convention):
-            float(row[-1])
-        tested = result.summary.get("significance", {}).get(convention)
-        for measure in result.measures if tested else ():
-            dict(tested["better_than"][measure], **tested["letters"])
-            for pair in tested["pairs"][measure]:
-                float(pair["difference"])

@@ -16,7 +16,7 @@ from directrank.data.folds import PARTS, Fold
 from directrank.data.letor.reader import fill_letor, scan_letor
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.experiments.options import checked_kfold
+from directrank.experiments.options import CHECKS
 
 
 class Splits(NamedTuple):
@@ -97,17 +97,11 @@ def source_name(source: Any) -> str:
     return Path(first).resolve().parent.name or "data"
 
 
-def _of_files(fold: Fold, missing) -> FoldSource:
-    files = {split: tuple(getattr(fold, split)) for split in PARTS}
+def _of_files(fold: Fold, missing: str | float) -> FoldSource:
+    files = {split: getattr(fold, split) for split in PARTS}
     digests = {split: _joined([_file_digest(path) for path in paths]) for split, paths in files.items()}
     names = {split: [str(path) for path in paths] for split, paths in files.items()}
     return FoldSource(fold.name, digests, names, lambda: Splits(*fold.load(missing=missing)))
-
-
-@cache
-def _digest_at(path: Path, size: int, changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _file_digest(path: Path) -> str:
@@ -116,22 +110,23 @@ def _file_digest(path: Path) -> str:
     return _digest_at(path, state.st_size, state.st_mtime_ns)
 
 
+@cache
+def _digest_at(path: Path, size: int, changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _joined(digests: Sequence[str]) -> str:
-    return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    return digests[0] if len(digests) == 1 else _text_digest(" ".join(digests))
 
 
 def _of_groups(splits: Splits) -> FoldSource:
     digests = {name: _groups_digest(split) for name, split in splits._asdict().items()}
-
-    def load() -> Splits:
-        _refuse_shared(splits)
-        return splits
-
-    return FoldSource("fold", digests, {}, load)
+    return FoldSource("fold", digests, {}, partial(_without_shared_queries, splits))
 
 
 def _groups_digest(groups: QueryGroups) -> str:
@@ -160,39 +155,37 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
 
 
 def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str, list[FoldSource]]:
-    checked_kfold(k)
-    name, pool, digest, files = _pool_of(source, missing)
+    CHECKS["kfold"](k)
+    name, pool, digest = _pool_of(source, missing)
     folds = []
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
-        load = partial(_turned, pool, k, seed, turn)
-        folds.append(FoldSource(f"Fold{turn + 1}", digests, dict.fromkeys(PARTS, files), load))
+        files = {split: [str(path) for path in pool.files] for split in PARTS}
+        folds.append(FoldSource(f"Fold{turn + 1}", digests, files, partial(_turned, pool, k, seed, turn)))
     return name, folds
 
 
-def _pool_of(source: Any, missing: str | float):
-    """Return name, reader, digest and files of all queries of a source."""
+def _pool_of(source: Any, missing: str | float) -> tuple[str, "_Pool", str]:
+    """Return name, reader and digest of all queries of a source."""
     if isinstance(source, QueryGroups):
-        return source.name or "data", _Pool(groups=source), _groups_digest(source), []
+        return source_name([source]), _Pool([], missing, source), _groups_digest(source)
     if isinstance(source, (str, os.PathLike)) and Path(source).is_file():
         files, name = [Path(source)], Path(source).name
     else:
         name, folds = folds_of(source, missing=missing)
         if not folds[0].files:
-            parts = folds[0].load()
-            return name, _Pool(groups=joined(parts)), _joined(list(folds[0].digests.values())), []
+            return name, _Pool([], missing, joined(folds[0].load())), _joined(list(folds[0].digests.values()))
         files = sorted({Path(path) for part in PARTS for path in folds[0].files[part]})
-    digest = _joined([_file_digest(path) for path in files])
-    return name, _Pool(files=files, missing=missing), digest, [str(path) for path in files]
+    return name, _Pool(files, missing), _joined([_file_digest(path) for path in files])
 
 
+@dataclass
 class _Pool:
-    """All queries of a source, read once, on the first call."""
+    """All queries of a source; files are read once, on the first call."""
 
-    def __init__(
-        self, *, groups: QueryGroups | None = None, files: Sequence[Path] = (), missing: str | float = "error"
-    ):
-        self.groups, self.files, self.missing = groups, list(files), missing
+    files: Sequence[Path]
+    missing: str | float
+    groups: QueryGroups | None = None
 
     def __call__(self) -> QueryGroups:
         if self.groups is None:
@@ -211,7 +204,8 @@ def _turned(pool: _Pool, k: int, seed: int, turn: int) -> Splits:
     return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
 
 
-def _refuse_shared(splits: Splits) -> None:
+def _without_shared_queries(splits: Splits) -> Splits:
+    """Return splits, or raise DataError if two of them share a query."""
     qids = {name: set(map(str, split.queries.qid.tolist())) for name, split in splits._asdict().items()}
     for first, second in combinations(qids, 2):
         shared = qids[first] & qids[second]
@@ -220,26 +214,23 @@ def _refuse_shared(splits: Splits) -> None:
                 f"qid {min(shared)} is in {first} and in {second} ({len(shared)} shared in all): a test on "
                 "queries seen in training is invalid. Split by query."
             )
+    return splits
 
 
 class FoldReader:
     """Reads folds when they are needed and keeps only the last one in memory."""
 
     def __init__(self):
-        self._name, self._splits = "", None
+        self._last: dict[str, Splits] = {}
 
     def __call__(self, fold: FoldSource) -> Splits:
         """Return the splits of a fold."""
-        if self._splits is None or self._name != fold.name:
-            self._splits = None  # free the old fold before reading the new one
-            self._name, self._splits = fold.name, _labelled(fold.load())
-        return self._splits
-
-
-def _labelled(splits: Splits) -> Splits:
-    for name, split in splits._asdict().items():
-        if not split.labelled:
-            raise DataError(
-                f"{split.name or name}: has no relevance; a comparison needs it in all three files"
-            )
-    return splits
+        if fold.name not in self._last:
+            self._last.clear()  # free the old fold before reading the new one
+            splits = fold.load()
+            for name, split in splits._asdict().items():
+                if not split.labelled:
+                    problem = "has no relevance; a comparison needs it in all three files"
+                    raise DataError(f"{split.name or name}: {problem}")
+            self._last[fold.name] = splits
+        return self._last[fold.name]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.experiments.tables.contrasts import per_query
 from directrank.experiments.tables.layout import is_error
+from directrank.experiments.tables.significance import per_query
 from directrank.report.facts import Facts
 
 #: A page has at most this many values of queries; beyond, measures and then queries are omitted.

@@ -9,15 +9,14 @@ import pytest
 from scipy import stats
 
 from directrank.experiments import Comparison
-from directrank.experiments.tables.contrasts import significance
 from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown, plain
 from directrank.experiments.tables.layout import Table, headline
 from directrank.experiments.tables.significance import (
-    benjamini_hochberg,
     bootstrap_interval,
     effect_size,
     holm,
     randomisation_test,
+    significance,
     t_test,
 )
 
@@ -70,9 +69,10 @@ def test_random_patterns_agree_with_scipy(differences):
 
 
 def test_randomisation_in_blocks_is_the_same(differences, monkeypatch):
-    whole = randomisation_test(differences, n_flips=1000)
+    monkeypatch.setattr("directrank.experiments.tables.significance.FLIPS", 1000)
+    whole = randomisation_test(differences)
     monkeypatch.setattr("directrank.experiments.tables.significance.BLOCK", 80 * 7)
-    in_blocks = randomisation_test(differences, n_flips=1000)
+    in_blocks = randomisation_test(differences)
     # Other blocks draw other numbers, and estimate the same.
     assert in_blocks == pytest.approx(whole, abs=0.08)
 
@@ -105,11 +105,6 @@ def test_holm_by_hand():
     """Sorted: 0.01·4, 0.02·3, 0.03·2 raised to the one before, 0.2·1."""
     assert holm(np.array([0.02, 0.2, 0.01, 0.03])) == pytest.approx([0.06, 0.2, 0.04, 0.06])
     assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0])
-
-
-def test_benjamini_hochberg_is_that_of_scipy():
-    p = np.array([0.02, 0.2, 0.01, 0.03, 0.9, 0.02])
-    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
 
 
 def comparison(values: dict[str, list[float]], measure="AP", failed=()) -> Comparison:

@@ -56,7 +56,7 @@ def test_a_key_is_leased_once(tmp_path):
     assert claim(first, WANTED, 2) == ["a", "b"]
     assert claim(second, WANTED) == ["c"]
     assert claim(first, WANTED) == []
-    first.finish([("a", "A", "done", {"by": 1})])
+    first.exchange([("a", "A", "done", {"by": 1})])
     assert second.get("a") == {"by": 1}
     assert claim(second, WANTED) == []
     first.release()
@@ -89,7 +89,7 @@ def test_a_clock_that_goes_backwards_makes_no_failure_one_of_an_earlier_run(tmp_
     store.begin()
     claim(store, WANTED[:1])
     monkeypatch.setattr(module.time, "time", lambda: 0.0)
-    store.finish([("a", "A", "failed", {"error": {}})])
+    store.exchange([("a", "A", "failed", {"error": {}})])
     assert claim(store, WANTED[:1]) == []
     assert store.ended(["a"]) == {"a"}
 
@@ -143,10 +143,9 @@ def test_owners():
 def test_failures_are_kept_in_this_run_and_tried_again_in_the_next(tmp_path):
     first = Store(tmp_path)
     claim(first, WANTED[:1])
-    first.finish([("a", "A", "failed", {"error": {}})])
-    assert first.outcomes(["a"]) == {"a": ("failed", {"error": {}})}
+    first.exchange([("a", "A", "failed", {"error": {}})])
+    assert first.outcomes(["a"]) == {"a": {"error": {}}}
     assert claim(first, WANTED[:1]) == []
-    assert first.get("a") is None
     later = Store(tmp_path)
     later.begin()
     assert later.outcomes(["a"]) == {}
@@ -159,9 +158,10 @@ def test_what_kills_two_processes_is_recorded_as_failed(tmp_path):
         assert claim(Store(tmp_path), WANTED[:1]) == ["a"]
         aged(tmp_path, 1000)
     assert claim(watcher, WANTED[:1]) == []
-    state, value = watcher.outcomes(["a"])["a"]
-    assert state == "failed"
+    value = watcher.get("a")
+    assert value is not None
     assert "died 2 times" in value["error"]["message"]
+    assert events(watcher)[-1] == ("a", "failed")
     # In a later run its past is forgiven.
     later = Store(tmp_path)
     later.begin()
@@ -205,10 +205,10 @@ def test_a_finished_key_stays_as_it_was_finished(tmp_path):
     claim(slow, WANTED[:1])
     aged(tmp_path, 1000)
     assert claim(quick, WANTED[:1]) == ["a"]
-    quick.finish([("a", "A", "done", {"by": "quick"})])
-    slow.finish([("a", "A", "done", {"by": "slow"})])
+    quick.exchange([("a", "A", "done", {"by": "quick"})])
+    slow.exchange([("a", "A", "done", {"by": "slow"})])
     assert slow.get("a") == {"by": "quick"}
-    quick.finish([("a", "A", "done", {"by": "quick again"})])
+    quick.exchange([("a", "A", "done", {"by": "quick again"})])
     assert events(slow) == [("a", "leased"), ("a", "leased"), ("a", "done")]
 
 
@@ -226,7 +226,7 @@ def test_interrupted_transaction_changes_nothing(tmp_path):
     store = Store(tmp_path)
     store.put("a", "A", {"x": 1})
     with pytest.raises(TypeError):
-        store.finish([("b", "B", "done", {"x": 1}), ("c", "C", "done", {"x": object()})])
+        store.exchange([("b", "B", "done", {"x": 1}), ("c", "C", "done", {"x": object()})])
     assert store.ended(["a", "b", "c"]) == {"a"}
     store.put("b", "B", {})
 
@@ -347,7 +347,7 @@ except OSError as error:
 def test_memory_is_a_store_too():
     store = Store(None)
     assert claim(store, WANTED) == ["a", "b", "c"]
-    store.finish([("a", "A", "done", {"x": 1})])
+    store.exchange([("a", "A", "done", {"x": 1})])
     with store.beating():
         assert store.get("a") == {"x": 1}
     store.release()
@@ -363,7 +363,7 @@ store = Store(sys.argv[1])
 wanted = [(str(number), "") for number in range(120)]
 while len(store.ended(key for key, _ in wanted)) < len(wanted):
     taken, _ = store.exchange([], wanted, 3)
-    store.finish([(key, "", "done", {"by": sys.argv[2]}) for key in taken])
+    store.exchange([(key, "", "done", {"by": sys.argv[2]}) for key in taken])
 """
     processes = [
         subprocess.Popen([sys.executable, "-c", script, str(tmp_path), str(number)], stderr=subprocess.PIPE)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from directrank.cli.failures import usage
 from directrank.cli.options import JSON, Missing, argument, option
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import missing_rule
-from directrank.cli.targets import check_file
+from directrank.cli.settings import check_file, missing_rule
 
 if TYPE_CHECKING:
     from directrank.diagnostics import Audit
@@ -24,7 +23,7 @@ def audit(
     json: JSON = False,
 ) -> None:
     """Compare a model's loss with its bounds and approximations."""
-    from directrank.cli.progress import Spinner
+    from directrank.cli.progress import spinner
     from directrank.data import read_letor
     from directrank.diagnostics import audit as audited
     from directrank.measures import parse_measure
@@ -39,7 +38,7 @@ def audit(
         check_file(picture, "--picture")
     ranker = load(model)
     groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_)
-    with Spinner(f"auditing {groups.n_queries} queries", quiet=json):
+    with spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)
     if picture is not None:
         write_atomically(picture, audit_chart(found))

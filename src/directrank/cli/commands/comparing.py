@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from directrank.cli import options as shared
 from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
 from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, argument, option
 from directrank.cli.output import print_json, print_table, remark
-from directrank.cli.settings import check_overrides, comparison_options
-from directrank.cli.targets import check_file, check_folder
+from directrank.cli.settings import check_file, check_folder, comparison_options
 
 if TYPE_CHECKING:
     from directrank.cli.progress import Lines
     from directrank.experiments import Comparison
-    from directrank.experiments.demo import Story
-    from directrank.experiments.plan import Plan
 
 
 def demo(
@@ -28,15 +24,19 @@ def demo(
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
     from directrank.experiments.demo import run_demo
+    from directrank.experiments.tables.layout import headline
 
     check_folder(out, "--out")
     story = _observed(lambda observer: run_demo(out, observer, observer.say), out, json or quiet)
-    page = _write_page(story.result, out / "report.html")
-    if json:
-        print_json({**story.result.to_dict(), "page": str(page)})
-    else:
-        _print_demo(story, page, quiet)
-    return _code(story.result)
+
+    def show(_: Path) -> None:
+        if not quiet:
+            print(story.before)
+        print_table(headline(story.result, "standard"))
+        if not quiet:
+            print(story.after)
+
+    return _finished(story.result, out, json, show)
 
 
 def compare(
@@ -48,27 +48,67 @@ def compare(
             "A folder with Fold1 … FoldN (each train.txt, vali.txt, test.txt), or three files.",
         ),
     ],
-    methods: shared.Methods = "all",
-    select_by: shared.SelectBy = "AP",
+    methods: Annotated[
+        str, option("--methods NAMES", 'Methods with commas, such as "adarank(AP), regression"; or all.')
+    ] = "all",
+    select_by: Annotated[
+        str,
+        option("--select-by NAME", "Measure that chooses on validation data, in the standard convention."),
+    ] = "AP",
     measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
     convention: Convention = "standard",
-    settings: shared.Settings = None,
-    grids: shared.Grids = None,
-    out: shared.ResultsFolder = None,
-    name: shared.DatasetName = None,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "--set NAME=VALUE",
+            "Set a parameter of all methods that have it (penalty=0.1) or of one method "
+            "(ranksvm.penalty=0.1); may be repeated.",
+        ),
+    ] = None,
+    grids: Annotated[
+        list[str] | None,
+        option(
+            "--grid NAME=VALUES",
+            "Choose a parameter from these values, such as penalty=0.01,0.1 or ranksvm.penalty=0.01,0.1; "
+            "may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, option("--out FOLDER", "Folder for results.  [default: runs/ and the name]")
+    ] = None,
+    name: Annotated[
+        str | None,
+        option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
+    ] = None,
     seed: Seed = 0,
     missing: Missing = "error",
-    kfold: shared.Kfold = None,
-    search: shared.Search = "grid",
-    refit: shared.Refit = False,
-    seeds: shared.Seeds = None,
-    restarts: shared.Restarts = 0,
-    jobs: shared.Jobs = 1,
-    baseline: shared.Baseline = None,
-    correction: shared.Correction = "holm",
-    audit: shared.Audit = True,
-    form: shared.TableFormat = "text",
-    dry_run: shared.DryRun = False,
+    kfold: Annotated[
+        int | None, option("--kfold N", "Split all queries into N random folds (uses --seed).")
+    ] = None,
+    search: Annotated[
+        str, option("--search RULE", "Points of each grid to try: grid for all, or random:20.")
+    ] = "grid",
+    refit: Annotated[
+        bool, option("--refit", "Train the chosen point again on training and validation data together.")
+    ] = False,
+    seeds: Annotated[
+        str | None, option("--seeds N,N,…", "Seeds to average over, such as 0,1,2.  [default: --seed]")
+    ] = None,
+    restarts: Annotated[int, option("--restarts N", "Extra random restarts, where supported.")] = 0,
+    jobs: Annotated[int, option("--jobs N", "Processes, of one thread each; at most one per processor.")] = 1,
+    baseline: Annotated[
+        str | None, option("--baseline NAME", "Test the other methods against this one, not every pair.")
+    ] = None,
+    correction: Annotated[
+        str, option("--correction NAME", "Correction for many tests: holm, or bh (Benjamini-Hochberg).")
+    ] = "holm",
+    audit: Annotated[
+        bool, option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page.")
+    ] = True,
+    form: Annotated[
+        str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
+    ] = "text",
+    dry_run: Annotated[bool, option("--dry-run", "Print the number of fits and stop.")] = False,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> int:
@@ -76,29 +116,39 @@ def compare(
 
     Rerun the same command to resume; finished work is reused.
     """
-    from directrank.experiments.protocol import carry_out
+    from directrank.cli.progress import plan_line
+    from directrank.experiments.protocol import carry_out, prepare
     from directrank.experiments.sources import source_name
+    from directrank.experiments.tables.formats import FORMATS
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
     folder = out or Path("runs") / (name or source_name(data))
-    plan, store = _prepared(data, ctx.params | {"out": folder})
+    if form not in FORMATS:
+        raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
+    given = ctx.params | {"out": folder}
+    with usage(given):
+        chosen = comparison_options(given)
+        if not dry_run:
+            check_folder(folder, "--out")
+        plan, store = prepare(data, methods, chosen)
     if dry_run:
-        return _print_plan(plan, json)
+        sizes = {"cells": len(plan.cells), "finished": len(plan.finished)}
+        if json:
+            print_json({**sizes, "fits": plan.n_fits, "fits_left": plan.n_fits_left})
+        else:
+            print(plan_line(plan))
+        return DONE
     command = ["directrank", *sys.argv[1:]]
     result = _observed(lambda observer: carry_out(plan, store, observer, command), folder, json or quiet)
-    page = _write_page(result, folder / "report.html")
-    if json:
-        print_json({**result.to_dict(), "page": str(page)})
-    else:
+
+    def show(page: Path) -> None:
         _print_comparison(result, form)
-        remark(
-            f"Written: {folder}/results.csv, results.standard.csv, results.json, table.txt, table.md, "
-            f"table.tex, significance.csv. Open {page}",
-            quiet=quiet,
-        )
-    return _code(result)
+        files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
+        remark(f"Written: {folder}/{files}, significance.csv. Open {page}", quiet=quiet)
+
+    return _finished(result, folder, json, show)
 
 
 def report(
@@ -109,42 +159,21 @@ def report(
 ) -> None:
     """Write one HTML page about a comparison; it needs no other file and no network."""
     from directrank.experiments import read_results
+    from directrank.report import write_report
 
     check_file(out, "--out")
-    page = _write_page(read_results(run), out)
+    write_report(read_results(run), out)
     if json:
-        print_json({"page": str(page)})
+        print_json({"page": str(out)})
     else:
-        remark(f"Written: {page}", quiet=quiet)
-
-
-def _prepared(data: Any, given: dict[str, Any]) -> Any:
-    """Return the plan and the store of a comparison whose options have been checked, as typed."""
-    from directrank.estimators.methods import configured
-    from directrank.experiments.protocol import label_of, prepare
-    from directrank.experiments.tables.formats import FORMATS
-
-    if given["form"] not in FORMATS:
-        raise UsageError(f"--format {given['form']}: expected {', '.join(FORMATS)}")
-    options = comparison_options(given)
-    if not given["dry_run"]:
-        check_folder(given["out"], "--out")
-    with usage(f"--methods {given['methods']}"):
-        chosen = configured(given["methods"], options.select_by)
-    check_overrides(chosen, given["settings"], given["grids"])
-    with usage(f"--baseline {options.baseline}"):
-        if options.baseline is not None:
-            label_of(options.baseline, chosen)
-    with usage():
-        return prepare(data, chosen, options)
+        remark(f"Written: {out}", quiet=quiet)
 
 
 def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any:
     """Return the result of work that prints its progress; Ctrl-C ends it with a line about resuming."""
-    from directrank.cli.progress import Bar, Lines, Silent
+    from directrank.cli.progress import Bar, Lines
 
-    kind = Silent if silent else Bar if sys.stderr.isatty() else Lines
-    with kind() as observer:
+    with Bar() if sys.stderr.isatty() and not silent else Lines(quiet=silent) as observer:
         try:
             return work(observer)
         except KeyboardInterrupt:
@@ -153,17 +182,6 @@ def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any
                 f"interrupted; {done or 'nothing is finished'} and saved in {folder}: "
                 "rerun the same command to resume; finished work is reused"
             ) from None
-
-
-def _print_plan(plan: "Plan", json: bool) -> int:
-    from directrank.cli.progress import plan_line
-
-    if json:
-        facts = {"cells": len(plan.cells), "finished": len(plan.finished)}
-        print_json({**facts, "fits": plan.n_fits, "fits_left": plan.n_fits_left})
-    else:
-        print(plan_line(plan))
-    return DONE
 
 
 def _print_comparison(result: "Comparison", form: str) -> None:
@@ -184,24 +202,16 @@ def _print_comparison(result: "Comparison", form: str) -> None:
             print(FORMATS[form](table))
 
 
-def _print_demo(story: "Story", page: Path, quiet: bool) -> None:
-    from directrank.experiments.tables.layout import headline
-
-    for line in [] if quiet else story.before:
-        print(line)
-    print_table(headline(story.result, "standard"))
-    for line in [] if quiet else story.after(page):
-        print(line)
-
-
-def _write_page(result: "Comparison", path: Path) -> Path:
+def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Path], None]) -> int:
+    """Write the page of a comparison, print its results, and return the exit code."""
     from directrank.report import write_report
 
-    write_report(result, path)
-    return path
-
-
-def _code(result: "Comparison") -> int:
+    page = folder / "report.html"
+    write_report(result, page)
+    if json:
+        print_json({**result.to_dict(), "page": str(page)})
+    else:
+        show(page)
     for cell in result.failed:
         remark(
             f"directrank: {cell['method']} failed on {cell['fold']}: "

@@ -9,7 +9,7 @@ from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
 
 if TYPE_CHECKING:
-    from directrank.diagnostics.consistency import Outcomes, Verdict
+    from directrank.diagnostics.consistency import Verdict
 
 
 def consistency(
@@ -60,11 +60,13 @@ def _surrogate_and_measure(method: str, measure: str, settings: list[str] | None
 
 
 def _check_one(surrogate, measure, file: Path | None, example: str | None, json: bool) -> None:
-    from directrank.diagnostics.consistency import check
+    from directrank.diagnostics.consistency import EXAMPLES, check
     from directrank.diagnostics.consistency_report import read_distribution
     from directrank.errors import DataError
 
-    outcomes = _example(str(example)) if file is None else read_distribution(file)
+    if example is not None and example not in EXAMPLES:
+        raise UsageError(f"no example is called {example!r}; there are {', '.join(EXAMPLES)}")
+    outcomes = EXAMPLES[str(example)][1] if file is None else read_distribution(file)
     with usage():
         try:
             verdict = check(surrogate, measure, outcomes)
@@ -97,14 +99,6 @@ def _print(verdict: "Verdict") -> None:
     print(f"{verdict.surrogate}, minimised in expectation; measured by {verdict.measure}")
     print_columns(*verdict.table())
     print("\n".join(verdict.lines()))
-
-
-def _example(name: str) -> "Outcomes":
-    from directrank.diagnostics.consistency import EXAMPLES
-
-    if name not in EXAMPLES:
-        raise UsageError(f"no example is called {name!r}; there are {', '.join(EXAMPLES)}")
-    return EXAMPLES[name][1]
 
 
 def _list_examples(json: bool) -> None:

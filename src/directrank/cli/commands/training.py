@@ -4,16 +4,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.cli.failures import UsageError, method_may_fail, usage
+from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, Set, argument, option
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import missing_rule, names, with_settings
-from directrank.cli.targets import check_file
+from directrank.cli.settings import check_file, missing_rule, names, with_settings
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
     from directrank.estimators.methods import Configured
-    from directrank.measures.evaluation.evaluate import Evaluation
 
 
 def fit(
@@ -61,8 +59,16 @@ def fit(
     facts = _facts(chosen.label, ranker, data, out)
     if json:
         print_json({**facts, "data_check": checks})
-    else:
-        _print_facts(facts)
+        return
+    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
+    evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
+    print(f"{chosen.label}: {facts['selected_by']} {values}")
+    print(
+        ": ".join(filter(None, (facts["status"], facts["message"]))) + (f" ({evidence})" if evidence else "")
+    )
+    for note in facts["notes"]:
+        print(f"note: {note}")
+    print(f"saved: {out}")
 
 
 def rank(
@@ -83,6 +89,7 @@ def rank(
     from directrank.data import read_letor
     from directrank.data.trec.runs import FORMATS
     from directrank.models import load
+    from directrank.storage.atomic import write_atomically
 
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {' or '.join(FORMATS)}")
@@ -94,10 +101,18 @@ def rank(
     ranker = load(model)
     groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_, labelled=False)
     scores = ranker.predict(groups)
-    _write_scores(FORMATS[form](groups, scores, tag), groups, out, json=json, quiet=quiet)
+    text = FORMATS[form](groups, scores, tag)
+    facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
+    if out is not None:
+        write_atomically(out, text)
+        done = f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries"
+        remark(done, quiet=quiet or json)
+    elif json:
+        facts["scores"] = scores
+    else:
+        sys.stdout.write(text)
     if json:
-        facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
-        print_json(facts if out is not None else {**facts, "scores": scores})
+        print_json(facts)
 
 
 def evaluate(
@@ -112,21 +127,24 @@ def evaluate(
     """Measure scores against relevance."""
     from directrank.data import read_letor
     from directrank.data.trec.runs import read_scores
-    from directrank.experiments.options import checked_convention, checked_measures
+    from directrank.experiments.options import CHECKS
     from directrank.measures import evaluate as measured
 
     with usage(f"--convention {convention}"):
-        checked_convention(convention)
+        CHECKS["convention"](convention)
     with usage(f"--measures {measures}"):
-        wanted = checked_measures(names(measures))
+        wanted = CHECKS["measures"](names(measures))
     groups = read_letor(data, missing=missing_rule(missing))
     values = read_scores(scores, groups.n_docs, str(data))
     result = measured(groups, values, measures=wanted, convention=convention, per_query=per_query)
     if json:
         print_json(result.to_dict())
         return
-    if per_query:
-        _print_queries(result)
+    values = result.per_query or {}
+    if values:
+        texts = [[f"{value:.4f}" for value in values[name]] for name in result]
+        print_columns(["qid", *result], list(zip(map(str, result.qid.tolist()), *texts, strict=True)))
+        print()
     print(result)
 
 
@@ -152,17 +170,12 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
 
 def _read(train: Path, valid: Path | None, missing: str | float) -> dict[str, "QueryGroups"]:
     """Read training and validation data, with as many features as the wider of them has."""
-    from directrank.data import read_letor
+    from directrank.data.letor.reader import fill_letor, scan_letor
 
     paths = {"train": train} if valid is None else {"train": train, "vali": valid}
-    data = {name: read_letor(path, missing=missing) for name, path in paths.items()}
-    width = max(groups.n_features for groups in data.values())
-    return {
-        name: groups
-        if groups.n_features == width
-        else read_letor(paths[name], missing=missing, n_features=width)
-        for name, groups in data.items()
-    }
+    scans = {name: scan_letor([path], missing=missing) for name, path in paths.items()}
+    width = max(scan.largest_id for scan in scans.values())
+    return {name: fill_letor(scan, width, missing=missing) for name, scan in scans.items()}
 
 
 def _supervised(
@@ -178,15 +191,20 @@ def _supervised(
 
 def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: bool) -> list[str]:
     """Train a ranker and return the sentences of the data check, which are printed before."""
-    from directrank.cli.progress import Spinner
+    from directrank.cli.progress import spinner
     from directrank.diagnostics import check_data
+    from directrank.errors import DataError, MethodError
 
     checks = check_data(data["train"]).lines()
     for line in checks:
         remark(f"data check: {line}", quiet=quiet)
-    spinner = Spinner(f"training {label} on {data['train'].n_docs} documents", quiet=quiet)
-    with method_may_fail(label), spinner:
-        ranker.fit(data["train"], eval_set=data.get("vali"))
+    try:
+        with spinner(f"training {label} on {data['train'].n_docs} documents", quiet=quiet):
+            ranker.fit(data["train"], eval_set=data.get("vali"))
+    except (DataError, OSError):
+        raise
+    except Exception as error:
+        raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
     return checks
 
 
@@ -207,35 +225,3 @@ def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -
         "notes": ranker.notes_,
         "model": str(out),
     }
-
-
-def _print_facts(facts: dict[str, Any]) -> None:
-    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
-    evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
-    message, proof = facts["message"], f" ({evidence})" if evidence else ""
-    print(f"{facts['method']}: {facts['selected_by']} {values}")
-    print(f"{facts['status']}{': ' if message else ''}{message}{proof}")
-    for note in facts["notes"]:
-        print(f"note: {note}")
-    print(f"saved: {facts['model']}")
-
-
-def _write_scores(text: str, groups: "QueryGroups", out: Path | None, *, json: bool, quiet: bool) -> None:
-    from directrank.storage.atomic import write_atomically
-
-    if out is not None:
-        write_atomically(out, text)
-        done = f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries"
-        remark(done, quiet=quiet or json)
-    elif not json:
-        sys.stdout.write(text)
-
-
-def _print_queries(result: "Evaluation") -> None:
-    values = result.per_query or {}
-    rows = [
-        [str(qid), *(f"{values[name][place]:.4f}" for name in result)]
-        for place, qid in enumerate(result.qid.tolist())
-    ]
-    print_columns(["qid", *result], rows)
-    print()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from directrank.errors import DataError
-from directrank.storage.strict_json import StrictJSONError
 
 #: Seconds to wait for another process that has locked the file.
 PATIENCE = 120.0
@@ -57,14 +56,11 @@ def translated_errors(path: Path | None) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", "")
-        if isinstance(error, sqlite3.OperationalError) and not name.startswith(
-            ("SQLITE_CORRUPT", "SQLITE_ERROR")
-        ):
-            code, advice = _operating(name)
-            raise OSError(code, f"{error}; {advice}", str(path)) from error
-        raise unusable(path, str(error)) from error
-    except StrictJSONError as error:
-        raise unusable(path, str(error)) from error
+        damaged = name.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR"))
+        if damaged or not isinstance(error, sqlite3.OperationalError):
+            raise unusable(path, str(error)) from error
+        code, advice = _operating(name)
+        raise OSError(code, f"{error}; {advice}", str(path)) from error
 
 
 def _operating(name: str) -> tuple[int, str]:
@@ -88,14 +84,13 @@ def unusable(path: Path | None, problem: str) -> DataError:
 def check(connection: sqlite3.Connection, path: Path | None) -> None:
     """Create the tables of a new file; refuse the file of another program or version."""
     _write_ahead(connection)
-    if _version(connection) != (APPLICATION, VERSION):
+    if _kind(connection) == (0, 0, 0):
         connection.execute("BEGIN IMMEDIATE")
         # Another process may have created the tables during the wait.
-        if _version(connection) == (0, 0) and not _has_tables(connection):
-            for statement in SCHEMA:
-                connection.execute(statement)
+        for statement in SCHEMA if _kind(connection) == (0, 0, 0) else ():
+            connection.execute(statement)
         connection.execute("COMMIT")
-    application, version = _version(connection)
+    application, version, _ = _kind(connection)
     if application != APPLICATION:
         raise unusable(path, "a database of another program")
     if version != VERSION:
@@ -119,10 +114,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _version(connection: sqlite3.Connection) -> tuple[int, int]:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    return application, connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+def _kind(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Return the number of the program, the version of its tables, and the number of tables and indices."""
+    facts = (
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    )
+    return tuple(connection.execute(facts).fetchone())

@@ -30,15 +30,10 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
+@cache  # Every fit records versions, and reading the metadata of a package takes milliseconds.
 def versions() -> dict[str, str]:
     """Return the versions that a fitted model depends on, by package."""
-    return {"directrank": directrank.__version__, **{name: _installed(name) for name in PACKAGES}}
-
-
-@cache
-def _installed(package: str) -> str:
-    # Every fit records versions, and reading the metadata of a package takes milliseconds.
-    return version(package)
+    return {"directrank": directrank.__version__, **{name: version(name) for name in PACKAGES}}
 
 
 def environment() -> dict[str, str]:

@@ -27,10 +27,8 @@ def stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        numbers.append(signal.SIGINT)
-    before = {number: signal.signal(number, _interrupt) for number in numbers}
+    ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    before = {each: signal.signal(each, _interrupt) for each in SIGNALS[ignored:]}
     try:
         yield
     finally:

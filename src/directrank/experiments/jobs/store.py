@@ -13,21 +13,19 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from directrank.errors import DataError
 from directrank.experiments.jobs.database import check, connect, make_folder, translated_errors
 from directrank.experiments.jobs.lease_owner import is_dead, is_here, new_owner
-from directrank.storage.strict_json import dump, parse
+from directrank.storage.strict_json import as_plain, dump, parse
 
 NAME = "store.sqlite"
 HEARTBEAT = 10.0
 #: A key is recorded as failed when its process has died this often in one run.
 MOST_DEATHS = 2
+KILLED = f"the process that worked on it died {MOST_DEATHS} times (killed, out of memory or crashed)"
 #: States of a key: not leased; leased; leased by a process that is dead or silent; done or failed.
 FREE, HELD, LOST, ENDED = "free", "held", "lost", "ended"
-NO_COSTS: Mapping[str, float] = MappingProxyType({})
 
 #: (key, label) and (key, label, state, value).
 Wanted = tuple[str, str]
@@ -61,63 +59,39 @@ class Store:
 
     def begin(self) -> None:
         """Begin a run: it retries earlier failures and does not count earlier deaths of processes."""
-        if self._exists():
-            with self._transaction("DEFERRED") as connection:
-                last = connection.execute("SELECT coalesce(max(id), 0) FROM log").fetchone()
-            self.since = last[0]
+        self.since = max((event["id"] for event in self.log()), default=0)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Return the value of a key that is done, or None."""
-        return self.values([key]).get(key)
+        """Return the value of a key that is done or failed, or None."""
+        return self.outcomes([key]).get(key)
 
-    def values(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the values of those keys that are done and undamaged."""
-        return {key: value for key, (state, value) in self.outcomes(keys).items() if state == "done"}
-
-    def outcomes(self, keys: Iterable[str]) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return state, ``done`` or ``failed``, and value of the keys that have ended.
+    def outcomes(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the values of the keys that are done or failed.
 
         Failures of earlier runs are excluded: they will be retried.
         """
-        if not self._exists():
-            return {}
-        with self._transaction("DEFERRED") as connection:
-            rows = [_row(connection, key) for key in keys]
-            return {
-                row["key"]: (row["state"], parse(row["value"].encode()))
-                for row in rows
-                if row is not None and self._has_ended(row)
-            }
+        return {row["key"]: parse(row["value"].encode()) for row in self._ended_rows(keys)}
 
     def ended(self, keys: Iterable[str]) -> set[str]:
         """Return the keys that `outcomes` would return, without their values."""
-        if not self._exists():
-            return set()
-        with self._transaction("DEFERRED") as connection:
-            rows = [_row(connection, key) for key in keys]
-        return {row["key"] for row in rows if row is not None and self._has_ended(row)}
+        return {row["key"] for row in self._ended_rows(keys)}
 
     def put(self, key: str, label: str, value: dict[str, Any]) -> None:
         """Save a value; it is on disk when this returns."""
-        self.finish([(key, label, "done", value)])
-
-    def finish(self, finished: Sequence[Finished]) -> None:
-        """Record how leased keys ended, in one commit; a key that is already done is unchanged."""
-        if finished:
-            self.exchange(finished, ())
+        self.exchange([(key, label, "done", value)])
 
     def exchange(
         self,
         finished: Sequence[Finished],
-        wanted: Iterable[Wanted],
+        wanted: Iterable[Wanted] = (),
         budget: float = math.inf,
-        costs: Mapping[str, float] = NO_COSTS,
+        costs: Mapping[str, float] | None = None,
     ) -> tuple[list[str], list[str]]:
         """Record how leased keys ended, and lease others, in one commit.
 
-        Free keys are leased in the order of `wanted`, until their `costs` (1 by default) reach the budget. A
-        key whose process died is leased alone, so that a second death is known to be due to it; then it is
-        recorded as failed.
+        A key that is already done is unchanged. Free keys are leased in the order of `wanted`, until their
+        `costs` (1 by default) reach the budget. A key whose process died is leased alone, so that a second
+        death is known to be due to it; then it is recorded as failed.
 
         Returns
         -------
@@ -135,12 +109,13 @@ class Store:
                 if state == ENDED:
                     ended.append(key)
                 elif state == LOST and self._deaths(connection, key) >= MOST_DEATHS:
-                    self._write(connection, key, label, "failed", _killed())
+                    error = {"type": "ProcessDied", "message": KILLED, "traceback": ""}
+                    self._write(connection, key, label, "failed", {"error": error, "warnings": {}})
                     ended.append(key)
                 elif state == FREE or (state == LOST and not taken):
                     self._write(connection, key, label, "leased", None)
                     taken.append(key)
-                    budget -= math.inf if state == LOST else costs.get(key, 1.0)
+                    budget -= math.inf if state == LOST else (costs or {}).get(key, 1.0)
         return taken, ended
 
     def release(self) -> None:
@@ -157,16 +132,17 @@ class Store:
     @contextlib.contextmanager
     def beating(self) -> Iterator[None]:
         """Renew the leases of this process every `HEARTBEAT` seconds while the block runs."""
+        if self.path is None:
+            yield
+            return
         stop = threading.Event()
         thread = threading.Thread(target=self._beat_until, args=(stop,), daemon=True)
-        if self.path is not None:
-            thread.start()
+        thread.start()
         try:
             yield
         finally:
             stop.set()
-            if thread.is_alive():
-                thread.join()
+            thread.join()
 
     def log(self) -> list[dict[str, Any]]:
         """Return the execution log: when, key, owner; leased, returned, done or failed."""
@@ -183,6 +159,13 @@ class Store:
 
     def _exists(self) -> bool:
         return self._open is not None or (self.path is not None and self.path.exists())
+
+    def _ended_rows(self, keys: Iterable[str]) -> list[sqlite3.Row]:
+        if not self._exists():
+            return []
+        with self._transaction("DEFERRED") as connection:
+            rows = [_row(connection, key) for key in keys]
+        return [row for row in rows if row is not None and self._has_ended(row)]
 
     def _has_ended(self, row: sqlite3.Row) -> bool:
         if row["state"] == "leased" or not _intact(row):
@@ -227,25 +210,18 @@ class Store:
         connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _record(self, connection: sqlite3.Connection, key: str, event: str) -> int | None:
-        row = (time.time(), key, self.owner, event)
-        return connection.execute(
-            "INSERT INTO log (at, key, owner, event) VALUES (?, ?, ?, ?)", row
-        ).lastrowid
+        sql = "INSERT INTO log (at, key, owner, event) VALUES (?, ?, ?, ?)"
+        return connection.execute(sql, (time.time(), key, self.owner, event)).lastrowid
 
     def _beat_until(self, stop: threading.Event) -> None:
         # A heartbeat that cannot be written is no failure; writing the work itself reports the problem.
         while not stop.wait(HEARTBEAT):
-            with contextlib.suppress(OSError, DataError, sqlite3.Error), self._connection() as connection:
+            with (
+                contextlib.suppress(sqlite3.Error),
+                contextlib.closing(connect(str(self.path))) as connection,
+            ):
                 sql = "UPDATE cells SET beat = ?, tick = ? WHERE owner = ? AND state = 'leased'"
                 connection.execute(sql, (time.time(), time.monotonic(), self.owner))
-
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = connect(str(self.path))
-        try:
-            yield connection
-        finally:
-            connection.close()
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
@@ -275,7 +251,7 @@ class Store:
 
 def key_of(facts: Any) -> str:
     """Return the key of a record: the SHA-256, in hex, of the facts that the record depends on."""
-    return _digest(dump(facts))
+    return _digest(dump(as_plain(facts)))
 
 
 def _row(connection: sqlite3.Connection, key: str) -> sqlite3.Row | None:
@@ -288,8 +264,3 @@ def _intact(row: sqlite3.Row) -> bool:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _killed() -> dict[str, Any]:
-    message = f"the process that worked on it died {MOST_DEATHS} times (killed, out of memory or crashed)"
-    return {"error": {"type": "ProcessDied", "message": message, "traceback": ""}, "warnings": []}

@@ -1,7 +1,6 @@
 """Worker processes of a comparison: how they start, how they report, and how they end."""
 
 import contextlib
-import io
 import os
 import pickle
 import signal
@@ -26,9 +25,11 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )  # fmt: skip
-LENGTH_BYTES = 8
 # With `-m` this module would be loaded a second time, beside the one that `directrank.experiments` imports.
-COMMAND = "from directrank.experiments.jobs.worker import worker_main; worker_main()"
+COMMAND = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from directrank.experiments.jobs.worker import worker_main; worker_main()"
+)
 
 
 class ProcessDiedError(Exception):
@@ -52,11 +53,11 @@ class Worker:
         self._work = work
         self._outcome = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND],
+            [sys.executable, "-c", COMMAND, str(Path(__file__).parents[3])],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=self._outcome,
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": _path()},
+            env={**os.environ, **ONE_THREAD},
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
@@ -100,10 +101,9 @@ class Worker:
 
 
 def serialised(work: Callable[..., None], *arguments: Any) -> bytes:
-    """Return a call of a function in the form in which workers read it: its length, then its content."""
+    """Return a call of a function in the form in which workers read it."""
     # The search path comes first, because the function's modules are imported from it.
-    content = pickle.dumps(sys.path) + cloudpickle.dumps((work, *arguments))
-    return len(content).to_bytes(LENGTH_BYTES) + content
+    return pickle.dumps(sys.path) + cloudpickle.dumps((work, *arguments))
 
 
 def worker_main() -> None:
@@ -116,12 +116,11 @@ def worker_main() -> None:
 
 
 def _outcome() -> bytes:
-    with open(0, "rb", closefd=False) as line:
-        content = io.BytesIO(line.read(int.from_bytes(line.read(LENGTH_BYTES))))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        sys.path[:] = pickle.load(content)
-        work, *arguments = pickle.load(content)
+        with open(0, "rb", closefd=False) as line:
+            sys.path[:] = pickle.load(line)
+            work, *arguments = pickle.load(line)
+        threading.Thread(target=_end_with_parent, daemon=True).start()
         work(*arguments)
     except BaseException as error:
         return _sent(error)
@@ -146,9 +145,3 @@ def _end_with_parent() -> None:
     os.read(0, 1)
     # The store is consistent at any moment, and leases of dead processes are free.
     os._exit(1)
-
-
-def _path() -> str:
-    # Where this package was found, for a process that starts afresh.
-    here = str(Path(__file__).parents[3])
-    return os.pathsep.join(dict.fromkeys([here, *filter(None, [os.environ.get("PYTHONPATH")])]))

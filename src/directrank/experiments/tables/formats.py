@@ -2,13 +2,10 @@
 
 import csv
 import io
-import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from directrank.experiments.tables.layout import Table, headline
-from directrank.storage.atomic import write_atomically
+from directrank.experiments.tables.layout import Table
 from directrank.storage.strict_json import as_plain, dump
 
 if TYPE_CHECKING:
@@ -41,11 +38,6 @@ CONTRASTS = (
 )  # fmt: skip
 
 
-def raised(letters: str) -> str:
-    """Return letters as superscripts."""
-    return letters.translate(RAISED)
-
-
 def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
     """Return lines of cells as lines of text with columns of one width.
 
@@ -69,30 +61,21 @@ def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[st
 def plain(table: Table) -> str:
     """Return a table as lines of text; ``*`` marks the best of a column."""
     rows = table.printed()
-    wide = [
-        max((len(cells[column].letters) for _, _, cells in rows), default=0)
-        for column in range(len(table.columns))
-    ]
-    head = ["method", *(f"{each} {' ' * width}" for each, width in zip(table.columns, wide, strict=True))]
-    body = [
-        [
-            f"{label} {letter}".rstrip(),
-            *(
-                f"{each.text}{'*' if each.best else ' '}{raised(each.letters).ljust(width)}"
-                for each, width in zip(cells, wide, strict=True)
-            ),
-        ]
-        for label, letter, cells in rows
-    ]
+    widths = [max(len(cells[column].letters) for _, cells in rows) for column in range(len(table.columns))]
+    head = (f"{each} {' ' * width}" for each, width in zip(table.columns, widths, strict=True))
+    lines = [["method", *head]]
+    for label, cells in rows:
+        letters = [each.letters.translate(RAISED).ljust(n) for each, n in zip(cells, widths, strict=True)]
+        values = [each.text + ("*" if each.best else " ") for each in cells]
+        lines.append([label, *map(str.__add__, values, letters)])
     caption = [f"({table.caption}; * best)"] if table.caption else []
-    return "\n".join([table.title, *aligned([head, *body], numbers=True), *caption])
+    return "\n".join([table.title, *aligned(lines, numbers=True), *caption])
 
 
 def markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown: best in bold, letters raised."""
-    lines = [["method", *(each.translate(MARKDOWN) for each in table.columns)]]
-    lines.append(["---", *["--:"] * len(table.columns)])
-    lines += _marked_up(table, MARKDOWN, "**{}**", "<sup>{}</sup>", "failed")
+    head, *rows = _marked_up(table, MARKDOWN, "**{}**", "<sup>{}</sup>", "failed")
+    lines = [head, ["---", *["--:"] * len(table.columns)], *rows]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     caption = f"\n\n{table.caption.translate(MARKDOWN)}" if table.caption else ""
     return f"**{table.title.translate(MARKDOWN)}**\n\n{body}{caption}"
@@ -100,48 +83,38 @@ def markdown(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """Return a table for LaTeX with the package booktabs: best in bold, letters raised."""
-    head = ["method", *(each.translate(LATEX) for each in table.columns)]
-    body = _marked_up(table, LATEX, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", "--")
+    lines = _marked_up(table, LATEX, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", "--")
+    head, *body = (" & ".join(line) + r" \\" for line in lines)
+    rows = "\n".join(body)
     words = f"{table.title}; {table.caption}" if table.caption else table.title
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{words.translate(LATEX)}}}",
-            rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
-            r"\toprule",
-            " & ".join(head) + r" \\",
-            r"\midrule",
-            *(" & ".join(line) + r" \\" for line in body),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
-    )
+    return rf"""\begin{{table}}
+\centering
+\caption{{{words.translate(LATEX)}}}
+\begin{{tabular}}{{l{"r" * len(table.columns)}}}
+\toprule
+{head}
+\midrule
+{rows}
+\bottomrule
+\end{{tabular}}
+\end{{table}}"""
 
 
 def _marked_up(
     table: Table, escapes: dict[int, str], bold: str, superscript: str, failed: str
 ) -> list[list[str]]:
-    """Return the rows of a table as cells of a markup language."""
-    return [
-        [
-            f"{label.translate(escapes)} {letter}".rstrip(),
-            *(
-                (bold.format(each.text) if each.best else each.text)
-                + (superscript.format(each.letters) if each.letters else "")
-                for each in cells
-            ),
-        ]
-        for label, letter, cells in table.printed(failed)
-    ]
+    """Return the headings and rows of a table as cells of a markup language."""
+    lines = [["method", *(each.translate(escapes) for each in table.columns)]]
+    for label, cells in table.printed(failed):
+        values = [bold.format(each.text) if each.best else each.text for each in cells]
+        marks = [superscript.format(each.letters) if each.letters else "" for each in cells]
+        lines.append([label.translate(escapes), *map(str.__add__, values, marks)])
+    return lines
 
 
 def comma_separated(table: Table) -> str:
     """Return a table as CSV, values with all their digits, empty where a method failed."""
-    rows = [
-        [label, *("" if value is None else repr(value) for value in values)] for label, values in table.rows
-    ]
+    rows = ([label, *values] for label, values in table.rows)
     return csv_text(["method", *table.columns], rows).removesuffix("\n")
 
 
@@ -150,13 +123,13 @@ def as_json(table: Table) -> str:
     rows = [
         {
             "method": label,
-            "letter": letter,
-            "values": list(values),
-            "better_than": [each.letters for each in cells],
+            "letter": table.letters[row] if table.letters else "",
+            "values": values,
+            "better_than": table.marks[row] if table.marks else [""] * len(values),
         }
-        for (label, letter, cells), (_, values) in zip(table.printed(), table.rows, strict=True)
+        for row, (label, values) in enumerate(table.rows)
     ]
-    facts = {"title": table.title, "caption": table.caption, "columns": list(table.columns), "rows": rows}
+    facts = {"title": table.title, "caption": table.caption, "columns": table.columns, "rows": rows}
     return dump(as_plain(facts))
 
 
@@ -172,27 +145,8 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 def contrasts_csv(result: "Comparison", convention: str) -> str:
     """Return every tested pair of methods as CSV, a line a measure and pair."""
     tested = result.summary["significance"][convention]["pairs"]
-    rows = (
-        [measure, *(_digits(pair[name]) for name in CONTRASTS[1:])]
-        for measure, pairs in tested.items()
-        for pair in pairs
-    )
-    return csv_text(CONTRASTS, rows)
-
-
-def write_tables(result: "Comparison", folder: str | os.PathLike) -> None:
-    """Write the headline table of the requested convention as table.txt, .md and .tex, and significance.csv.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written; each file is complete or unchanged.
-    """
-    folder, convention = Path(folder), result.conventions[0]
-    table = headline(result, convention)
-    for ending, form in (("txt", plain), ("md", markdown), ("tex", latex)):
-        write_atomically(folder / f"table.{ending}", form(table) + "\n")
-    write_atomically(folder / "significance.csv", contrasts_csv(result, convention))
+    rows = ({"measure": measure, **pair} for measure, pairs in tested.items() for pair in pairs)
+    return csv_text(CONTRASTS, ([row[name] for name in CONTRASTS] for row in rows))
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -202,7 +156,3 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     writer.writerow(head)
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _digits(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else str(value)

@@ -60,74 +60,48 @@ class Table:
         value = self.rows[row][1][column]
         return "" if value is None else f"{value:.{DECIMALS}f}"
 
-    def mark(self, row: int, column: int) -> str:
-        """Return the letters of the rows that a value is significantly better than."""
-        return self.marks[row][column] if self.marks else ""
-
-    def letter(self, row: int) -> str:
-        """Return the letter of a row, or an empty text."""
-        return self.letters[row] if self.letters else ""
-
-    def printed(self, failed: str = "failed") -> list[tuple[str, str, list[Printed]]]:
-        """Return label, letter and printed values of every row; `failed` is printed for a missing value."""
-        columns = range(len(self.columns))
-        return [
-            (
-                label,
-                self.letter(row),
-                [
-                    Printed(self.shown(row, each) or failed, self.best(row, each), self.mark(row, each))
-                    for each in columns
-                ],
-            )
-            for row, (label, _) in enumerate(self.rows)
-        ]
+    def printed(self, failed: str = "failed") -> list[tuple[str, list[Printed]]]:
+        """Return label and letter, and printed values, of every row; `failed` is printed for no value."""
+        columns, printed = range(len(self.columns)), []
+        for row, (label, _) in enumerate(self.rows):
+            marks = self.marks[row] if self.marks else [""] * len(columns)
+            cells = [Printed(self.shown(row, c) or failed, self.best(row, c), marks[c]) for c in columns]
+            printed.append((f"{label} {self.letters[row]}".rstrip() if self.letters else label, cells))
+        return printed
 
 
 def headline(result: "Comparison", convention: str) -> Table:
     """Return the means over folds on the test set: one row a method, one column a measure."""
     folds = f"mean of {len(result.folds)} folds" if len(result.folds) > 1 else "one fold"
+    caption = f"hyper-parameters chosen on validation by {result.summary['select_by']}"
     tested = result.summary.get("significance", {}).get(convention)
-    letters, marks, words = _tested(result, tested)
+    letters, marks = [], []
+    if tested and any(tested["pairs"].values()):
+        rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
+        caption += (
+            f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
+            f"p < {tested['alpha']:g}"
+        )
+        letters = [tested["letters"].get(row, "") for row in result.methods]
+        better = [tested["better_than"][name] for name in result.measures]
+        marks = [[each.get(row, "") for each in better] for row in result.methods]
     return Table(
         f"{result.dataset}: test, {folds}, convention {convention}",
-        f"hyper-parameters chosen on validation by {result.summary['select_by']}{words}",
+        caption,
         result.measures,
-        [
-            (method, [result.mean(method, measure, convention) for measure in result.measures])
-            for method in result.methods
-        ],
+        [(row, [result.mean(row, name, convention) for name in result.measures]) for row in result.methods],
         [is_error(measure) for measure in result.measures],
         letters,
         marks,
     )
 
 
-def _tested(result: "Comparison", tested: dict | None) -> tuple[list[str], list[list[str]], str]:
-    """Return letters and marks of the rows, and their explanation."""
-    if not tested or not any(tested["pairs"].values()):
-        return [], [], ""
-    marks = [[tested["better_than"][name].get(row, "") for name in result.measures] for row in result.methods]
-    rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
-    words = (
-        f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
-        f"p < {tested['alpha']:g}"
-    )
-    return [tested["letters"].get(row, "") for row in result.methods], marks, words
-
-
 def by_fold(result: "Comparison", convention: str, measure: str) -> Table:
     """Return one measure on the test set of every fold, with its mean."""
-    rows = [
-        (
-            method,
-            [
-                *(result.value(method, fold, measure, convention) for fold in result.folds),
-                result.mean(method, measure, convention),
-            ],
-        )
-        for method in result.methods
-    ]
+    rows = []
+    for method in result.methods:
+        values = [result.value(method, fold, measure, convention) for fold in result.folds]
+        rows.append((method, [*values, result.mean(method, measure, convention)]))
     title = f"{result.dataset}: test {measure} by fold, convention {convention}"
     columns = [*result.folds, "mean"]
     return Table(title, "", columns, rows, [is_error(measure)] * len(columns))

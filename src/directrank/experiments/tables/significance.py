@@ -1,19 +1,169 @@
-"""Paired significance tests on the values of queries.
+"""Tests of every method of a comparison against every other, on the values of queries.
 
-Every function takes differences, one row a query and one column a pair of methods. Smucker, Allan and
-Carterette (CIKM 2007) recommend the randomisation test for such values.
+The tests take differences, one row a query and one column a pair of methods. Smucker, Allan and Carterette
+(CIKM 2007) recommend the randomisation test for such values.
 """
 
-from collections.abc import Iterator
+import string
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from directrank.experiments.options import CORRECTIONS, one_of
+from directrank.experiments.tables.layout import is_error
+
+if TYPE_CHECKING:
+    from directrank.experiments.results import Comparison
+
+ALPHA = 0.05
+#: Two methods tie on a query where their values differ by no more than this.
+SAME = 1e-12
 FLIPS = 20_000
 RESAMPLES = 5_000
+#: The share of resampled means that an interval covers.
+LEVEL = 0.95
 #: Numbers in a block of signs or counts: 64 MiB of float64.
 BLOCK = 1 << 23
 #: Sums closer than this to the observed one, relative to the sum of magnitudes, count as equal to it.
 ROUNDING = 1e-13
+
+
+def significance(
+    result: "Comparison", convention: str, *, baseline: str | None = None, correction: str = "holm"
+) -> dict[str, Any]:
+    """Return which differences between methods are significant, measure by measure.
+
+    The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
+    skipped. Corrections are over the pairs of one measure.
+
+    Parameters
+    ----------
+    result : Comparison
+    convention : str
+        One of those in the report.
+    baseline : str, optional
+        Only pairs with this method are tested; all pairs by default.
+    correction : {"holm", "bh"}, default="holm"
+        Which adjusted p-value must be below `ALPHA` for a letter.
+
+    Returns
+    -------
+    dict
+        ``letters``: the letter of each method. ``better_than``: by measure and method, the letters of the
+        methods that it is significantly better than. ``pairs``: by measure, one dict a pair with
+        ``method``, ``baseline``, ``queries``, ``difference`` (mean of method minus baseline), ``low`` and
+        ``high`` (its bootstrap interval), ``effect``, ``wins``, ``ties``, ``losses`` (queries), ``p_t``,
+        ``p_randomisation``, ``p_holm``, ``p_bh``. ``intervals``: by measure and method, low and high of its
+        mean.
+
+    Raises
+    ------
+    ValueError
+        If there is no such baseline or correction.
+    """
+    one_of("correction", CORRECTIONS)(correction)
+    failed = {cell["method"] for cell in result.failed}
+    whole = [each for each in result.methods if each not in failed]
+    tested = list(combinations(whole, 2))
+    if baseline is not None:
+        one_of("method", result.methods)(baseline)
+        tested = [(each, baseline) for each in whole if each != baseline and baseline in whole]
+    letters = dict(zip(result.methods, _letters(len(result.methods)), strict=True))
+    pairs = {measure: _contrasts(result, convention, measure, tested) for measure in result.measures}
+    return {
+        "alpha": ALPHA,
+        "correction": correction,
+        "baseline": baseline,
+        "level": LEVEL,
+        "flips": FLIPS,
+        "resamples": RESAMPLES,
+        "letters": letters,
+        "better_than": {
+            measure: _better_than(measure, found, letters, f"p_{correction}")
+            for measure, found in pairs.items()
+        },
+        "pairs": pairs,
+        "intervals": {measure: _intervals(result, convention, measure, whole) for measure in result.measures},
+    }
+
+
+def _intervals(
+    result: "Comparison", convention: str, measure: str, methods: Sequence[str]
+) -> dict[str, list[float]]:
+    """Return the bootstrap interval of each method's mean over folds; queries are resampled."""
+    if not methods:
+        return {}
+    values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
+    sizes = [len(result.cell(methods[0], fold)["per_query"][convention][measure]) for fold in result.folds]
+    counted = np.isfinite(values).all(axis=1)
+    fold = np.repeat(np.arange(len(sizes)), sizes)[counted]
+    if not len(fold):
+        return {}
+    # The mean over folds weighs a query of a small fold more than one of a large fold.
+    n_counted = np.bincount(fold)
+    scaled = values[counted] * (len(fold) / (np.count_nonzero(n_counted) * n_counted[fold]))[:, None]
+    low, high = (ends.tolist() for ends in bootstrap_interval(scaled))
+    return {each: [low[place], high[place]] for place, each in enumerate(methods)}
+
+
+def per_query(result: "Comparison", convention: str, measure: str, method: str) -> np.ndarray:
+    """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
+    cells = [result.cell(method, fold) for fold in result.folds]
+    return np.concatenate([np.array(cell["per_query"][convention][measure], dtype=float) for cell in cells])
+
+
+def _contrasts(
+    result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    from scipy.stats import false_discovery_control
+
+    if not pairs:
+        return []
+    values = {name: per_query(result, convention, measure, name) for pair in pairs for name in pair}
+    differences = np.stack([values[first] - values[second] for first, second in pairs], axis=1)
+    # A convention may skip queries; these have no value under any method.
+    differences = differences[np.isfinite(differences).all(axis=1)]
+    if not len(differences):
+        return []
+    p = randomisation_test(differences)
+    low, high = bootstrap_interval(differences)
+    gains = -differences if is_error(measure) else differences
+    columns = {
+        "difference": differences.mean(axis=0),
+        "low": low,
+        "high": high,
+        "effect": effect_size(differences),
+        "wins": (gains > SAME).sum(axis=0),
+        "ties": (np.abs(gains) <= SAME).sum(axis=0),
+        "losses": (gains < -SAME).sum(axis=0),
+        "p_t": t_test(differences),
+        "p_randomisation": p,
+        "p_holm": holm(p),
+        "p_bh": false_discovery_control(p),
+    }
+    return [
+        {"method": first, "baseline": second, "queries": len(differences)}
+        | {name: column[place].item() for name, column in columns.items()}
+        for place, (first, second) in enumerate(pairs)
+    ]
+
+
+def _better_than(
+    measure: str, found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str
+) -> dict[str, str]:
+    beaten: dict[str, list[str]] = {name: [] for name in letters}
+    for each in found:
+        if each[adjusted] < ALPHA and each["difference"]:
+            ahead = (each["difference"] > 0) != is_error(measure)
+            winner, loser = (each["method"], each["baseline"])[:: 1 if ahead else -1]
+            beaten[winner].append(letters[loser])
+    return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
+
+
+def _letters(n: int) -> list[str]:
+    return [*string.ascii_letters[:n], *(f"({place})" for place in range(53, n + 1))]
 
 
 def t_test(differences: np.ndarray) -> np.ndarray:
@@ -33,59 +183,49 @@ def t_test(differences: np.ndarray) -> np.ndarray:
     n = len(differences)
     if n < 2:
         return np.ones(differences.shape[1])
-    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(mean == 0, 0.0, mean / (spread / np.sqrt(n)))
-    return 2.0 * stdtr(n - 1, -np.abs(t))
+    return 2.0 * stdtr(n - 1, -np.abs(effect_size(differences)) * np.sqrt(n))
 
 
-def randomisation_test(differences: np.ndarray, *, n_flips: int = FLIPS, seed: int = 0) -> np.ndarray:
+def randomisation_test(differences: np.ndarray) -> np.ndarray:
     """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,).
 
     Under the null hypothesis each query's difference is equally likely to have the opposite sign; the
     statistic is the mean. One matrix of signs serves all pairs, so that the test is a matrix product. All 2^n
-    patterns of signs are tried if there are no more than `n_flips`; otherwise `n_flips` random ones and the
+    patterns of signs are tried if there are no more than `FLIPS`; otherwise `FLIPS` random ones and the
     observed one, so that p is never 0.
 
     Parameters
     ----------
     differences : ndarray of shape (n_queries, n_pairs)
-    n_flips : int, default=20000
-    seed : int, default=0
     """
     n, n_pairs = differences.shape
-    exact = n < 60 and 2**n <= n_flips
+    exact = 2**n <= FLIPS
     slack = ROUNDING * np.abs(differences).sum(axis=0)
     observed = np.abs(differences.sum(axis=0)) - slack
     reached = np.zeros(n_pairs, dtype=np.int64)
-    for signs in _all_signs(n) if exact else _random_signs(n, n_flips, np.random.default_rng(seed)):
+    for signs in _all_signs(n) if exact else _random_signs(n):
         reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
-    return reached / 2**n if exact else (reached + 1) / (n_flips + 1)
+    return reached / 2**n if exact else (reached + 1) / (FLIPS + 1)
 
 
-def bootstrap_interval(
-    differences: np.ndarray, *, level: float = 0.95, n_resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
+def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the percentile bootstrap interval of the mean difference over queries.
 
     Parameters
     ----------
     differences : ndarray of shape (n_queries, n_pairs)
-    level : float in (0, 1), default=0.95
-    n_resamples : int, default=5000
-    seed : int, default=0
 
     Returns
     -------
     low, high : ndarray of shape (n_pairs,)
     """
     n = len(differences)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     means = [
         np.stack([np.bincount(row, minlength=n) for row in rng.integers(n, size=(size, n))]) @ differences / n
-        for size in _block_sizes(n_resamples, n)
+        for size in _block_sizes(RESAMPLES, n)
     ]
-    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, high
 
 
@@ -103,25 +243,10 @@ def effect_size(differences: np.ndarray) -> np.ndarray:
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Return p-values adjusted by Holm's step-down rule, which bounds the chance of any false discovery."""
-    p = np.asarray(p, dtype=np.float64)
     order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return _placed(np.minimum(steps, 1.0), order)
-
-
-def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Benjamini and Hochberg, who bound the share of false discoveries."""
-    p = np.asarray(p, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
-    steps = np.minimum.accumulate(scaled[::-1])[::-1]
-    return _placed(np.minimum(steps, 1.0), order)
-
-
-def _placed(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    out = np.empty_like(values)
-    out[order] = values
-    return out
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
 
 
 def _block_sizes(total: int, n: int) -> list[int]:
@@ -134,6 +259,7 @@ def _all_signs(n: int) -> Iterator[np.ndarray]:
     yield 1.0 - 2.0 * (patterns & 1)
 
 
-def _random_signs(n: int, n_flips: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    for size in _block_sizes(n_flips, n):
+def _random_signs(n: int) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(0)
+    for size in _block_sizes(FLIPS, n):
         yield 1.0 - 2.0 * rng.integers(2, size=(size, n), dtype=np.int8)
