@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal
 
-from directrank.estimators.method import Method
 from directrank.estimators.parameters import AnyMeasure, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -175,35 +174,3 @@ class PermuRank(Ranker):
         if self.best_on not in ("training", "validation"):
             raise ValueError(f"best_on must be 'training' or 'validation', not {self.best_on!r}")
         return groups if self.best_on == "training" else super()._selection_set(groups, validation)
-
-
-GRID = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
-YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
-CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
-
-METHODS = (
-    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
-    Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=GRID),
-    Method(
-        "svmndcg",
-        StructuralSVM,
-        "structural SVM on nDCG of two classes, or with a cutoff",
-        CHAKRABARTI,
-        measure="nDCG",
-        takes_measure=True,
-        grid=GRID,
-    ),
-    Method(
-        "svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=GRID
-    ),
-    Method(
-        "svmp",
-        StructuralSVM,
-        "structural SVM on precision at a cutoff",
-        "Joachims, ICML 2005",
-        measure="P@5",
-        takes_measure=True,
-        grid=GRID,
-    ),
-    Method("permurank", PermuRank, paper="Xu, Liu, Lu, Li, Ma, SIGIR 2008", takes_measure=True),
-)

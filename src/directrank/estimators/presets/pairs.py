@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from directrank.contracts import Measure
-from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.parameters import MaxIterations, Normalise, Penalty, Width, estimator
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -118,32 +117,3 @@ class Preorder(Ranker):
             margin=self.margin, width=self.width, normalise=self.normalise, weight=_weight(self.weight)
         )
         return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
-
-
-METHODS = (
-    Method(
-        "ranksvm",
-        RankSVM,
-        "squared hinge on pairs, truncated Newton",
-        "Joachims, KDD 2002; Chapelle, Keerthi, Information Retrieval 2010",
-        grid=PENALTIES,
-        aliases=("preorder",),
-    ),
-    Method(
-        "irsvm",
-        RankSVM,
-        "squared hinge on pairs, each query's weights summing to one, truncated Newton",
-        "Cao et al., SIGIR 2006",
-        fixed={"normalise": True},
-        grid=PENALTIES,
-        aliases=("preorder-norm",),
-    ),
-    Method("ranknet", RankNet, paper="Burges et al., ICML 2005", grid=PENALTIES),
-    Method(
-        "preorder-norm-dcg",
-        Preorder,
-        "squared hinge on pairs weighted by the difference of gains, over the number of pairs",
-        "Buffoni et al., ICML 2011",
-        grid=PENALTIES,
-    ),
-)
