@@ -102,22 +102,10 @@ class QueryGroups:
         DataError
             If a query is selected twice or does not exist.
         """
-        kept = _kept_queries(queries, self.n_queries)
-        inner = self.queries
-        docs = np.flatnonzero(np.repeat(kept, inner.sizes))
-        order = np.empty(len(docs), np.int64)
-        order[np.argsort(inner.row[docs])] = np.arange(len(docs))
-        part = Queries(
-            inner.relevance[docs],
-            np.concatenate(([0], np.cumsum(inner.sizes[kept]))).astype(np.int64),
-            order,
-            inner.qid[kept],
-            None if inner.docid is None else inner.docid[docs],
-            inner.standardised,
-        )
+        part, docs = self.queries.chosen(_kept_queries(queries, self.n_queries))
         return QueryGroups.from_inner(
             aligned_rows(self.features, docs),
-            part,
+            replace(part, row=np.argsort(np.argsort(part.row))),
             feature_names=self.feature_names,
             name=self.name,
             labelled=self.labelled,
@@ -223,15 +211,10 @@ def checked_features(X, name: str = "") -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         total = features.sum()
     if not np.isfinite(total):
-        _refuse_unless_finite(features, where)
-    return features
-
-
-def _refuse_unless_finite(features: np.ndarray, where: str) -> None:
-    for row, values in enumerate(features):
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
+        row, column = np.unravel_index(np.argmax(~np.isfinite(features)), features.shape)
+        if not np.isfinite(features[row, column]):
             raise DataError(
-                f"{where}X holds {values[wrong[0]]} in row {row}, column {wrong[0]}; "
+                f"{where}X holds {features[row, column]} in row {row}, column {column}; "
                 "expected finite float32 values. Fill missing values first."
             )
+    return features

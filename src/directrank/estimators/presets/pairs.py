@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from directrank.contracts import Measure
+from directrank.errors import check_choice
 from directrank.estimators.parameters import MaxIterations, Normalise, Penalty, Width, estimator
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -11,7 +12,6 @@ from directrank.scorers import Linear
 from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
 from directrank.surrogates import Pairwise, PairwiseHinge, SwapDrop, gain_difference
 
-MARGINS = ("squared_hinge", "hinge", "huber")
 #: Relative duality gap to which the hinge is solved.
 GAP = 1e-4
 
@@ -62,8 +62,7 @@ class RankSVM(Ranker):
 
     def components(self):
         """Return the loss on pairs, and cutting planes or Newton."""
-        if self.margin not in MARGINS:
-            raise ValueError(f"margin must be one of {', '.join(map(repr, MARGINS))}, not {self.margin!r}")
+        check_choice("margin", self.margin, ("squared_hinge", "hinge", "huber"))
         options: Any = {"normalise": self.normalise, "weight": _weight(self.weight)}
         if self.margin == "hinge":
             solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
