@@ -3,9 +3,8 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-
-import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.reader import fill_letor, read_letor, scan_letor
@@ -61,15 +60,14 @@ class Fold:
 
 
 def _refuse_shared(name: str, scans: Sequence[Scan]) -> None:
-    for first in range(len(scans)):
-        for second in range(first + 1, len(scans)):
-            shared = set(map(str, scans[first].qid)) & set(map(str, scans[second].qid))
-            if shared:
-                raise DataError(
-                    f"{name}: qid {min(shared)} is in {PARTS[first]} and in {PARTS[second]} "
-                    f"({len(shared)} shared in all); expected parts without common queries: "
-                    "split by query (in Python, allow_shared_queries=True loads them all the same)"
-                )
+    parts = [(part, set(map(str, scan.qid))) for part, scan in zip(PARTS, scans, strict=True)]
+    for (one, first), (other, second) in combinations(parts, 2):
+        if shared := first & second:
+            raise DataError(
+                f"{name}: qid {min(shared)} is in {one} and in {other} "
+                f"({len(shared)} shared in all); expected parts without common queries: "
+                "split by query (in Python, allow_shared_queries=True loads them all the same)"
+            )
 
 
 def find_folds(folder: str | os.PathLike) -> list[Fold]:
@@ -88,8 +86,7 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; expected one with folds")
     for find in (_numbered_folds, _single_fold, _official_folds):
-        folds = find(folder)
-        if folds:
+        if folds := find(folder):
             return folds
     raise DataError(
         f"{folder}: no folds; looked for Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt (and Fold2 …), "
@@ -107,10 +104,9 @@ def _numbered_folds(folder: Path) -> list[Fold]:
         for each in folder.iterdir()
         if each.is_dir() and each.name.startswith("Fold") and each.name[4:].isdecimal()
     )
-    if numbers and numbers != list(range(1, len(numbers) + 1)):
-        missing = next(n for n in range(1, max(numbers) + 1) if n not in numbers)
+    if missing := set(range(1, max(numbers, default=0) + 1)) - set(numbers):
         raise DataError(
-            f"{folder}: Fold{missing} is missing; expected Fold1 to Fold{max(numbers)} without gaps"
+            f"{folder}: Fold{min(missing)} is missing; expected Fold1 to Fold{max(numbers)} without gaps"
         )
     return [_triple(folder / f"Fold{number}") for number in numbers]
 
@@ -120,26 +116,23 @@ def _single_fold(folder: Path) -> list[Fold]:
 
 
 def _triple(folder: Path) -> Fold:
-    files = [_file(folder, part) for part in PARTS]
-    return Fold(folder.name, *((_needed(folder, f, part),) for f, part in zip(files, PARTS, strict=True)))
+    return Fold(folder.name, *((_needed(folder, part),) for part in PARTS))
 
 
-def _needed(folder: Path, file: Path | None, stem: str) -> Path:
-    if file is None:
-        raise DataError(f"{folder}: {stem}.txt is missing (nor is there {stem}.txt.gz)")
-    return file
+def _needed(folder: Path, stem: str) -> Path:
+    if file := _file(folder, stem):
+        return file
+    raise DataError(f"{folder}: {stem}.txt is missing (nor is there {stem}.txt.gz)")
 
 
 def _official_folds(folder: Path) -> list[Fold]:
     stems = [f"S{number}" for number in range(1, N_OFFICIAL + 1)]
-    found = [_file(folder, stem) for stem in stems]
-    if not any(found):
+    if not any(_file(folder, stem) for stem in stems):
         return []
-    parts = [_needed(folder, file, stem) for file, stem in zip(found, stems, strict=True)]
-    turned = [np.roll(np.arange(N_OFFICIAL), -first) for first in range(N_OFFICIAL)]
+    parts = 2 * [_needed(folder, stem) for stem in stems]
     return [
-        Fold(f"Fold{i + 1}", tuple(parts[k] for k in turn[:3]), (parts[turn[3]],), (parts[turn[4]],))
-        for i, turn in enumerate(turned)
+        Fold(f"Fold{i + 1}", tuple(parts[i : i + 3]), (parts[i + 3],), (parts[i + 4],))
+        for i in range(N_OFFICIAL)
     ]
 
 

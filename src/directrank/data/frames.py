@@ -63,8 +63,8 @@ def from_frame(
     return QueryGroups(
         X,
         None if relevance is None else _grades(table[relevance], relevance),
-        _names(table[qid]),
-        docid=None if docid is None else _names(table[docid]),
+        table[qid].to_numpy(),
+        docid=None if docid is None else table[docid].to_numpy(),
         feature_names=columns,
         name=name,
     )
@@ -106,18 +106,14 @@ def _columns(given: list, wanted: list) -> list[int] | None:
 
 
 def _grades(column, name: str) -> np.ndarray:
-    if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
-        return _numbers(column, name)
     native = column.to_native()
     grades = as_grades(native, f"column {name!r}: ")
-    if grades is native:
-        raise DataError(f"column {name!r} holds {column.dtype}, expected numbers or ordered categories")
-    return grades
+    return _numbers(column, name, "numbers or ordered categories") if grades is native else grades
 
 
-def _numbers(column, name: str) -> np.ndarray:
+def _numbers(column, name: str, expected: str = "numbers") -> np.ndarray:
     if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
-        raise DataError(f"column {name!r} holds {column.dtype}, expected numbers")
+        raise DataError(f"column {name!r} holds {column.dtype}, expected {expected}")
     missing = np.flatnonzero(column.is_null().to_numpy())
     if len(missing):
         raise DataError(f"column {name!r} has no value in row {missing[0]}; fill missing values first")
@@ -129,7 +125,3 @@ def _numbers(column, name: str) -> np.ndarray:
             f"column {name!r} holds {values[wrong[0]]} in row {wrong[0]}; expected finite float32"
         )
     return values
-
-
-def _names(column) -> np.ndarray:
-    return np.asarray(column.to_numpy())

@@ -81,13 +81,11 @@ def _numbered_objects(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _numbered(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     changes = np.flatnonzero(qid[1:] != qid[:-1]) + 1
     runs = np.concatenate(([0], changes)) if len(qid) else np.empty(0, np.int64)
-    values, inverse = np.unique(qid[runs], return_inverse=True)
-    order_of_first = np.full(len(values), len(runs), dtype=np.int64)
-    np.minimum.at(order_of_first, inverse, np.arange(len(runs)))
-    number = np.empty(len(values), dtype=np.int64)
-    number[np.argsort(order_of_first)] = np.arange(len(values))
+    values, first, inverse = np.unique(qid[runs], return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first)
+    number = np.argsort(by_appearance)
     lengths = np.diff(np.append(runs, len(qid)))
-    return np.repeat(number[inverse], lengths), values[np.argsort(number)]
+    return np.repeat(number[inverse], lengths), values[by_appearance]
 
 
 def group_rows(
@@ -113,13 +111,7 @@ def group_rows(
     codes, names = query_codes(qid)
     log_if_apart(codes, names, name)
     order, indptr = sorted_order(codes, relevance, len(names))
-    queries = Queries(
-        np.ascontiguousarray(relevance[order]),
-        indptr,
-        order,
-        names,
-        None if docid is None else docid[order],
-    )
+    queries = Queries(relevance[order], indptr, order, names, None if docid is None else docid[order])
     return queries, order
 
 

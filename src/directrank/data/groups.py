@@ -213,15 +213,10 @@ def checked_features(X, name: str = "") -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         total = features.sum()
     if not np.isfinite(total):
-        _refuse_unless_finite(features, where)
-    return features
-
-
-def _refuse_unless_finite(features: np.ndarray, where: str) -> None:
-    for row, values in enumerate(features):
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
+        row, column = np.unravel_index(np.argmax(~np.isfinite(features)), features.shape)
+        if not np.isfinite(features[row, column]):
             raise DataError(
-                f"{where}X holds {values[wrong[0]]} in row {row}, column {wrong[0]}; "
+                f"{where}X holds {features[row, column]} in row {row}, column {column}; "
                 "expected finite float32 values. Fill missing values first."
             )
+    return features

@@ -84,8 +84,7 @@ class Queries:
     @cached_property
     def n_positive(self) -> np.ndarray:
         """Documents of positive relevance of each query, int64 of shape (n_queries,)."""
-        reached = np.concatenate(([0], np.cumsum(self.relevance > 0)))
-        return reached[self.indptr[1:]] - reached[self.indptr[:-1]]
+        return self.count_at_least(np.nextafter(0.0, 1.0))
 
     @cached_property
     def single_grade(self) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Supervision other than grades, from files: preferences and observed rankings."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,10 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.data.supervision import ObservedRankings, PreferenceGraph
 from directrank.errors import DataError
+
+#: Two documents and, optionally, a weight.
+NUMBER = r"\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+EDGE = re.compile(rf"([0-9]{{1,18}})\s+([0-9]{{1,18}})(?:\s+({NUMBER}))?")
 
 
 def with_preferences(groups: QueryGroups, path: Path) -> QueryGroups:
@@ -45,37 +50,25 @@ def read_preferences(path: Path, qid: np.ndarray) -> PreferenceGraph:
     """
     edges = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        words = line.split("#")[0].split()
-        if words:
-            edges.append(_edge(words, qid, f"{path}, line {number}: {line.strip()!r}"))
+        if text := line.split("#")[0].strip():
+            edges.append(_edge(text, qid, f"{path}, line {number}: {line.strip()!r}"))
     if not edges:
         raise DataError(f"{path}: no preferences; expected lines such as `1 3` or `1 3 0.5`")
     return PreferenceGraph(*zip(*edges, strict=True))
 
 
-def _edge(words: list[str], qid: np.ndarray, where: str) -> tuple[int, int, float]:
+def _edge(text: str, qid: np.ndarray, where: str) -> tuple[int, int, float]:
     """Return the rows of the better and the worse document, from 0, and the weight."""
-    edge = _numbers(words)
-    if edge is None or not all(0 <= row < len(qid) for row in edge[:2]):
+    match = EDGE.fullmatch(text)
+    better, worse, weight = (int(match[1]), int(match[2]), float(match[3] or 1)) if match else (0, 0, 0.0)
+    known = all(1 <= document <= len(qid) for document in (better, worse))
+    if better == worse or not known or not 0 < weight < math.inf:
         raise DataError(f"{where}; expected two documents, 1 to {len(qid)}, and optionally a weight above 0")
-    better, worse, _ = edge
-    if qid[better] != qid[worse]:
+    if qid[better - 1] != qid[worse - 1]:
         raise DataError(
-            f"{where} joins queries {qid[better]} and {qid[worse]}; expected documents of one query"
+            f"{where} joins queries {qid[better - 1]} and {qid[worse - 1]}; expected documents of one query"
         )
-    return edge
-
-
-def _numbers(words: list[str]) -> tuple[int, int, float] | None:
-    """Return two different rows, from 0, and a weight above 0; None if the words are something else."""
-    if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() for word in words[:2]):
-        return None
-    better, worse = int(words[0]) - 1, int(words[1]) - 1
-    try:
-        weight = float(words[2]) if len(words) == 3 else 1.0
-    except ValueError:
-        return None
-    return (better, worse, weight) if better != worse and 0 < weight < math.inf else None
+    return better - 1, worse - 1, weight
 
 
 def _supervised(groups: QueryGroups, supervision, where: str) -> QueryGroups:

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+from directrank.errors import check_choice
 from directrank.estimators.parameters import Penalty, estimator
 from directrank.estimators.ranker import Ranker
 from directrank.solvers import LBFGS, SGD
@@ -20,11 +21,9 @@ class GradientRanker(Ranker):
 
     def _gradient_method(self, **options) -> LBFGS | SGD:
         """Return the solver that the parameters describe, with options that both solvers have."""
+        check_choice("solver", self.solver, ("lbfgs", "sgd"))
         if self.solver == "lbfgs":
             return LBFGS(penalty=self.penalty, max_iterations=self.max_iterations, **options)
-        if self.solver == "sgd":
-            return SGD(
-                penalty=self.penalty, max_epochs=self.max_iterations, learning_rate=self.learning_rate,
-                **options,
-            )  # fmt: skip
-        raise ValueError(f"solver must be 'lbfgs' or 'sgd', not {self.solver!r}")
+        return SGD(
+            penalty=self.penalty, max_epochs=self.max_iterations, learning_rate=self.learning_rate, **options
+        )

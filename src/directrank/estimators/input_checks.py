@@ -144,11 +144,9 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
     belong to the queries instead, and None is returned.
     """
     weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != qid.shape or not np.isfinite(weights).all() or (weights < 0).any():
+    if weights.shape != qid.shape or not weights.any():
         return None
-    if (weights != np.floor(weights)).any() or not weights.any():
+    if not (np.isfinite(weights) & (weights >= 0) & (weights == np.floor(weights))).all():
         return None
-    _, query = np.unique(qid, return_inverse=True)
-    first = np.zeros(query.max() + 1)
-    first[query[::-1]] = weights[::-1]
-    return None if (weights == first[query]).all() else weights.astype(np.int64)
+    _, first, query = np.unique(qid, return_index=True, return_inverse=True)
+    return None if (weights == weights[first][query]).all() else weights.astype(np.int64)

@@ -110,9 +110,8 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
     ranker.n_features_in_ = n_features
     if names is not None:
         ranker.feature_names_in_ = np.array(names, dtype=object)
-    for name in FITTED:
-        if name in description["fitted"]:
-            setattr(ranker, name, description["fitted"][name])
+    for name in description["fitted"].keys() & FITTED:
+        setattr(ranker, name, description["fitted"][name])
     return ranker
 
 
@@ -156,20 +155,19 @@ def _plain(value: Any, name: str) -> Any:
     TypeError
         If it is an object that a data-only file cannot hold.
     """
-    value = as_plain(value)
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, list):
-        return [_plain(each, name) for each in value]
-    if isinstance(value, dict):
-        return {key: _plain(each, name) for key, each in value.items()}
-    # A fitted ranker no longer needs its generator of random numbers.
-    if isinstance(value, (np.random.Generator, np.random.RandomState)):
-        return None
-    # A ranker from which training started is replaced by its coefficients.
-    if hasattr(value, "scorer_"):
-        return _plain(value.scorer_.coefficients, name)
-    # Estimators also accept a measure by name.
-    if isinstance(value, Measure):
-        return value.name
-    raise TypeError(f"{name}={value!r} cannot be saved: use a number, a text or the name of a measure")
+
+    def convert(each: Any) -> Any:
+        if each is None or isinstance(each, (bool, int, float, str)):
+            return each
+        # A fitted ranker no longer needs its generator of random numbers.
+        if isinstance(each, (np.random.Generator, np.random.RandomState)):
+            return None
+        # A ranker from which training started is replaced by its coefficients.
+        if hasattr(each, "scorer_"):
+            return as_plain(each.scorer_.coefficients)
+        # Estimators also accept a measure by name.
+        if isinstance(each, Measure):
+            return each.name
+        raise TypeError(f"{name}={each!r} cannot be saved: use a number, a text or the name of a measure")
+
+    return as_plain(value, convert)

@@ -5,7 +5,7 @@ Values that JSON lacks are written as objects with one reserved key: ``{"$float"
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -40,13 +40,16 @@ def parse(text: bytes) -> Any:
         raise StrictJSONError(str(error)) from None
 
 
-def as_plain(value: Any) -> Any:
-    """Return a value with its mappings, sequences, arrays and numbers converted to Python's own types."""
+def as_plain(value: Any, convert: Callable[[Any], Any] = lambda each: each) -> Any:
+    """Return a value with mappings as dict, sequences and arrays as lists, numbers as Python's.
+
+    All other objects in it are replaced by what `convert` returns.
+    """
     if isinstance(value, Mapping):
-        return {str(key): as_plain(each) for key, each in value.items()}
+        return {str(key): as_plain(each, convert) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [as_plain(each) for each in value]
-    return as_plain(value.tolist()) if hasattr(value, "tolist") else value
+        return [as_plain(each, convert) for each in value]
+    return as_plain(value.tolist(), convert) if hasattr(value, "tolist") else convert(value)
 
 
 def _encoded(value: Any) -> Any:

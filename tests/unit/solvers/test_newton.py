@@ -170,7 +170,7 @@ def test_refusals(groups):
     for ranker, words in (
         (RankSVM(margin="logistic"), "'squared_hinge', 'hinge', 'huber'"),
         (Preorder(weight=1), "weight must be 'gain', a measure"),
-        (ConsistentRank(solver="newton"), "'lbfgs' or 'sgd'"),
+        (ConsistentRank(solver="newton"), "'lbfgs', 'sgd'"),
     ):
         with pytest.raises(ValueError, match=words):
             ranker.fit(groups)

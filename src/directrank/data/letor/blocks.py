@@ -1,6 +1,7 @@
 """Read text files, plain or gzipped, in blocks of whole lines."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,6 +70,18 @@ class Block:
         """Return the number of the line that contains an offset; the first line of the block is 0."""
         return int(np.searchsorted(self.starts, offset, side="right")) - 1
 
+    def token(self, offset: int) -> str:
+        """Return the data from an offset to the next blank."""
+        rest = self.bytes[offset : self.ends[self.line_of(offset)]].tobytes()
+        return re.split(rb"[ \t]", rest, maxsplit=1)[0].decode("utf-8", "backslashreplace")
+
+    def error(self, offset: int, problem: str) -> DataFormatError:
+        """Return an error that names the line and column of an offset."""
+        line = self.line_of(offset)
+        return DataFormatError(
+            str(self.path), self.first_line + line, offset - self.starts[line] + 1, problem
+        )
+
 
 def blocks_of(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Cut a file into blocks of about `size` bytes.
@@ -80,15 +93,14 @@ def blocks_of(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
         within a line.
     """
     first_line = 1
-    with _opened(path) as file:
-        for content, stop in _whole_lines(path, file, size):
-            block = Block(path, np.frombuffer(content, np.uint8, stop), first_line)
-            if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
-                problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
-                raise DataFormatError(str(path), 1, 1, problem)
-            _refuse_controls(block, content, stop)
-            yield block
-            first_line += int(np.count_nonzero(block.bytes == NEWLINE))
+    for content, stop in _whole_lines(path, size):
+        block = Block(path, np.frombuffer(content, np.uint8, stop), first_line)
+        if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
+            problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
+            raise block.error(0, problem)
+        _refuse_controls(block, content, stop)
+        yield block
+        first_line += int(np.count_nonzero(block.bytes == NEWLINE))
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -103,46 +115,37 @@ def _opened(path: Path) -> BinaryIO:
     return gzip.open(path) if zipped else path.open("rb", buffering=0)  # type: ignore[return-value]
 
 
-def _whole_lines(path: Path, file: BinaryIO, size: int) -> Iterator[tuple[bytearray, int]]:
+def _whole_lines(path: Path, size: int) -> Iterator[tuple[bytearray, int]]:
     """Yield a buffer and the number of its bytes that are whole lines."""
-    buffer, rest = bytearray(size), 0
-    while read := _read_into(path, file, memoryview(buffer)[rest:-1]):
-        filled = rest + read
-        stop = buffer.rfind(b"\n", rest, filled) + 1
-        if not stop:
-            rest = filled
-            if rest > len(buffer) // 2:
-                buffer = buffer + bytearray(len(buffer))
-            continue
-        yield buffer, stop
-        rest = filled - stop
-        buffer[:rest] = buffer[stop:filled]
-    if rest:
-        buffer[rest] = NEWLINE
-        yield buffer, rest + 1
-
-
-def _read_into(path: Path, file: BinaryIO, buffer: memoryview) -> int:
+    buffer, kept = bytearray(size), 0
     try:
-        return file.readinto(buffer)  # type: ignore[attr-defined]
+        with _opened(path) as file:
+            while read := file.readinto(memoryview(buffer)[kept:-1]):  # type: ignore[attr-defined]
+                filled = kept + read
+                stop = buffer.rfind(b"\n", kept, filled) + 1
+                if not stop:
+                    kept = filled
+                    if kept > len(buffer) // 2:
+                        buffer = buffer + bytearray(len(buffer))
+                    continue
+                yield buffer, stop
+                kept = filled - stop
+                buffer[:kept] = buffer[stop:filled]
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         problem = f"the gzip archive is damaged or cut short ({error})"
         raise DataFormatError(str(path), 0, 0, problem) from None
+    if kept:
+        buffer[kept] = NEWLINE
+        yield buffer, kept + 1
 
 
 def _refuse_controls(block: Block, content: bytearray, stop: int) -> None:
+    expected = "expected text with lines that end in LF or CRLF"
     zero = content.find(b"\0", 0, stop)
-    _refuse(block, zero, "a NUL byte")
+    if zero >= 0:
+        raise block.error(zero, f"found a NUL byte, {expected}")
     if content.find(b"\r", 0, stop) >= 0:
         returns = np.flatnonzero(block.bytes == RETURN)
         inside = returns[block.bytes[returns + 1] != NEWLINE]
-        _refuse(block, inside[0] if len(inside) else -1, "a carriage return within the line")
-
-
-def _refuse(block: Block, offset: int, what: str) -> None:
-    if offset < 0:
-        return
-    line = block.line_of(offset)
-    column = int(offset) - int(block.starts[line]) + 1
-    problem = f"found {what}, expected text with lines that end in LF or CRLF"
-    raise DataFormatError(str(block.path), block.first_line + line, column, problem)
+        if len(inside):
+            raise block.error(inside[0], f"found a carriage return within the line, {expected}")

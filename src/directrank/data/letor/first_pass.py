@@ -2,25 +2,27 @@
 
 import numpy as np
 
-from directrank.data.letor.faults import EMPTY_QID, FINE, LABEL, LARGEST_ID, NEGATIVE, QID
+from directrank.data.letor.faults import EMPTY_QID, FINE, LABEL, LARGEST_ID, NEGATIVE, NO_QID
 from directrank.data.letor.numbers import (
     BLANK,
     COLON,
+    DOCID,
     EXACT_INTEGER,
+    FIVE,
     FOUR,
     NONE,
     ONE,
+    QID,
     TAB,
-    bounded_integer,
+    begins,
     decimal,
+    long_digits,
     skip_blanks,
     skip_token,
 )
 from directrank.kernels.compile import kernel
 
-LETTERS_QID = (np.uint8(113), np.uint8(105), np.uint8(100), COLON)
-LETTERS_DOCID = (np.uint8(100), np.uint8(111), np.uint8(99), np.uint8(105), np.uint8(100))
-EQUALS, FIVE = np.uint8(61), np.uint64(5)
+EQUALS = np.uint8(61)
 
 
 @kernel
@@ -45,7 +47,7 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
     -------
     n_rows, largest_id, code, offset : int
     """
-    n_rows, largest = NONE, NONE
+    n_rows, largest, before = NONE, NONE, block[:0]
     for i in range(len(starts)):
         p = skip_blanks(block, np.uint64(starts[i]))
         end = np.uint64(ends[i])
@@ -53,31 +55,24 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
             continue
         token = p
         labels[n_rows] = 0.0
-        if labelled or not is_qid(block, p):
+        if labelled or not begins(block, p, QID):
             code = _label(block, p, labelled, labels, n_rows)
             if code != FINE:
                 return n_rows, largest, code, np.int64(p)
             token = skip_blanks(block, skip_token(block, p))
         token_end = skip_token(block, token)
-        if not is_qid(block, token):
-            return n_rows, largest, QID, np.int64(token)
+        if not begins(block, token, QID):
+            return n_rows, largest, NO_QID, np.int64(token)
         if token_end == token + FOUR:
             return n_rows, largest, EMPTY_QID, np.int64(token)
         lines[n_rows] = i
         qids[n_rows, 0], qids[n_rows, 1] = token + FOUR, token_end
-        fresh[n_rows] = n_rows == 0 or not _same(block, qids[n_rows - 1], qids[n_rows])
+        name = block[qids[n_rows, 0] : qids[n_rows, 1]]
+        fresh[n_rows] = len(name) != len(before) or not begins(block, token + FOUR, before)
+        before = name
         largest = max(largest, _last_id(block, token_end, end))
         n_rows += 1
     return n_rows, largest, FINE, 0
-
-
-@kernel
-def is_qid(block, p):
-    """Whether the text at p begins with ``qid:``."""
-    k = np.uint64(0)
-    while k < FOUR and block[p + k] == LETTERS_QID[k]:
-        k += ONE
-    return k == FOUR
 
 
 @kernel
@@ -96,17 +91,6 @@ def _label(block, p, labelled, labels, row):
 
 
 @kernel
-def _same(block, one, other):
-    if one[1] - one[0] != other[1] - other[0]:
-        return False
-    a, b = block[one[0] : one[1]], block[other[0] : other[1]]
-    k = 0
-    while k < len(a) and a[k] == b[k]:
-        k += 1
-    return k == len(a)
-
-
-@kernel
 def _last_id(block, p, end):
     """Return the id of the last token of the data, or 0 if there is none or it is malformed."""
     while end > p and (block[end - ONE] == BLANK or block[end - ONE] == TAB):
@@ -116,7 +100,7 @@ def _last_id(block, p, end):
         start -= ONE
     if start <= p:
         return 0
-    stop, number = bounded_integer(block, start)
+    stop, number, _, _ = long_digits(block, start, NONE)
     return number if block[stop] == COLON and number <= LARGEST_ID else 0
 
 
@@ -157,11 +141,8 @@ def _docid(block, p, end):
     p = skip_blanks(block, p)
     while end > p and (block[end - ONE] == BLANK or block[end - ONE] == TAB):
         end -= ONE
-    k = np.uint64(0)
-    while k < FIVE and block[p + k] == LETTERS_DOCID[k]:
-        k += ONE
-    equals = skip_blanks(block, p + FIVE) if k == FIVE else p
-    if k == FIVE and block[equals] == EQUALS:
+    equals = skip_blanks(block, p + FIVE) if begins(block, p, DOCID) else p
+    if block[equals] == EQUALS and equals != p:
         p = min(skip_blanks(block, equals + ONE), end)
         stop = p
         while stop < end and block[stop] != BLANK and block[stop] != TAB:

@@ -13,12 +13,12 @@ HASH, COLON, PLUS, MINUS, POINT = np.uint8(35), np.uint8(58), np.uint8(43), np.u
 ZERO, NINE, SMALL_E, CAPITAL_E = np.uint8(48), np.uint8(9), np.uint8(101), np.uint8(69)
 # numba would compile every callee a second time for a literal 0.
 NONE = np.int64(0)
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+ONE, FOUR, FIVE = np.uint64(1), np.uint64(4), np.uint64(5)
+QID, NULL, DOCID = (tuple(map(np.uint8, word)) for word in (b"qid:", b"NULL", b"docid"))
 
 # Eighteen digits fit int64; all further digits are below a tenth of the precision of float64.
 MOST_DIGITS = 18
 LARGEST_EXTENDED = 10 ** (MOST_DIGITS - 1)
-LARGEST_INTEGER = 10**12
 LEAST_POWER, LARGEST_POWER = -300, 40
 POWERS = np.array([float(f"1e{e}") for e in range(LEAST_POWER, LARGEST_POWER + 1)])
 # Mantissa, power and product are each rounded once: the relative error is at most three units of 2⁻⁵³.
@@ -40,6 +40,15 @@ def skip_token(block, p):
     while not ends_token(block[p]):
         p += ONE
     return p
+
+
+@kernel
+def begins(block, p, letters):
+    """Whether the text at p begins with letters, of which none ends a line."""
+    k = np.uint64(0)
+    while k < np.uint64(len(letters)) and block[p + k] == letters[k]:
+        k += ONE
+    return k == np.uint64(len(letters))
 
 
 @kernel
@@ -98,26 +107,27 @@ def decimal(block, p):
     if negative or block[p] == PLUS:
         p += ONE
     first = p
-    p, mantissa, cut, _ = _long_digits(block, p, NONE)
+    p, mantissa, cut, _ = long_digits(block, p, NONE)
     n_digits, power = p - first, cut
     if block[p] == POINT:
         first = p + ONE
-        p, mantissa, _, appended = _long_digits(block, first, mantissa)
+        p, mantissa, _, appended = long_digits(block, first, mantissa)
         n_digits += p - first
         power -= appended
     if n_digits == 0:
         return start, negative, mantissa, power
     if block[p] == SMALL_E or block[p] == CAPITAL_E:
-        first = p + ONE
-        p, exponent = _exponent(block, first)
+        sign = p + ONE
+        first = sign + np.uint64(block[sign] == MINUS or block[sign] == PLUS)
+        p, exponent, _, _ = long_digits(block, first, NONE)
         if p == first:
             return start, negative, mantissa, power
-        power += exponent
+        power += -exponent if block[sign] == MINUS else exponent
     return p, negative, mantissa, power
 
 
 @kernel
-def _long_digits(block, p, mantissa):
+def long_digits(block, p, mantissa):
     """Append digits up to eighteen; return the numbers of digits cut and appended, too."""
     cut, appended = 0, 0
     digit = np.uint8(block[p] - ZERO)
@@ -130,26 +140,3 @@ def _long_digits(block, p, mantissa):
         p += ONE
         digit = np.uint8(block[p] - ZERO)
     return p, mantissa, cut, appended
-
-
-@kernel
-def _exponent(block, p):
-    """Read an exponent; the end is p if there is no exponent."""
-    falling = block[p] == MINUS
-    first = p + ONE if falling or block[p] == PLUS else p
-    end, exponent = bounded_integer(block, first)
-    if end == first:
-        return p, 0
-    return end, -exponent if falling else exponent
-
-
-@kernel
-def bounded_integer(block, p):
-    """Read digits; the number is at most `LARGEST_INTEGER`."""
-    number = 0
-    digit = np.uint8(block[p] - ZERO)
-    while digit <= NINE:
-        number = min(number * 10 + np.int64(digit), LARGEST_INTEGER)
-        p += ONE
-        digit = np.uint8(block[p] - ZERO)
-    return p, number

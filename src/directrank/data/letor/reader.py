@@ -6,7 +6,6 @@ then write each row directly to its final row of X, which is allocated once and 
 
 import math
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,16 +17,14 @@ from directrank.data.letor.blocks import Block, blocks_of
 from directrank.data.letor.exact import nearest_float32
 from directrank.data.letor.faults import FINE, OVERFLOW, fault
 from directrank.data.letor.numbers import POWERS
-from directrank.data.letor.scan import Scan, data_lines
+from directrank.data.letor.scan import Scan
 from directrank.data.letor.second_pass import fill_query_minimum, fill_rows
 from directrank.data.memory import refuse_if_too_large
 from directrank.data.queries import Queries
 from directrank.errors import DataFormatError
 from directrank.kernels.aligned import aligned_zeros
 
-# A kernel has checked this text before, so every value is a number.
-VALUE_OF_ID = re.compile(rb"(?<=[ \t])([0-9]+):([0-9.eE+-]+)(?![^ \t])")
-SHORTEST_UNLABELLED = len("qid:1\n")
+SHORTEST_VALUE = len("1:0\n")
 
 
 def read_letor(
@@ -70,7 +67,6 @@ def read_letor(
     --------
     >>> groups = read_letor("Fold1/train.txt")  # doctest: +SKIP
     """
-    null_value(missing)
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features={n_features}, expected at least 1")
     scan = scan_letor([Path(path)], labelled=labelled, n_features=n_features, missing=missing)
@@ -109,9 +105,9 @@ def scan_letor(
     for path in paths:
         before = scan.n_rows
         for block in blocks_of(path):
-            code, offset, n_lines = scan.add(block)
+            code, offset = scan.add(block)
             if code != FINE:
-                _refuse_earlier(scan, block.until(n_lines), n_features, null)
+                _refuse_earlier(scan, block.until(block.line_of(offset)), n_features, null)
                 raise fault(block, code, offset)
         if scan.n_rows == before:
             problem = "holds no document, expected lines of 'label qid:query id:value …'"
@@ -164,24 +160,17 @@ def _fill(scan: Scan, place: np.ndarray, X: np.ndarray, strict: bool, null: np.f
 
 
 def _fill_block(scan: Scan, block: Block, places, X, strict, null) -> tuple[int, int]:
-    unsure = np.zeros(len(block.bytes) // SHORTEST_UNLABELLED + 1, np.bool_)
-    rows, nulls, code, offset = fill_rows(
-        block.bytes, scan.labelled, places[: len(unsure)], X, strict, null, POWERS, unsure
+    unsure = np.empty((len(block.bytes) // SHORTEST_VALUE + 1, 3), np.int64)
+    rows, nulls, n_unsure, code, fault_offset = fill_rows(
+        block.bytes, scan.labelled, places, X, strict, null, POWERS, unsure
     )
-    if np.any(unsure):
-        _read_exactly(block, data_lines(block), unsure, places, X)
+    # Each of these values is before the fault, if there is one.
+    for offset, row, column in unsure[:n_unsure].tolist():
+        value = nearest_float32(block.token(offset))
+        if np.isinf(value):
+            raise fault(block, OVERFLOW, offset)
+        if column < X.shape[1]:
+            X[row, column] = value
     if code != FINE:
-        raise fault(block, code, int(offset), X.shape[1])
+        raise fault(block, code, int(fault_offset), X.shape[1])
     return int(rows), int(nulls)
-
-
-def _read_exactly(block: Block, lines, unsure, places, X) -> None:
-    """Read the values of some rows again, digit for digit."""
-    for row in np.flatnonzero(unsure[: len(lines)]):
-        start, end = int(block.starts[lines[row]]), int(block.ends[lines[row]])
-        for match in VALUE_OF_ID.finditer(block.bytes[start:end].tobytes()):
-            value = nearest_float32(match[2].decode())
-            if np.isinf(value):
-                raise fault(block, OVERFLOW, start + match.start(2))
-            if int(match[1]) <= X.shape[1]:
-                X[places[row], int(match[1]) - 1] = value

@@ -18,7 +18,6 @@ from directrank.data.letor.faults import (
     VALUE,
     ZERO_ID,
 )
-from directrank.data.letor.first_pass import is_qid
 from directrank.data.letor.numbers import (
     COLON,
     FOUR,
@@ -26,16 +25,17 @@ from directrank.data.letor.numbers import (
     MOST_DIGITS,
     NEWLINE,
     NONE,
+    NULL,
     ONE,
     POINT,
-    THREE,
-    TWO,
+    QID,
     any_float32,
-    bounded_integer,
+    begins,
     decimal,
     digits,
     ends_data,
     ends_token,
+    long_digits,
     nearest_float32,
     skip_blanks,
     skip_token,
@@ -67,54 +67,55 @@ def fill_rows(block, labelled, places, X, strict, null, powers, unsure):
         Value of a literal ``NULL``; infinity if it is refused.
     powers : ndarray
         `numbers.POWERS`.
-    unsure : ndarray of bool
-        Out: rows with a value whose last bit needs an exact reader.
+    unsure : ndarray of shape (at least the number of values, 3), int64
+        Out: offset, row of X and column of each value whose last bit needs an exact reader.
 
     Returns
     -------
-    n_rows, n_null, code, offset : int
+    n_rows, n_null, n_unsure, code, offset : int
     """
-    n_rows, n_null = 0, 0
+    n_rows, n_null, n_unsure = 0, 0, NONE
     p, stop = np.uint64(0), np.uint64(len(block))
     while p < stop:
         p = skip_blanks(block, p)
         if not ends_data(block[p]):
             if n_rows >= len(places):
-                return n_rows, n_null, FOREIGN_ROW, np.int64(p)
+                return n_rows, n_null, n_unsure, FOREIGN_ROW, np.int64(p)
             p = _after_head(block, p, labelled)
-            p, code, nulls, certain = _fill_row(block, p, X[places[n_rows]], strict, null, powers)
+            row, first = places[n_rows], n_unsure
+            p, code, nulls, n_unsure = _fill_row(block, p, X[row], strict, null, powers, unsure, first)
+            unsure[first:n_unsure, 1] = row
             if code != FINE:
-                return n_rows, n_null, code, np.int64(p)
+                return n_rows, n_null, n_unsure, code, np.int64(p)
             n_null += nulls
-            unsure[n_rows] = not certain
             n_rows += 1
         while block[p] != NEWLINE:
             p += ONE
         p += ONE
-    return n_rows, n_null, FINE, 0
+    return n_rows, n_null, n_unsure, FINE, 0
 
 
 @kernel
 def _after_head(block, p, labelled):
-    if labelled or not is_qid(block, p):
+    if labelled or not begins(block, p, QID):
         p = skip_blanks(block, skip_token(block, p))
     return skip_token(block, p)
 
 
 @kernel
-def _fill_row(block, p, x, strict, null, powers):
+def _fill_row(block, p, x, strict, null, powers, unsure, n_unsure):
     """Read ``id:value`` to the end of the data; return its position, or the position of a fault."""
-    last, nulls, all_certain = NONE, NONE, True
+    last, nulls = NONE, NONE
     while True:
         p = skip_blanks(block, p)
         if ends_data(block[p]):
-            return p, FINE, nulls, all_certain
+            return p, FINE, nulls, n_unsure
         token = p
         p, number = digits(block, p, NONE)
         if block[p] != COLON or p - token - ONE >= SHORT_ID or number <= last or number > len(x):
             code = _id_fault(block, token, last, len(x), strict)
             if code != FINE:
-                return token, code, nulls, True
+                return token, code, nulls, n_unsure
         last = number
         start = p + ONE
         first = start + np.uint64(block[start] == MINUS)
@@ -132,9 +133,11 @@ def _fill_row(block, p, x, strict, null, powers):
         if not certain:
             p, value, certain, code = _any_value(block, start, null, powers)
             if code != FINE:
-                return start, code, nulls, True
+                return start, code, nulls, n_unsure
             nulls += np.isnan(value)
-            all_certain = all_certain and certain
+            if not certain:
+                unsure[n_unsure, 0], unsure[n_unsure, 2] = start, number - 1
+                n_unsure += 1
         if number <= len(x):
             x[np.uint64(number - 1)] = value
 
@@ -142,7 +145,7 @@ def _fill_row(block, p, x, strict, null, powers):
 @kernel
 def _id_fault(block, p, last, width, strict):
     """Return the code of what is wrong with a feature id, if anything is."""
-    end, number = bounded_integer(block, p)
+    end, number, _, _ = long_digits(block, p, NONE)
     if end == p or block[end] != COLON:
         return FEATURE
     if number <= last:
@@ -158,19 +161,13 @@ def _any_value(block, start, null, powers):
     p, negative, mantissa, power = decimal(block, start)
     value, certain = any_float32(mantissa, power, powers)
     value = -value if negative else value
-    if p == start and is_null(block, start):
+    if p == start and begins(block, start, NULL):
         p, value = start + FOUR, null
         if np.isinf(null) and ends_token(block[p]):
             return p, value, True, MISSING
     if p == start or not ends_token(block[p]):
         return p, value, True, VALUE
     return p, value, certain, OVERFLOW if certain and np.isinf(value) else FINE
-
-
-@kernel
-def is_null(block, p):
-    """Whether the text at p is NULL."""
-    return block[p] == 78 and block[p + ONE] == 85 and block[p + TWO] == 76 and block[p + THREE] == 76
 
 
 @kernel

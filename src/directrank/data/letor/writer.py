@@ -28,9 +28,7 @@ def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
         If a qid or docid would not read back.
     """
     heads = _heads(groups)
-    tails = (
-        [""] * groups.n_docs if groups.docid is None else [_comment(each) for each in groups.docid.tolist()]
-    )
+    tails = [""] * groups.n_docs if groups.docid is None else list(map(_comment, groups.docid.tolist()))
     with open_atomically(path) as file:
         for head, features, tail in zip(heads, _features(groups), tails, strict=True):
             file.write(f"{head} {features}{tail}\n".encode())

@@ -7,7 +7,6 @@ import numpy as np
 
 from directrank.estimators.gradient_ranker import GradientRanker
 from directrank.estimators.initialisation import Start, initial_coefficients
-from directrank.estimators.method import Method
 from directrank.estimators.parameters import AnyMeasure, MaxIterations, Penalty, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import AP, NDCG, parse_measure
@@ -101,39 +100,3 @@ class SoftRank(Ranker):
 
     def _initial_scorer(self, scorer, groups, weights):
         return Linear(initial_coefficients(self.start, groups, weights))
-
-
-GRID = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}
-PAPER = "Qin, Liu, Li, Information Retrieval 2010"
-
-METHODS = (
-    Method(
-        "approxap", ApproxRank, "smooth approximation of average precision", PAPER, measure="AP", grid=GRID
-    ),
-    Method(
-        "approxndcg",
-        ApproxRank,
-        "smooth approximation of nDCG over the whole list, or of the measure given",
-        PAPER,
-        measure="nDCG",
-        takes_measure=True,
-        grid=GRID,
-    ),
-    Method(
-        "approxp",
-        ApproxRank,
-        "smooth approximation of precision at 5, or of the measure given",
-        PAPER,
-        measure="P@5",
-        takes_measure=True,
-        grid=GRID,
-    ),
-    Method(
-        "softrank",
-        SoftRank,
-        paper="Taylor, Guiver, Robertson, Minka, WSDM 2008",
-        measure="nDCG",
-        takes_measure=True,
-        grid={"noise": (0.03, 0.1, 0.3, 1.0)},
-    ),
-)

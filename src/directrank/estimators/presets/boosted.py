@@ -1,13 +1,76 @@
 """Boosting over documents with stumps: RankBoost, FRank and NDCG_Boost."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
-from directrank.estimators.boosted_ranker import BoostedRanker, Criterion, Keep, Shrinkage
-from directrank.estimators.method import Method
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
 from directrank.estimators.parameters import AnyMeasure, Normalise, estimator, positional
+from directrank.estimators.ranker import Ranker
+from directrank.estimators.weak_classifiers import ClassifierWeakRankers
 from directrank.measures import parse_measure
 from directrank.scorers import Additive
+from directrank.solvers import DocumentBoosting
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
+
+Criterion = Annotated[
+    Literal["gini", "eta"],
+    "Quantity that a stump maximises: the gain of a regression tree, or the weighted difference of the two "
+    "sides (r in RankBoost's paper, η in NDCG_Boost's); see `directrank.solvers.boosting.stumps`.",
+]
+Shrinkage = Annotated[float, "Share of each step that is applied, in (0, 1]."]
+Keep = Annotated[
+    Literal["best", "last"], "Keep the first rounds, up to the best by the selection measure, or all rounds."
+]
+
+
+@estimator
+class BoostedRanker(Ranker):
+    """Base class of rankers that boost over documents."""
+
+    rounds: Annotated[int, "Largest number of weak rankers."] = 100
+    weak_ranker: Annotated[
+        Literal["stump", "feature"] | ClassifierMixin,
+        "Stumps, single features, or a scikit-learn classifier. A model file holds decision trees; rankers "
+        "over other classifiers cannot be saved.",
+    ] = "stump"
+    search: Annotated[
+        Literal["exact", "histogram"], "Try every threshold of a stump, or at most 255 per feature."
+    ] = "exact"
+    criterion: Criterion = "gini"
+    sampling: Annotated[bool, "Draw documents in proportion to their weights."] = False
+    shrinkage: Shrinkage = 1.0
+    keep: Keep = "best"
+    patience: Annotated[
+        int | None, "Stop after this many rounds without a better value of the selection measure."
+    ] = None
+
+    def staged_predict(self, X) -> Iterator[np.ndarray]:
+        """Yield the scores of documents after each round of the model, in the order of the rows given.
+
+        Parameters
+        ----------
+        X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+        """
+        features, in_caller_order = self._features(X)
+        yield from map(in_caller_order, self.scorer_.staged_scores(features))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in Σ |coefficient|, float64 (n_features_in_,)."""
+        check_is_fitted(self)
+        return self.scorer_.feature_importances(self.n_features_in_)
+
+    def _document_boosting(self) -> DocumentBoosting:
+        """Return the solver that the parameters describe."""
+        weak: Any = self.weak_ranker
+        return DocumentBoosting(
+            rounds=self.rounds, search=self.search, criterion=self.criterion, sampling=self.sampling,
+            shrinkage=self.shrinkage, keep=self.keep, patience=self.patience,
+            weak_ranker=weak if isinstance(weak, str) else ClassifierWeakRankers(weak, self.sampling),
+        )  # fmt: skip
 
 
 @estimator
@@ -73,16 +136,3 @@ class NDCGBoost(BoostedRanker):
         """Return the bound on the expected measure, and boosting over documents."""
         surrogate = ExpectedMeasure(parse_measure(self.measure))
         return surrogate, self._document_boosting(), Additive()
-
-
-METHODS = (
-    Method("rankboost", RankBoost, paper="Freund, Iyer, Schapire, Singer, JMLR 2003"),
-    Method("frank", FRank, paper="Tsai, Liu, Qin, Chen, Ma, SIGIR 2007"),
-    Method(
-        "ndcgboost",
-        NDCGBoost,
-        paper="Valizadegan, Jin, Zhang, Mao, NIPS 2009",
-        measure="nDCG",
-        takes_measure=True,
-    ),
-)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from directrank.estimators.method import Method
+from directrank.errors import check_choice
 from directrank.estimators.parameters import AnyMeasure, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -49,8 +49,7 @@ class AdaRank(Ranker):
 
     def components(self):
         """Return the type-one bound, and boosting over queries."""
-        if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be 'paper' or 'ranklib', not {self.variant!r}")
+        check_choice("variant", self.variant, VARIANTS)
         options = dict(VARIANTS[self.variant])
         if self.tolerance is not None:
             options["tolerance"] = self.tolerance
@@ -103,17 +102,16 @@ class StructuralSVM(Ranker):
         surrogate = TypeTwoBound(
             parse_measure(self.measure), feature_map=self.feature_map, grades=self.grades
         )
+        check_choice("solver", self.solver, ("bcfw", "ocas", "bmrm"))
         if self.solver == "bcfw":
             solver = BCFW(
                 C=self.C, averaged=self.averaged, tolerance=self.tolerance, max_passes=self.max_passes
             )
-        elif self.solver in ("ocas", "bmrm"):
+        else:
             solver = CuttingPlane(
                 C=self.C, tolerance=self.tolerance, max_iterations=self.max_passes,
                 line_search=self.solver == "ocas",
             )  # fmt: skip
-        else:
-            raise ValueError(f"solver must be one of bcfw, ocas, bmrm, not {self.solver!r}")
         return surrogate, solver, Linear()
 
 
@@ -172,38 +170,5 @@ class PermuRank(Ranker):
         return surrogate, solver, Linear()
 
     def _selection_set(self, groups, validation):
-        if self.best_on not in ("training", "validation"):
-            raise ValueError(f"best_on must be 'training' or 'validation', not {self.best_on!r}")
+        check_choice("best_on", self.best_on, ("training", "validation"))
         return groups if self.best_on == "training" else super()._selection_set(groups, validation)
-
-
-GRID = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
-YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
-CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
-
-METHODS = (
-    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
-    Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=GRID),
-    Method(
-        "svmndcg",
-        StructuralSVM,
-        "structural SVM on nDCG of two classes, or with a cutoff",
-        CHAKRABARTI,
-        measure="nDCG",
-        takes_measure=True,
-        grid=GRID,
-    ),
-    Method(
-        "svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=GRID
-    ),
-    Method(
-        "svmp",
-        StructuralSVM,
-        "structural SVM on precision at a cutoff",
-        "Joachims, ICML 2005",
-        measure="P@5",
-        takes_measure=True,
-        grid=GRID,
-    ),
-    Method("permurank", PermuRank, paper="Xu, Liu, Lu, Li, Ma, SIGIR 2008", takes_measure=True),
-)

@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from directrank.estimators.gradient_ranker import GradientRanker
-from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.parameters import AnyMeasure, Penalty, Width, estimator, positional
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
@@ -38,37 +37,3 @@ class ConsistentRank(GradientRanker):
             parse_measure(self.measure), margin=self.margin, width=self.width, normalise=self.normalise
         )
         return surrogate, self._gradient_method(), Linear()
-
-
-PAPER = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
-
-METHODS = (
-    Method(
-        "consistent-dcg",
-        ConsistentRank,
-        "order-preserving loss weighted by the gain",
-        PAPER,
-        measure="DCG",
-        fixed={"margin": "squared_hinge"},
-        grid=PENALTIES,
-    ),
-    Method(
-        "consistent-ndcg",
-        ConsistentRank,
-        "order-preserving loss weighted by the gain over the ideal, or for the measure given",
-        PAPER,
-        measure="nDCG",
-        takes_measure=True,
-        fixed={"margin": "squared_hinge"},
-        grid=PENALTIES,
-    ),
-    Method(
-        "consistent-norm-dcg",
-        ConsistentRank,
-        "order-preserving loss weighted by the gain, over the number of pairs",
-        PAPER,
-        measure="DCG",
-        fixed={"normalise": True},
-        grid=PENALTIES,
-    ),
-)

@@ -2,7 +2,6 @@
 
 from typing import Annotated, ClassVar
 
-from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.parameters import AnyMeasure, Penalty, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -55,23 +54,3 @@ class LambdaLoss(ReweightedRanker):
     """
 
     weights = "ndcg2"
-
-
-METHODS = (
-    Method(
-        "lambdarank",
-        LambdaRank,
-        paper="Burges, Ragno, Le, NIPS 2006",
-        measure="nDCG",
-        takes_measure=True,
-        grid=PENALTIES,
-    ),
-    Method(
-        "lambdaloss",
-        LambdaLoss,
-        paper="Wang et al., CIKM 2018",
-        measure="nDCG",
-        takes_measure=True,
-        grid=PENALTIES,
-    ),
-)

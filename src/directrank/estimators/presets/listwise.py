@@ -5,7 +5,6 @@ from typing import Annotated
 import numpy as np
 
 from directrank.estimators.initialisation import Start, initial_coefficients
-from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.parameters import Gain, MaxIterations, Penalty, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import Linear
@@ -87,15 +86,3 @@ class RankCosine(Ranker):
         if start is not None and start.any():
             start = start * (START_LENGTH / np.linalg.norm(start))
         return Linear(start)
-
-
-METHODS = (
-    Method("listnet", ListNet, paper="Cao, Qin, Liu, Tsai, Li, ICML 2007", grid=PENALTIES),
-    Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
-    Method(
-        "rankcosine",
-        RankCosine,
-        paper="Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
-        grid={"supervision": ("relevance", "gain")},
-    ),
-)

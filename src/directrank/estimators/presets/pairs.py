@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from directrank.contracts import Measure
-from directrank.estimators.method import PENALTIES, Method
+from directrank.errors import check_choice
 from directrank.estimators.parameters import MaxIterations, Normalise, Penalty, Width, estimator
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -12,7 +12,6 @@ from directrank.scorers import Linear
 from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
 from directrank.surrogates import Pairwise, PairwiseHinge, SwapDrop, gain_difference
 
-MARGINS = ("squared_hinge", "hinge", "huber")
 #: Relative duality gap to which the hinge is solved.
 GAP = 1e-4
 
@@ -63,8 +62,7 @@ class RankSVM(Ranker):
 
     def components(self):
         """Return the loss on pairs, and cutting planes or Newton."""
-        if self.margin not in MARGINS:
-            raise ValueError(f"margin must be one of {', '.join(map(repr, MARGINS))}, not {self.margin!r}")
+        check_choice("margin", self.margin, ("squared_hinge", "hinge", "huber"))
         options: Any = {"normalise": self.normalise, "weight": _weight(self.weight)}
         if self.margin == "hinge":
             solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
@@ -118,32 +116,3 @@ class Preorder(Ranker):
             margin=self.margin, width=self.width, normalise=self.normalise, weight=_weight(self.weight)
         )
         return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
-
-
-METHODS = (
-    Method(
-        "ranksvm",
-        RankSVM,
-        "squared hinge on pairs, truncated Newton",
-        "Joachims, KDD 2002; Chapelle, Keerthi, Information Retrieval 2010",
-        grid=PENALTIES,
-        aliases=("preorder",),
-    ),
-    Method(
-        "irsvm",
-        RankSVM,
-        "squared hinge on pairs, each query's weights summing to one, truncated Newton",
-        "Cao et al., SIGIR 2006",
-        fixed={"normalise": True},
-        grid=PENALTIES,
-        aliases=("preorder-norm",),
-    ),
-    Method("ranknet", RankNet, paper="Burges et al., ICML 2005", grid=PENALTIES),
-    Method(
-        "preorder-norm-dcg",
-        Preorder,
-        "squared hinge on pairs weighted by the difference of gains, over the number of pairs",
-        "Buffoni et al., ICML 2011",
-        grid=PENALTIES,
-    ),
-)

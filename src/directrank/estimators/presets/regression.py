@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from directrank.estimators.method import Method
 from directrank.estimators.parameters import estimator
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import Linear
@@ -22,6 +21,3 @@ class Regression(Ranker):
     def components(self):
         """Return squared error in closed form."""
         return SquaredError(), ClosedForm(ridge=self.ridge), Linear()
-
-
-METHODS = (Method("regression", Regression, paper="the baseline of LETOR's tables"),)
