@@ -84,6 +84,14 @@ def precision_form(k, cutoff, truncation):
     return smooth_precision.PrecisionForm(k["divisor"], cutoff, truncation)
 
 
+def cut_plugin(k, longest):
+    curve, n_queries = 1.0 / np.arange(1.0, longest + 2), len(k["lead"])
+    return passing.CutPlugin(
+        *(k["queries"].indptr, longest, k["lead"], np.ones((3, n_queries)), curve, np.cumsum(curve)),
+        *(k["weights"], True, np.zeros(n_queries)),
+    )
+
+
 def calls(sizes, dtype):
     """Kernel and arguments, by name."""
     k = smooth(sizes, dtype)
@@ -153,8 +161,8 @@ def calls(sizes, dtype):
         ),
         **swap_calls(k, pairs[1]),
         "most_violated_rankings": (
-            *(passing.most_violated_rankings, scores, indptr, lead, np.ones((3, len(lead)))),
-            *(1.0 / np.arange(1.0, len(scores) + 2), k["weights"], True, k["per_query"], docs),
+            *(passing.most_violated_rankings, cut_plugin(k, max(sizes))),
+            *(scores, k["per_query"], docs),
         ),
         "improve_block": (
             *(simplex_qp.improve_block, features.astype(float), k["gain"].astype(float), 0, len(scores)),

@@ -8,9 +8,9 @@ from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.surrogates.margins import Margin
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_curvature, sorted_run
-from directrank.surrogates.pairs.grade_weights import SwapDrop
+from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
 from directrank.surrogates.pairs.kernels import PAIR_CURVATURE, PAIR_SUMS
-from directrank.surrogates.pairs.runs import GradeWeight, weighted_runs
+from directrank.surrogates.pairs.runs import weighted_runs
 
 
 class WeightedPairs(Surrogate):

@@ -8,8 +8,7 @@ from directrank.data.queries import Queries
 from directrank.oracles import MostViolated, ValueAndGradient
 from directrank.surrogates.margins import Hinge
 from directrank.surrogates.pairs.bound import BoundPairs, WeightedPairs
-from directrank.surrogates.pairs.grade_weights import SwapDrop
-from directrank.surrogates.pairs.runs import GradeWeight
+from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
 
 
 class PairwiseHinge(WeightedPairs):
@@ -45,11 +44,7 @@ class PairwiseHinge(WeightedPairs):
 
     def __init__(self, *, normalise: bool = False, weight: GradeWeight | SwapDrop | None = None):
         self.normalise, self.weight = normalise, weight
-
-    @property
-    def name(self) -> str:
-        """The surrogate."""
-        return f"PairwiseHinge({'normalised' if self.normalise else ''})"
+        self.variant = "normalised" if normalise else ""
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundHinge":
         """Bind to some queries with a weight each.

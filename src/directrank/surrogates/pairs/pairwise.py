@@ -6,8 +6,7 @@ from directrank.data.queries import Queries
 from directrank.oracles import HessianVector, ValueAndGradient
 from directrank.surrogates.margins import Hinge, Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs, WeightedPairs
-from directrank.surrogates.pairs.grade_weights import SwapDrop
-from directrank.surrogates.pairs.runs import GradeWeight
+from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
 
 
 def gain_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
@@ -60,13 +59,9 @@ class Pairwise(WeightedPairs):
         weight: GradeWeight | SwapDrop | None = None,
     ):
         self.margin, self.normalise, self.weight = pair_margin(margin, width), normalise, weight
+        self.variant = self.margin.name + (", normalised" if normalise else "")
         if isinstance(self.margin, Hinge):
             raise TypeError("the hinge has a corner and no second derivative: use PairwiseHinge")
-
-    @property
-    def name(self) -> str:
-        """The surrogate with its margin."""
-        return f"Pairwise({self.margin.name}{', normalised' if self.normalise else ''})"
 
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundPairs:
         """Bind to some queries with a weight each.

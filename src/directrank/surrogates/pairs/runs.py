@@ -4,15 +4,11 @@ A run is a row of four numbers: the first row and the exclusive last row of its 
 losers. Each winner forms a pair with each loser.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.surrogates.pairs.grade_weights import SwapDrop
-
-#: A weight ≥ 0 for pairs of grades, arrays in and out: of the better document, and of the worse.
-GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]
+from directrank.measures.exchange.tables import pair_table
+from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
 
 
 def grade_segments(queries: Queries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -57,13 +53,7 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
 
 def pair_counts(queries: Queries) -> np.ndarray:
     """Return the number of pairs of different relevance of each query, float64 (n_queries,)."""
-    return queries.cached("pairs of different relevance", lambda: _pair_counts(queries))
-
-
-def _pair_counts(queries: Queries) -> np.ndarray:
-    runs, query = runs_of_pairs(queries, by_grades=False)
-    pairs = (runs[:, 1] - runs[:, 0]) * (runs[:, 3] - runs[:, 2])
-    return np.bincount(query, pairs, minlength=queries.n_queries)
+    return np.diff(pair_table(queries).start[queries.indptr]).astype(np.float64)
 
 
 def pair_weights(queries: Queries, weights: np.ndarray, normalise: bool) -> np.ndarray:

@@ -5,11 +5,11 @@ import numpy as np
 from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionBounded
-from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
+from directrank.oracles import DocumentWeights, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.positions.expected_kernels import gained_and_lost
 from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
-from directrank.surrogates.steps import BoundStepwise, ratio_step
+from directrank.surrogates.steps import BoundStepwise
 
 # The paper's scores F are in natural units: exp(F_i − F_j) are the odds of i before j.
 STEEPNESS = 1.0
@@ -115,11 +115,6 @@ class BoundExpected(BoundStepwise):
         gained_and_lost(scores, self.indptr, self.leading, self.rates, direction, sums)
         sums[2] = len(scores)
         return sums
-
-    def closed_form_step(self, sums: np.ndarray) -> Step:
-        """Return the step of (15)."""
-        gained, lost, n_docs = sums
-        return ratio_step(gained, lost, 1.0 / n_docs)
 
     def _value(self, positions: np.ndarray) -> float:
         return float(self.rates @ (positions.astype(np.float64) - 1.0))

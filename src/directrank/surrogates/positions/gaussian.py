@@ -8,6 +8,7 @@ from directrank.errors import DataError
 from directrank.measures.capabilities import PositionLinear
 from directrank.oracles import ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
+from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.positions.gaussian_kernels import expectations
 
 
@@ -73,7 +74,7 @@ class GaussianNoise(Surrogate):
             return []
         return [row_of_values("expected under noise on scores", cls(measure), queries, scores)]
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundGaussian":
+    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         too_long = (queries.sizes > self.longest) & (weights > 0)
         if too_long.any():
@@ -83,22 +84,6 @@ class GaussianNoise(Surrogate):
                 f"{self.longest}: the time for exact distributions of positions grows as their cube. Raise "
                 "longest=, shorten the query, or use SmoothedPositions, which grows as the square"
             )
-        return BoundGaussian(self, queries, weights)
-
-
-class BoundGaussian:
-    """The oracles of `GaussianNoise` on some queries."""
-
-    def __init__(self, surrogate: GaussianNoise, queries: Queries, weights: np.ndarray):
-        self.noise, self.queries, self.weights = surrogate.noise, queries, weights
-        self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
-        self.gain, self.curve = surrogate.measure.linear_in_positions(queries)
-
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of 1 − the expectation and its derivative with respect to each score."""
-        gradient = np.zeros_like(scores)
-        expected = expectations(
-            scores, self.queries.indptr, self.leading, self.gain, self.curve, self.noise, self.weights,
-            gradient,
-        )  # fmt: skip
-        return float(self.weights.sum() - expected), gradient
+        leading = np.where(weights > 0, self.measure.leading(queries), 0)
+        gain, curve = self.measure.linear_in_positions(queries)
+        return BoundKernel(expectations, queries.indptr, leading, gain, curve, self.noise, weights)

@@ -26,56 +26,46 @@ def expectation_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise:
 
 @kernel
 def expectations(scores, indptr, leading, gain, curve, noise, weights, gradient):
-    """Return Σ_q w_q E_q, and subtract its derivative with respect to scores from `gradient`."""
-    longest = 0
+    """Return Σ_q w_q (1 − E_q), and add its derivative with respect to scores to `gradient`."""
+    longest, total = 0, 0.0
     for q in range(len(leading)):
+        total += weights[q]
         if leading[q] > 0:
             longest = max(longest, indptr[q + 1] - indptr[q])
     table = np.zeros((longest, longest + 1), scores.dtype)
     beats, others = np.empty(longest, scores.dtype), np.empty(longest, np.int64)
-    back, total = np.empty(longest + 1, scores.dtype), 0.0
+    back = np.empty(longest + 1, scores.dtype)
     for q in range(len(leading)):
         s, g = scores[indptr[q] : indptr[q + 1]], gradient[indptr[q] : indptr[q + 1]]
         for j in range(leading[q]):
             a = weights[q] * gain[indptr[q] + j]
             if a > 0.0:
-                tossed = _toss(s, j, noise, beats, others)
-                sure = _surely_above(s, j, noise)
-                _forward(beats[:tossed], table)
-                _start(curve[sure:], tossed, back)
-                total += a * _dot(table[tossed], back, tossed + 1)
+                tossed, sure = _toss(s, j, noise, beats, others)
+                # Row c is the distribution of the number of the first c documents that beat j.
+                table[0, 0] = 1.0
+                for c in range(tossed):
+                    _mix(table[c], table[c + 1], c + 1, beats[c])
+                for r in range(tossed + 1):
+                    back[r] = curve[sure + r]
+                total -= a * _dot(table[tossed], back, tossed + 1)
                 _reverse(s, j, noise, a, beats[:tossed], others, table, back, g)
     return total
 
 
 @kernel
 def _toss(s, j, noise, beats, others):
-    # Find the documents whose order with j is not sure, and the probability that each beats it.
-    count = 0
+    # Find the documents whose order with j is not sure, and the probability that each beats it. Return their
+    # number, and how many documents surely beat j.
+    count, sure = 0, 0
     for i in range(len(s)):
         z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
         if i != j and abs(z) < SURE:
             beats[count] = 0.5 * math.erfc(-z)
             others[count] = i
             count += 1
-    return count
-
-
-@kernel
-def _surely_above(s, j, noise):
-    count = 0
-    for i in range(len(s)):
-        z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
-        count += 1 if i != j and z >= SURE else 0
-    return count
-
-
-@kernel
-def _forward(beats, table):
-    # Row c is the distribution of the number of the first c documents that beat j.
-    table[0, 0] = 1.0
-    for c in range(len(beats)):
-        _mix(table[c], table[c + 1], c + 1, beats[c])
+        elif z >= SURE:
+            sure += 1
+    return count, sure
 
 
 @kernel
@@ -85,12 +75,6 @@ def _mix(now, following, length, p):
     for r in range(length - 1):
         out[r] = later[r] + p * (earlier[r] - later[r])
     following[length] = p * now[length - 1]
-
-
-@kernel
-def _start(curve, tossed, back):
-    for r in range(tossed + 1):
-        back[r] = curve[r]
 
 
 @kernel
