@@ -101,7 +101,6 @@ def calls(sizes, dtype):
     ends = np.column_stack((indptr[:-1], indptr[1:]))
     pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
     room = np.zeros(max(sizes))
-    steep = 40.0  # float32 goes on in float64
     logs = smooth_gain.logarithms(max(sizes))
     return {
         "_count": (positions._count, scores, *tables, *positions._cells(max(sizes)), *k["places"]),
@@ -114,16 +113,27 @@ def calls(sizes, dtype):
             *(gain_sum._add_gains, NDCG().read_gains(k["queries"]), *k["places"], *tables),
             *(*gain_sum.cut_discounts(NDCG(5), max(sizes)), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
-        "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
-        "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),
-        "_forward_far bands": (smoothed_kernels._forward_far, scores, *tables, 1e4, k["positions"]),
+        "fill_near_powers": (smoothed_kernels.fill_near_powers, scores, *tables, 3.0, k["powers"]),
+        "_forward": (smoothed_kernels._forward, k["powers"], *tables, k["positions"]),
+        "_forward wide": (smoothed_kernels._forward, k["powers"].astype(float), *tables, k["positions"]),
+        "_forward_bands": (
+            smoothed_kernels._forward_bands,
+            scores.astype(float),
+            *tables,
+            1e4,
+            k["positions"],
+        ),
         "_backward": (
-            *(smoothed_kernels._backward, scores, k["powers"], *tables, 3.0),
+            *(smoothed_kernels._backward, k["powers"], *tables, 3.0),
             *(k["slopes"], k["weights"], docs),
         ),
-        "_backward_far bands": (
-            *(smoothed_kernels._backward_far, scores, *tables, 1e4),
-            *(k["slopes"], k["weights"], docs),
+        "_backward wide": (
+            *(smoothed_kernels._backward, k["powers"].astype(float), *tables, 3.0),
+            *(k["slopes"], k["weights"], docs.astype(float)),
+        ),
+        "_backward_bands": (
+            *(smoothed_kernels._backward_bands, scores.astype(float), *tables, 1e4),
+            *(k["slopes"], k["weights"], docs.astype(float)),
         ),
         "row_products": (products.row_products, features, scores[:5].copy(), docs),
         "transposed_product": (

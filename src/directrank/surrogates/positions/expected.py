@@ -111,10 +111,8 @@ class BoundExpected(BoundStepwise):
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return N, D of (15) along a direction in {0, 1}, and the number of documents."""
-        sums = np.zeros(3)
-        gained_and_lost(scores, self.indptr, self.leading, self.rates, direction, sums)
-        sums[2] = len(scores)
-        return sums
+        sums = gained_and_lost(scores, self.indptr, self.leading, self.rates, direction)
+        return np.append(sums, len(scores))
 
     def _value(self, positions: np.ndarray) -> float:
         return float(self.rates @ (positions.astype(np.float64) - 1.0))

@@ -7,7 +7,7 @@ count: the documents of a query are sorted by their side first, so that the inne
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import FLOAT32_RANGE, FLOAT64_RANGE, extremes, fill_powers
+from directrank.surrogates.positions.smoothed_kernels import fill_near_powers
 
 
 def gained_and_lost_naive(F: np.ndarray, rates: np.ndarray, f: np.ndarray) -> tuple[float, float]:
@@ -18,9 +18,8 @@ def gained_and_lost_naive(F: np.ndarray, rates: np.ndarray, f: np.ndarray) -> tu
     return float(terms[f[:, None] > f[None, :]].sum()), float(terms[f[:, None] < f[None, :]].sum())
 
 
-@kernel
-def gained_and_lost(scores, indptr, leading, rates, direction, sums):
-    """Add N and D to ``sums[0]`` and ``sums[1]``.
+def gained_and_lost(scores, indptr, leading, rates, direction) -> np.ndarray:
+    """Return N and D, float64 (2,).
 
     Parameters
     ----------
@@ -31,25 +30,17 @@ def gained_and_lost(scores, indptr, leading, rates, direction, sums):
         How much an expected position of each document costs.
     direction : ndarray of shape (n_docs,), float64
         0 or 1.
-    sums : ndarray of shape (3,), float64
     """
-    for q in range(len(leading)):
-        if leading[q] == 0:
-            continue
-        start, stop = indptr[q], indptr[q + 1]
-        s, f, u = scores[start:stop], direction[start:stop], rates[start : start + leading[q]]
-        low, high = extremes(s)
-        spread, centre = np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
-        if spread <= (FLOAT32_RANGE if s.itemsize == 4 else FLOAT64_RANGE):
-            e = np.empty_like(s)
-            fill_powers(s, 1.0, centre, e)
-            _by_quotients(e, f, u, np.empty_like(e), sums)
-        elif spread <= FLOAT64_RANGE:
-            wide = np.empty(len(s))
-            fill_powers(s, 1.0, centre, wide)
-            _by_quotients(wide, f, u, np.empty_like(wide), sums)
-        else:
-            _by_differences(s, f, u, sums)
+    sums, powers = np.zeros(2), np.empty(len(scores), scores.dtype)
+    far = fill_near_powers(scores, indptr, leading, 1.0, powers)
+    _by_quotients(powers, indptr, leading - far, rates, direction, sums)
+    if far.any():
+        wide, powers_of_far = scores.astype(np.float64), np.empty(len(scores))
+        farther = fill_near_powers(wide, indptr, far, 1.0, powers_of_far)
+        _by_quotients(powers_of_far, indptr, far - farther, rates, direction, sums)
+        if farther.any():
+            _by_differences(wide, indptr, farther, rates, direction, sums)
+    return sums
 
 
 @kernel
@@ -76,19 +67,27 @@ def _sum_of_thetas(e, x):
 
 
 @kernel
-def _by_quotients(e, f, u, sides, sums):
-    front = _sort_by_side(e, f, sides)
-    for i in range(len(u)):
-        # A document at f = 1 gains on those at 0; one at f = 0 loses to those at 1.
-        others = sides[front:] if f[i] == 0.0 else sides[:front]
-        sums[1 if f[i] == 0.0 else 0] += u[i] * _sum_of_thetas(others, e[i])
+def _by_quotients(powers, indptr, leading, rates, direction, sums):
+    for q in range(len(leading)):
+        if leading[q] > 0:
+            start, stop = indptr[q], indptr[q + 1]
+            e, f, u = powers[start:stop], direction[start:stop], rates[start:stop]
+            sides = np.empty_like(e)
+            front = _sort_by_side(e, f, sides)
+            for i in range(leading[q]):
+                # A document at f = 1 gains on those at 0; one at f = 0 loses to those at 1.
+                others = sides[front:] if f[i] == 0.0 else sides[:front]
+                sums[1 if f[i] == 0.0 else 0] += u[i] * _sum_of_thetas(others, e[i])
 
 
 @kernel
-def _by_differences(s, f, u, sums):
-    for i in range(len(u)):
-        total = 0.0
-        for j in range(len(s)):
-            t = np.exp(-abs(np.float64(s[j] - s[i])))
-            total += t / ((1.0 + t) * (1.0 + t)) if f[j] != f[i] else 0.0
-        sums[0 if f[i] != 0.0 else 1] += u[i] * total
+def _by_differences(scores, indptr, leading, rates, direction, sums):
+    for q in range(len(leading)):
+        start, stop = indptr[q], indptr[q + 1]
+        s, f, u = scores[start:stop], direction[start:stop], rates[start:stop]
+        for i in range(leading[q]):
+            total = 0.0
+            for j in range(len(s)):
+                t = np.exp(-abs(s[j] - s[i]))
+                total += t / ((1.0 + t) * (1.0 + t)) if f[j] != f[i] else 0.0
+            sums[0 if f[i] != 0.0 else 1] += u[i] * total
