@@ -25,8 +25,7 @@ from directrank.surrogates import margins as pair_margins
 from directrank.surrogates.exchange import kernels as swap_kernels
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.pairs import kernels as pair_kernels
-from directrank.surrogates.positions import smoothed_kernels
-from directrank.surrogates.positions import smoothed_plugin as smoothed_form
+from directrank.surrogates.positions import smoothed, smoothed_kernels
 from directrank.surrogates.rankings import two_class_search as passing
 
 SMALL, LARGE = (8, 8), (1, 3, 5, 9, 17, 33)  # less than a vector's room, and several vectors
@@ -43,7 +42,7 @@ def smooth(sizes, dtype):
     queries, scores = queries_and_scores(sizes, dtype)
     lead = queries.n_positive
     true = positions.positions_of(queries, scores)
-    soft, powers = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
+    soft, [(powers, _)] = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
     rng = np.random.default_rng(1)
     docs, per_query = np.zeros(queries.n_docs, dtype), np.zeros(queries.n_queries)
     return {
@@ -70,7 +69,7 @@ def stream_call(k, features, logs):
     """The compiled pass over all queries but the last, and over this as another block."""
     dtype, n_queries = k["scores"].dtype, len(k["lead"])
     longest, leading = len(logs) - 3, k["lead"]
-    form = smoothed_form.SmoothedPlugin(
+    form = smoothed.SmoothedPlugin(
         k["queries"].indptr, longest, leading, 3.0, k["weights"], gain_form(k, logs, np.inf)
     )
     places = -(-longest // WIDTH) * WIDTH
@@ -113,7 +112,7 @@ def calls(sizes, dtype):
             *(gain_sum._add_gains, NDCG().read_gains(k["queries"]), *k["places"], *tables),
             *(*gain_sum.cut_discounts(NDCG(5), max(sizes)), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
-        "fill_near_powers": (smoothed_kernels.fill_near_powers, scores, *tables, 3.0, k["powers"]),
+        "_fill_near": (smoothed_kernels._fill_near, scores, *tables, 3.0, k["powers"]),
         "_forward": (smoothed_kernels._forward, k["powers"], *tables, k["positions"]),
         "_forward wide": (smoothed_kernels._forward, k["powers"].astype(float), *tables, k["positions"]),
         "_forward_bands": (

@@ -12,7 +12,7 @@ from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity, O
 from directrank.surrogates.pairs.exponential import potentials_naive
 from directrank.surrogates.pairs.fidelity import fidelity_naive
 from directrank.surrogates.pairs.runs import pair_counts
-from directrank.surrogates.positions.expected_kernels import gained_and_lost, gained_and_lost_naive
+from directrank.surrogates.positions.expected import gained_and_lost, gained_and_lost_naive
 from directrank.surrogates.steps import MAX_STEP, ratio_step, searched_step
 
 

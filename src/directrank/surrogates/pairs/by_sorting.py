@@ -21,8 +21,8 @@ def goes_by_sorting(winners: np.ndarray, losers: np.ndarray, margin: Margin) -> 
     return winners * losers > PAIRS_PER_DOCUMENT * (winners + losers)
 
 
-def terms_of(margin: Margin) -> tuple[tuple[float, float], ...]:
-    """Return the margin as a sum of factor · (c − t)₊², or (c − t)₊ for the hinge: pairs of c and factor."""
+def squares_of(margin: Margin) -> tuple[tuple[float, float], ...]:
+    """Return the margin as a sum of factor · (c − t)₊²: pairs of c and factor."""
     h = margin.width
     return ((1.0 + h, 0.25 / h), (1.0 - h, -0.25 / h)) if h > 0 else ((1.0, 1.0),)
 
@@ -32,15 +32,15 @@ def sorted_run(scores, run, weight, strength, margin: Margin, gradient) -> float
     won, lost = _descending(scores, run)
     middle = float(scores[run[0]])  # differences to it are small, and their squares lose no digits
     x, s = scores[won].astype(np.float64) - middle, scores[lost].astype(np.float64) - middle
-    degree = 1 if isinstance(margin, Hinge) else 2
-    total, terms = 0.0, []
-    for c, factor in terms_of(margin):
-        u, v = (2.0 * (x - c), 2.0 * s) if degree == 2 else (np.full(len(x), -1.0), np.zeros(len(s)))
-        pull, push = _differences(x, s, c, factor * weight * strength[won], u, v)
-        # A homogeneous function is the product of its argument and its derivative, over its degree.
-        total += float((pull * (x - c)).sum() + (push * s).sum()) / degree
-        terms.append((pull, push))
-    _add(terms, won, lost, gradient)
+    a, pull, push = weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
+    if isinstance(margin, Hinge):
+        total = _differences(x, s, 1.0, a, np.full(len(x), -1.0), np.zeros(len(s)), pull, push)
+    else:
+        # Of a square the product of scores and derivative is twice the value.
+        terms = ((c, 2.0 * factor * a) for c, factor in squares_of(margin))
+        total = 0.5 * sum(_differences(x, s, c, each, x - c, s, pull, push) for c, each in terms)
+    gradient[won] += pull.astype(gradient.dtype)
+    gradient[lost] += push.astype(gradient.dtype)
     return total
 
 
@@ -49,15 +49,11 @@ def sorted_curvature(scores, direction, run, weight, strength, margin: Margin, o
     won, lost = _descending(scores, run)
     x, u = scores[won].astype(np.float64), direction[won].astype(np.float64)
     s, v = scores[lost].astype(np.float64), direction[lost].astype(np.float64)
-    a = 2.0 * weight * strength[won]
-    _add([_differences(x, s, c, factor * a, u, v) for c, factor in terms_of(margin)], won, lost, out)
-
-
-def _add(terms, won, lost, out) -> None:
-    """Add the sums of terms in double precision, because those of the Huber hinge nearly cancel."""
-    pulls, pushes = zip(*terms, strict=True)
-    out[won] += np.sum(pulls, axis=0).astype(out.dtype)
-    out[lost] += np.sum(pushes, axis=0).astype(out.dtype)
+    a, pull, push = 2.0 * weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
+    for c, factor in squares_of(margin):
+        _differences(x, s, c, factor * a, u, v, pull, push)
+    out[won] += pull.astype(out.dtype)
+    out[lost] += push.astype(out.dtype)
 
 
 def _descending(scores, run) -> tuple[np.ndarray, np.ndarray]:
@@ -67,21 +63,25 @@ def _descending(scores, run) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _differences(x, s, c, a, u, v):
-    # Return a_i Σ_j (u_i − v_j) of each winner, and Σ_i a_i (v_j − u_i) of each loser, over s_j > x_i − c.
-    pull, push = np.empty(len(x)), np.empty(len(s))
-    met, ones, firsts = 0, 0.0, 0.0
+def _differences(x, s, c, a, u, v, pull, push):
+    # Over the pairs with s_j > x_i − c, add a_i Σ_j (u_i − v_j) to the winner and Σ_i a_i (v_j − u_i) to the
+    # loser. Return the sum of what is added times x − c and s.
+    total, met, ones, firsts = 0.0, 0, 0.0, 0.0
     for i in range(len(x)):
         while met < len(s) and s[met] > x[i] - c:
             ones += 1.0
             firsts += v[met]
             met += 1
-        pull[i] = a[i] * (ones * u[i] - firsts)
+        added = a[i] * (ones * u[i] - firsts)
+        pull[i] += added
+        total += added * (x[i] - c)
     met, ones, firsts = len(x) - 1, 0.0, 0.0
     for j in range(len(s) - 1, -1, -1):
         while met >= 0 and s[j] > x[met] - c:
             ones += a[met]
             firsts += a[met] * u[met]
             met -= 1
-        push[j] = ones * v[j] - firsts
-    return pull, push
+        added = ones * v[j] - firsts
+        push[j] += added
+        total += added * s[j]
+    return total

@@ -81,11 +81,11 @@ class BoundExponentialPairs(BoundStepwise):
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return W₊ and W₋ along a direction in {0, 1}, the number of pairs, and Z."""
-        e, moved = self._powers(scores), direction != 0
+        e, still = self._powers(scores), 1.0 - direction
         rates = self.weights / e
-        of_still, of_moved = (rates * self._sums(e * side, lower=True) for side in (~moved, moved))
-        gained, lost = of_still[moved].sum(), of_moved[~moved].sum()
-        return np.array([gained, lost, self.n_pairs, (of_still + of_moved).sum()])
+        low, high = rates * self._sums(e * still, lower=True), rates * self._sums(e * direction, lower=True)
+        gained, lost = (low * direction).sum(), (high * still).sum()
+        return np.array([gained, lost, self.n_pairs, (low + high).sum()])
 
     def closed_form_step(self, sums: np.ndarray) -> Step:
         """Return the step of the second or third method."""
@@ -107,9 +107,7 @@ class BoundExponentialPairs(BoundStepwise):
         return np.exp(np.clip(centred, -LARGEST_EXPONENT, LARGEST_EXPONENT))
 
     def _sums(self, values: np.ndarray, *, lower: bool) -> np.ndarray:
-        sums = np.empty(len(values))
-        _fill_sums(values, self.queries.relevance, self.queries.indptr, lower, sums)
-        return sums
+        return _sums_beyond(values, self.queries.relevance, self.queries.indptr, lower)
 
 
 def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -119,8 +117,9 @@ def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 @kernel
-def _fill_sums(values, relevance, indptr, lower, sums):
-    # Fill `sums` with those of the values of all documents of lower grades in the query, or of higher ones.
+def _sums_beyond(values, relevance, indptr, lower):
+    # Return for each document the sum of its query's values over lower grades, or over higher ones.
+    sums = np.empty(len(values))
     for q in range(len(indptr) - 1):
         total, level, step = 0.0, 0.0, -1 if lower else 1
         i = indptr[q + 1] - 1 if lower else indptr[q]
@@ -131,3 +130,4 @@ def _fill_sums(values, relevance, indptr, lower, sums):
             sums[i] = total
             level += values[i]
             i += step
+    return sums

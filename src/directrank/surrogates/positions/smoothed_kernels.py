@@ -5,6 +5,8 @@ min) grows, so this product decides for each query: quotients in the type of the
 are compiled only when a query needs them, quotients in float64, around one centre or around several.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from directrank.kernels.compile import kernel
@@ -16,6 +18,9 @@ from directrank.kernels.vector_math import (
     fill_powers,
     fill_powers_around,
 )
+
+#: Powers of all documents and, for each query, how many first documents are computed with them.
+PowersOfSome = tuple[np.ndarray | None, np.ndarray]
 
 
 def soft_positions_naive(s: np.ndarray, alpha: float) -> np.ndarray:
@@ -34,7 +39,7 @@ def backward_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarra
 
 def soft_positions(
     scores: np.ndarray, indptr: np.ndarray, leading: np.ndarray, alpha: float
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, list[PowersOfSome]]:
     """Return smooth positions of the first documents of each query.
 
     Parameters
@@ -49,33 +54,48 @@ def soft_positions(
     Returns
     -------
     positions : ndarray of shape (n_docs,), type of `scores`; 1 where not asked for
-    powers : ndarray of shape (n_docs,), type of `scores`
-        exp(α(s − middle)) of the queries whose quotients fit that type, for `backward`; 0 for the others.
+    powers : list of (powers, leading)
+        See `powers_by_range`, for `backward`.
     """
-    positions, powers = np.ones(len(scores), scores.dtype), np.zeros(len(scores), scores.dtype)
-    far = fill_near_powers(scores, indptr, leading, alpha, powers)
-    _forward(powers, indptr, leading - far, positions)
-    if far.any():
-        wide, powers_of_far = scores.astype(np.float64), np.empty(len(scores))
-        farther = fill_near_powers(wide, indptr, far, alpha, powers_of_far)
-        _forward(powers_of_far, indptr, far - farther, positions)
-        if farther.any():
-            _forward_bands(wide, indptr, farther, alpha, positions)
-    return positions, powers
+    positions = np.ones(len(scores), scores.dtype)
+    ranges = list(powers_by_range(scores, indptr, leading, alpha))
+    for powers, some in ranges:
+        if powers is None:
+            _forward_bands(scores, indptr, some, alpha, positions)
+        else:
+            _forward(powers, indptr, some, positions)
+    return positions, ranges
 
 
-def backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient) -> None:
+def backward(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights, gradient) -> None:
     """Add the derivative of −Σ_q w_q E_q to `gradient`, from its `slopes` with respect to positions."""
-    near = np.where(powers[indptr[:-1]] > 0, leading, 0)
-    _backward(powers, indptr, near, alpha, slopes, weights, gradient)
-    if (near < leading).any():
+    for powers, some in ranges:
+        if powers is not None and powers.dtype == gradient.dtype:
+            _backward(powers, indptr, some, alpha, slopes, weights, gradient)
+            continue
         # A document's own large term is added and subtracted again: float32 would round the others away.
-        wide, powers_of_far, total = scores.astype(np.float64), np.empty(len(scores)), np.zeros(len(scores))
-        farther = fill_near_powers(wide, indptr, leading - near, alpha, powers_of_far)
-        _backward(powers_of_far, indptr, leading - near - farther, alpha, slopes, weights, total)
-        if farther.any():
-            _backward_bands(wide, indptr, farther, alpha, slopes, weights, total)
-        gradient += total
+        wide = np.zeros(len(scores))
+        if powers is None:
+            _backward_bands(scores, indptr, some, alpha, slopes, weights, wide)
+        else:
+            _backward(powers, indptr, some, alpha, slopes, weights, wide)
+        gradient += wide
+
+
+def powers_by_range(scores, indptr, leading, alpha) -> Iterator[PowersOfSome]:
+    """Yield exp(α(s − middle)) by query, and `leading` of the queries whose quotients fit its type, else 0.
+
+    The first powers are of the type of the scores; those of queries where quotients overflow are in double
+    precision. None comes with the queries where that overflows too.
+    """
+    for dtype in dict.fromkeys((scores.dtype, np.dtype(np.float64))):
+        powers = np.empty(len(scores), dtype)
+        far = _fill_near(scores.astype(dtype, copy=False), indptr, leading, alpha, powers)
+        yield powers, leading - far
+        if not far.any():
+            return
+        leading = far
+    yield None, leading
 
 
 @kernel
@@ -85,8 +105,8 @@ def is_near(spread, itemsize):
 
 
 @kernel
-def fill_near_powers(scores, indptr, leading, alpha, powers):
-    """Fill the powers of the queries whose quotients fit the type; return `leading` of all other queries."""
+def _fill_near(scores, indptr, leading, alpha, powers):
+    # Fill the powers of the queries whose quotients fit the type; return `leading` of the other queries.
     far = np.zeros(len(leading), np.int64)
     for q in range(len(leading)):
         if leading[q] > 0:
