@@ -100,11 +100,15 @@ class Surrogate(Protocol):
     is_smooth: bool
     #: The measure that it is made of, a `Measure`, or None.
     measure: Any = None
+    #: What its name says besides the measure, such as a margin.
+    variant: str = ""
 
     @property
     def name(self) -> str:
-        """The class with the measure, such as ``SmoothedPositions(nDCG@10)``."""
-        return type(self).__name__ + (f"({self.measure.name})" if self.measure is not None else "")
+        """The class with the measure and the variant, such as ``SmoothedPositions(nDCG@10)``."""
+        parts = [self.measure.name] if self.measure is not None else []
+        of = ", ".join(parts + ([self.variant] if self.variant else []))
+        return type(self).__name__ + (f"({of})" if of else "")
 
     def uninformative(self, queries: "Queries") -> np.ndarray:
         """Return which queries training skips, bool (n_queries,): by default those with nothing to rank."""

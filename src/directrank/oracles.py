@@ -147,7 +147,7 @@ class ViolatedPairs(Protocol):
         ...
 
     def pair_loss(self) -> Any:
-        """Return what a pair adds to the bound, a `directrank.surrogates.rankings.pair_loss.PairLoss`."""
+        """Return what a pair adds to the bound, a `directrank.surrogates.rankings.working_set.PairLoss`."""
         ...
 
 

@@ -6,9 +6,8 @@ from directrank.surrogates.objective import Objective
 from directrank.surrogates.pairs.exponential import ExponentialPairs
 from directrank.surrogates.pairs.fidelity import Fidelity
 from directrank.surrogates.pairs.grade_weights import SwapDrop
-from directrank.surrogates.pairs.hinge import PairwiseHinge
 from directrank.surrogates.pairs.order_preserving import OrderPreserving
-from directrank.surrogates.pairs.pairwise import Pairwise, gain_difference
+from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference
 from directrank.surrogates.pointwise import SquaredError
 from directrank.surrogates.positions.expected import ExpectedMeasure
 from directrank.surrogates.positions.gaussian import GaussianNoise

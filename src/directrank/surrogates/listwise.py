@@ -7,6 +7,7 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.families.graded_gains import gains_of
 from directrank.oracles import ValueAndGradient
+from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.listwise_kernels import cosines, cross_entropies, likelihoods, softmax_of_segments
 
 SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
@@ -19,12 +20,7 @@ class _Supervised(Surrogate):
 
     def __init__(self, supervision: str = "relevance"):
         check_choice("supervision", supervision, SUPERVISIONS)
-        self.supervision = supervision
-
-    @property
-    def name(self) -> str:
-        """The surrogate with its supervision."""
-        return f"{type(self).__name__}({self.supervision})"
+        self.supervision = self.variant = supervision
 
 
 class SoftmaxCrossEntropy(_Supervised):
@@ -55,13 +51,13 @@ class SoftmaxCrossEntropy(_Supervised):
 
     is_bound, is_convex, is_smooth = False, True, True
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
+    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         truth = gains_of(queries, SUPERVISIONS[self.supervision])
         target = queries.cached(
             ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
         )
-        return BoundListwise(cross_entropies, target, queries.indptr, weights)
+        return BoundKernel(cross_entropies, target, queries.indptr, weights)
 
 
 class PlackettLuce(Surrogate):
@@ -93,9 +89,9 @@ class PlackettLuce(Surrogate):
     offers = frozenset({ValueAndGradient})
     is_bound, is_convex, is_smooth = False, True, True
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
+    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
-        return BoundListwise(likelihoods, queries.relevance, queries.indptr, weights)
+        return BoundKernel(likelihoods, queries.relevance, queries.indptr, weights)
 
 
 class CosineDistance(_Supervised):
@@ -128,19 +124,7 @@ class CosineDistance(_Supervised):
 
     is_bound, is_convex, is_smooth = False, False, True
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundListwise":
+    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         truth = gains_of(queries, SUPERVISIONS[self.supervision])
-        return BoundListwise(cosines, truth, queries.indptr, weights)
-
-
-class BoundListwise:
-    """The oracles of a listwise surrogate on some queries: a kernel of scores and supervision."""
-
-    def __init__(self, kernel, truth: np.ndarray, indptr: np.ndarray, weights: np.ndarray):
-        self.kernel, self.truth, self.indptr, self.weights = kernel, truth, indptr, weights
-
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over queries and its derivative with respect to each score."""
-        gradient = np.zeros_like(scores)
-        return float(self.kernel(scores, self.truth, self.indptr, self.weights, gradient)), gradient
+        return BoundKernel(cosines, truth, queries.indptr, weights)

@@ -126,7 +126,9 @@ def _likelihood(s, y, weight, g):
         top = higher
         mass = _fill_exponentials(block, top, g[start:stop])
         logs, inverse[blocks], own[blocks] = _ranks(below, mass, len(block))
-        value += logs + _shortfall(block, top)
+        value += logs
+        for x in block:
+            value += top - np.float64(x)
         start_of[blocks], tops[blocks] = start, top
         below += mass
         blocks += 1
@@ -149,14 +151,6 @@ def _ranks(below, mass, m):
             logs += math.log(product)
             product, factors = 1.0, 0
     return logs + math.log(product), inverse, own
-
-
-@kernel
-def _shortfall(s, top):
-    total = 0.0
-    for i in range(len(s)):
-        total += top - np.float64(s[i])
-    return total
 
 
 @kernel

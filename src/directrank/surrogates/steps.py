@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from directrank.data.queries import Queries
 from directrank.oracles import Step
 
 #: No step moves a score by more: a weak ranker that inverts no pair would ask for an infinite one.
@@ -38,6 +39,12 @@ def ratio_step(gained: float, lost: float, share: float) -> Step:
     return Step(size, decrease, gained, lost)
 
 
+def centred_scores(scores: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+    """Return each score less the middle of its query's scores, and the range of each query's; float64."""
+    low, high = (f.reduceat(scores, queries.indptr[:-1]).astype(np.float64) for f in (np.minimum, np.maximum))
+    return scores - np.repeat(0.5 * (low + high), queries.sizes), high - low
+
+
 class BoundStepwise(ABC):
     """A bound surrogate for boosting over documents: its gradient comes from the weights of documents.
 
@@ -50,9 +57,10 @@ class BoundStepwise(ABC):
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over queries and minus its derivative with respect to each score."""
 
-    @abstractmethod
     def closed_form_step(self, sums: np.ndarray) -> Step:
-        """Return the step that the sums over all queries give."""
+        """Return the step that the sums over all queries give: N, D, and a count that smooths them."""
+        gained, lost, count = sums
+        return ratio_step(gained, lost, 1.0 / count)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over queries and its derivative with respect to each score."""

@@ -41,11 +41,7 @@ class TypeOneBound(Surrogate):
     def __init__(self, measure: Measure, margin: Margin | None = None):
         self.measure = measure
         self.margin = margin or Exponential()
-
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure and margin."""
-        return f"TypeOneBound({self.measure.name}, {self.margin.name})"
+        self.variant = self.margin.name
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:

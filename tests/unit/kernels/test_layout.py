@@ -25,8 +25,7 @@ from directrank.surrogates import margins as pair_margins
 from directrank.surrogates.exchange import kernels as swap_kernels
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.pairs import kernels as pair_kernels
-from directrank.surrogates.positions import smoothed_kernels
-from directrank.surrogates.positions import smoothed_plugin as smoothed_form
+from directrank.surrogates.positions import smoothed, smoothed_kernels
 from directrank.surrogates.rankings import two_class_search as passing
 
 SMALL, LARGE = (8, 8), (1, 3, 5, 9, 17, 33)  # less than a vector's room, and several vectors
@@ -43,7 +42,7 @@ def smooth(sizes, dtype):
     queries, scores = queries_and_scores(sizes, dtype)
     lead = queries.n_positive
     true = positions.positions_of(queries, scores)
-    soft, powers = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
+    soft, [(powers, _)] = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
     rng = np.random.default_rng(1)
     docs, per_query = np.zeros(queries.n_docs, dtype), np.zeros(queries.n_queries)
     return {
@@ -70,7 +69,7 @@ def stream_call(k, features, logs):
     """The compiled pass over all queries but the last, and over this as another block."""
     dtype, n_queries = k["scores"].dtype, len(k["lead"])
     longest, leading = len(logs) - 3, k["lead"]
-    form = smoothed_form.SmoothedPlugin(
+    form = smoothed.SmoothedPlugin(
         k["queries"].indptr, longest, leading, 3.0, k["weights"], gain_form(k, logs, np.inf)
     )
     places = -(-longest // WIDTH) * WIDTH
@@ -84,6 +83,14 @@ def precision_form(k, cutoff, truncation):
     return smooth_precision.PrecisionForm(k["divisor"], cutoff, truncation)
 
 
+def cut_plugin(k, longest):
+    curve, n_queries = 1.0 / np.arange(1.0, longest + 2), len(k["lead"])
+    return passing.CutPlugin(
+        *(k["queries"].indptr, longest, k["lead"], np.ones((3, n_queries)), curve, np.cumsum(curve)),
+        *(k["weights"], True, np.zeros(n_queries)),
+    )
+
+
 def calls(sizes, dtype):
     """Kernel and arguments, by name."""
     k = smooth(sizes, dtype)
@@ -93,7 +100,6 @@ def calls(sizes, dtype):
     ends = np.column_stack((indptr[:-1], indptr[1:]))
     pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
     room = np.zeros(max(sizes))
-    steep = 40.0  # float32 goes on in float64
     logs = smooth_gain.logarithms(max(sizes))
     smooth_arguments = (*tables, k["positions"], room, k["per_query"], docs)
     return {
@@ -107,16 +113,27 @@ def calls(sizes, dtype):
             *(gain_sum._add_gains, NDCG().read_gains(k["queries"]), *k["places"], *tables),
             *(*gain_sum.cut_discounts(NDCG(5), max(sizes)), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
-        "_forward": (smoothed_kernels._forward, scores, *tables, 3.0, k["positions"], k["powers"]),
-        "_forward_far wide": (smoothed_kernels._forward_far, scores, *tables, steep, k["positions"]),
-        "_forward_far bands": (smoothed_kernels._forward_far, scores, *tables, 1e4, k["positions"]),
+        "_fill_near": (smoothed_kernels._fill_near, scores, *tables, 3.0, k["powers"]),
+        "_forward": (smoothed_kernels._forward, k["powers"], *tables, k["positions"]),
+        "_forward wide": (smoothed_kernels._forward, k["powers"].astype(float), *tables, k["positions"]),
+        "_forward_bands": (
+            smoothed_kernels._forward_bands,
+            scores.astype(float),
+            *tables,
+            1e4,
+            k["positions"],
+        ),
         "_backward": (
-            *(smoothed_kernels._backward, scores, k["powers"], *tables, 3.0),
+            *(smoothed_kernels._backward, k["powers"], *tables, 3.0),
             *(k["slopes"], k["weights"], docs),
         ),
-        "_backward_far bands": (
-            *(smoothed_kernels._backward_far, scores, *tables, 1e4),
-            *(k["slopes"], k["weights"], docs),
+        "_backward wide": (
+            *(smoothed_kernels._backward, k["powers"].astype(float), *tables, 3.0),
+            *(k["slopes"], k["weights"], docs.astype(float)),
+        ),
+        "_backward_bands": (
+            *(smoothed_kernels._backward_bands, scores.astype(float), *tables, 1e4),
+            *(k["slopes"], k["weights"], docs.astype(float)),
         ),
         "row_products": (products.row_products, features, scores[:5].copy(), docs),
         "transposed_product": (
@@ -145,8 +162,8 @@ def calls(sizes, dtype):
         ),
         **swap_calls(k, pairs[1]),
         "most_violated_rankings": (
-            *(passing.most_violated_rankings, scores, indptr, lead, np.ones((3, len(lead)))),
-            *(1.0 / np.arange(1.0, len(scores) + 2), k["weights"], True, k["per_query"], docs),
+            *(passing.most_violated_rankings, cut_plugin(k, max(sizes))),
+            *(scores, k["per_query"], docs),
         ),
         "improve_block": (
             *(simplex_qp.improve_block, features.astype(float), k["gain"].astype(float), 0, len(scores)),

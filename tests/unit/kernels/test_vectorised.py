@@ -8,9 +8,10 @@ from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
 from directrank.kernels import products
-from directrank.kernels.compile import OPTIONS
+from directrank.kernels.compile import OPTIONS, kernel
 from directrank.measures import positions
 from directrank.measures.smooth import precision as smooth_precision
+from directrank.surrogates.margins import HINGE, HUBER, SQUARED_HINGE
 from directrank.surrogates.pairs import kernels as pair_kernels
 from directrank.surrogates.positions import smoothed_kernels
 
@@ -22,6 +23,14 @@ WIDE = OPERATION + (r"\w+\s.*[yz]mm" if get_host_cpu_features()["avx"] else r"(p
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
 FOUR = (np.float32(1),) * 4
 CELLS = np.ones(64, np.int16)
+HINGES = (HUBER, SQUARED_HINGE, HINGE)
+
+
+def of_margin(function, margin):
+    """The kernel for one margin, as where it is called."""
+    return kernel(lambda *arguments: function(margin, *arguments), cached=False)
+
+
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
@@ -29,20 +38,25 @@ HOT = {
         *(smooth_precision._compare_by_quotients, DOCS, np.float32(1)),
         *(np.float32(1), DOCS.copy()),
     ),
-    "_huber": (pair_kernels._huber, np.float32(1), DOCS, DOCS.copy(), 0.5, 0.5),
-    "_squared_hinge": (pair_kernels._squared_hinge, np.float32(1), DOCS, DOCS.copy(), 0.5),
-    "_four_hubers": (pair_kernels._four_hubers, FOUR, DOCS, DOCS.copy(), 0.5, (0.1,) * 4, 0.5),
-    "_four_squared_hinges": (
-        *(pair_kernels._four_squared_hinges, FOUR, DOCS, DOCS.copy(), 0.5),
-        (0.1,) * 4,
-    ),
-    "_four_hinges": (pair_kernels._four_hinges, FOUR, DOCS, DOCS.copy(), 0.5, (0.1,) * 4),
-    "_hinge": (pair_kernels._hinge, np.float32(1), DOCS, DOCS.copy(), 0.5),
+    **{
+        f"_winner {code}": (of_margin(pair_kernels._winner, code), np.float32(1), DOCS, DOCS.copy(), 0.5, 0.5)
+        for code in HINGES
+    },
+    **{
+        f"_four_winners {code}": (
+            *(of_margin(pair_kernels._four_winners, code), FOUR, DOCS, DOCS.copy(), 0.5),
+            *((0.1,) * 4, 0.5),
+        )
+        for code in HINGES
+    },
     "_logistic_chunk": (pair_kernels._logistic_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
-    "_squared_hinge_curvature": (
-        *(pair_kernels._squared_hinge_curvature, np.float32(1), np.float32(1), DOCS, DOCS),
-        *(DOCS.copy(), 0.5),
-    ),
+    **{
+        f"_hinge_curvature {code}": (
+            *(of_margin(pair_kernels._hinge_curvature, code), np.float32(1), np.float32(1), DOCS, DOCS),
+            *(DOCS.copy(), 0.5, 0.5),
+        )
+        for code in HINGES[:2]
+    },
     "row_products": (products.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
     "transposed_product": (products.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1), 0, 0),
@@ -53,7 +67,7 @@ HOT = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", HOT)
 def test_is_vectorised(name, dtype):
-    kernel, *arguments = HOT[name]
+    compiled, *arguments = HOT[name]
     typed = [
         each.astype(dtype)
         if isinstance(each, np.ndarray) and each.ndim == 1 and each.dtype.kind == "f"
@@ -61,10 +75,10 @@ def test_is_vectorised(name, dtype):
         for each in arguments
     ]
     typed = [dtype(each) if isinstance(each, np.floating) else each for each in typed]
-    kernel(*typed)
-    wanted = kernel.signatures[-1]
+    compiled(*typed)
+    wanted = compiled.signatures[-1]
     # Code from the cache folder has no text to inspect: compile this signature again.
-    fresh = njit(kernel.py_func, **OPTIONS)
+    fresh = njit(compiled.py_func, **OPTIONS)
     fresh.compile(wanted)
     assembly, _, _ = fresh.inspect_asm(wanted).partition("cpython")  # what follows calls it from Python
     assert re.search(WIDE, assembly), f"{name} runs one number at a time"

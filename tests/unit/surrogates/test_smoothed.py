@@ -72,7 +72,7 @@ def test_slopes_equal_their_definition(form, dtype):
     weights = rng.random(len(leading))
     gradient = np.full(len(scores), 0.25, dtype)  # what is there is added to
     _, powers = soft_positions(scores, indptr, leading, alpha)
-    backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient)
+    backward(scores, powers, indptr, alpha, slopes, weights, gradient)
     for q, lead in enumerate(leading):
         start, stop = indptr[q], indptr[q + 1]
         u = np.zeros(stop - start)

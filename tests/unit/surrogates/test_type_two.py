@@ -10,7 +10,11 @@ from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, TypeTwoBound
 from directrank.surrogates.rankings import two_class_search as passing
-from directrank.surrogates.rankings.two_class_search import best_sequence_naive, most_violated_rankings
+from directrank.surrogates.rankings.two_class_search import (
+    CutPlugin,
+    best_sequence_naive,
+    most_violated_rankings,
+)
 from oracles import average_precision, letor_discount, ndcg, precision, reciprocal_rank, right_pairs
 
 #: A measure's name, and the same for labels in ranked order.
@@ -142,14 +146,15 @@ def test_the_three_forms_of_the_search_agree(monkeypatch):
             scores = rng.normal(size=R + N) * rng.choice([0.05, 0.5, 5.0])
             terms = measure.relevant_terms(np.array([R + N]), np.array([R]))
             stacked = np.stack((terms.level, terms.growth, terms.first))
-            c = 2.0 / (R * N)
+            c, curve = 2.0 / (R * N), terms.curve
+            plugin = CutPlugin(
+                np.array([0, R + N]), R + N, np.array([R]), stacked, curve, np.cumsum(curve), np.array([c]),
+                True, np.zeros(1),
+            )  # fmt: skip
             found = []
             for convex in (True, False):
                 losses, direction = np.empty(1), np.empty(R + N)
-                most_violated_rankings(
-                    scores, np.array([0, R + N]), np.array([R]), stacked, terms.curve, np.array([c]),
-                    convex, losses, direction,
-                )  # fmt: skip
+                most_violated_rankings(plugin._replace(convex=convex), scores, losses, direction)
                 found.append(losses[0] + direction @ scores)
             assert found[0] == pytest.approx(found[1], abs=1e-10)
             if R * N < 1000:

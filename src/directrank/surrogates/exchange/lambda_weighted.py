@@ -10,6 +10,7 @@ from directrank.measures.exchange.tables import pair_table
 from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
 from directrank.oracles import Reweighable, ValueAndGradient
+from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import distance_losses, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
 from directrank.surrogates.pairs.runs import runs_of_pairs
@@ -77,11 +78,7 @@ class SwapWeighted(Surrogate):
                 "DCG, P and WTA have; for other measures take the weights 'swap' (LambdaRank)"
             )
         self.measure, self.weights = measure, weights
-
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure and weights."""
-        return f"SwapWeighted({self.measure.name}, {self.weights})"
+        self.variant = weights
 
     def notes(self, queries: Queries) -> list[str]:
         """Return what the weights cost, if the measure has no closed form for them."""
@@ -100,16 +97,16 @@ class SwapWeighted(Surrogate):
         return BoundSwapTable(self.measure, queries, weights)
 
 
-class BoundSwaps:
+class BoundSwaps(BoundKernel):
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
     def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
-        self.kind, self.queries = kind, queries
         runs, query = runs_of_pairs(queries, by_grades=False)
-        self.runs, self.weights = runs[weights[query] > 0], weights[query][weights[query] > 0]
-        longest = int(queries.sizes.max(initial=1))
-        self.gains, discounts = measure.linear_in_positions(queries, longest + 1)
-        self.discounts = discounts[:longest]
+        some = weights[query] > 0
+        self.gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
+        super().__init__(swap_sums, runs[some], weights[query][some], self.gains)
+        self.kind, self.queries, self.pairs = kind, queries, self.arguments
+        self.discounts = discounts[: queries.longest]
         # Distances are multiples of one half, because a tied block has the position of its middle.
         self.by_distance = distance_losses(np.append(discounts, 0.0))
         self.reweigh(np.zeros(queries.n_docs))
@@ -120,18 +117,11 @@ class BoundSwaps:
         self.place = (2 * positions.above + positions.tied + 1).astype(np.int64)  # twice the mean position
         if self.kind == "swap":
             self.level, self.inside = _over_blocks(self.discounts, positions)
+            by_distance = np.zeros(0)
         else:
-            self.level, self.inside = np.zeros(len(scores)), _within_blocks(self.by_distance, positions)
-
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over pairs and its derivative with respect to each score."""
-        gradient = np.zeros_like(scores)
-        by_distance = self.by_distance if self.kind == "ndcg2" else np.zeros(0)
-        total = swap_sums(
-            scores, self.runs, self.weights, self.gains, self.level, self.inside, self.place, by_distance,
-            gradient,
-        )  # fmt: skip
-        return total, gradient
+            by_distance = self.by_distance
+            self.level, self.inside = np.zeros(len(scores)), _within_blocks(by_distance, positions)
+        self.arguments = (*self.pairs, self.level, self.inside, self.place, by_distance)
 
 
 def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:

@@ -6,35 +6,31 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import weighted_logistic
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
 
 
-class BoundSwapTable:
+class BoundSwapTable(BoundKernel):
     """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
 
     The table is stored in single precision, four bytes a pair.
     """
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
-        self.measure, self.queries, self.weights = measure, queries, np.asarray(weights, np.float64)
-        self.pairs = pair_table(queries)
+        pairs = pair_table(queries)
+        super().__init__(
+            table_sums, queries.indptr, np.asarray(weights, np.float64), pairs.below, pairs.start
+        )
+        self.measure, self.queries, self.pairs = measure, queries, self.arguments
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix the weights at the ranking of these scores."""
-        self.table = expected_differences(self.measure, self.queries, scores).astype(np.float32)
-
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over pairs and its derivative with respect to each score."""
-        gradient = np.zeros_like(scores)
-        pairs = self.pairs
-        total = table_sums(
-            scores, self.queries.indptr, self.weights, pairs.below, pairs.start, self.table, gradient
-        )
-        return total, gradient
+        table = expected_differences(self.measure, self.queries, scores)
+        self.arguments = (*self.pairs, table.astype(np.float32))
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:

@@ -1,36 +1,10 @@
-"""What surrogates made of pairs of documents share: the weights of pairs, and the bound sum over runs."""
-
-from copy import copy
+"""The weighted sum of a margin over runs of pairs."""
 
 import numpy as np
 
-from directrank.contracts import Surrogate
-from directrank.data.queries import Queries
 from directrank.surrogates.margins import Margin
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_curvature, sorted_run
-from directrank.surrogates.pairs.grade_weights import SwapDrop
 from directrank.surrogates.pairs.kernels import PAIR_CURVATURE, PAIR_SUMS
-from directrank.surrogates.pairs.runs import GradeWeight, weighted_runs
-
-
-class WeightedPairs(Surrogate):
-    """A margin on each pair of documents of different relevance, weighted by query and by grades."""
-
-    normalise: bool
-    weight: GradeWeight | SwapDrop | None
-
-    def estimated(self, queries: Queries, weights: np.ndarray) -> Surrogate:
-        """Return the surrogate with the weights of grades that training queries give to a `SwapDrop`."""
-        if not isinstance(self.weight, SwapDrop):
-            return self
-        found = copy(self)
-        found.weight = self.weight.estimated(queries, weights)
-        return found
-
-    def bound_to(self, queries: Queries, weights: np.ndarray, margin: Margin) -> "BoundPairs":
-        """Return the weighted sum of a margin over the pairs of some queries."""
-        runs, each = weighted_runs(queries, weights, self.normalise, self.weight)
-        return BoundPairs(runs, each, np.ones(queries.n_docs), margin)
 
 
 class BoundPairs:

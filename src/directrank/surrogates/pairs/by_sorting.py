@@ -2,7 +2,7 @@ r"""Losses on the pairs of long lists: after sorting, prefix sums in place of pa
 
 The smooth hinges are sums of :math:`(c - s_i + s_j)_+^2`: the squared hinge with c = 1, and the Huber hinge
 as the difference of two, c = 1 + h and c = 1 − h, over 4h. In sorted order the losers with a positive term
-are a suffix for each winner, and only their sums of 1, s and s² are needed; of 1 and s for the hinge itself.
+are a prefix for each winner, and only their sums of 1 and s are needed.
 """
 
 import numpy as np
@@ -23,10 +23,8 @@ def goes_by_sorting(winners: np.ndarray, losers: np.ndarray, margin: Margin) -> 
 
 def squares_of(margin: Margin) -> tuple[tuple[float, float], ...]:
     """Return the margin as a sum of factor · (c − t)₊²: pairs of c and factor."""
-    if isinstance(margin, SquaredHinge):
-        return ((1.0, 1.0),)
     h = margin.width
-    return ((1.0 + h, 0.25 / h), (1.0 - h, -0.25 / h))
+    return ((1.0 + h, 0.25 / h), (1.0 - h, -0.25 / h)) if h > 0 else ((1.0, 1.0),)
 
 
 def sorted_run(scores, run, weight, strength, margin: Margin, gradient) -> float:
@@ -36,9 +34,11 @@ def sorted_run(scores, run, weight, strength, margin: Margin, gradient) -> float
     x, s = scores[won].astype(np.float64) - middle, scores[lost].astype(np.float64) - middle
     a, pull, push = weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
     if isinstance(margin, Hinge):
-        total = _ramps(x, a, s, pull, push)
+        total = _differences(x, s, 1.0, a, np.full(len(x), -1.0), np.zeros(len(s)), pull, push)
     else:
-        total = sum(factor * _squares(x, a, s, c, factor, pull, push) for c, factor in squares_of(margin))
+        # Of a square the product of scores and derivative is twice the value.
+        terms = ((c, 2.0 * factor * a) for c, factor in squares_of(margin))
+        total = 0.5 * sum(_differences(x, s, c, each, x - c, s, pull, push) for c, each in terms)
     gradient[won] += pull.astype(gradient.dtype)
     gradient[lost] += push.astype(gradient.dtype)
     return total
@@ -47,11 +47,11 @@ def sorted_run(scores, run, weight, strength, margin: Margin, gradient) -> float
 def sorted_curvature(scores, direction, run, weight, strength, margin: Margin, out) -> None:
     """Add the second derivative of one run times `direction` to `out`."""
     won, lost = _descending(scores, run)
-    x, s = scores[won].astype(np.float64), scores[lost].astype(np.float64)
-    vx, v = direction[won].astype(np.float64), direction[lost].astype(np.float64)
-    a, pull, push = weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
+    x, u = scores[won].astype(np.float64), direction[won].astype(np.float64)
+    s, v = scores[lost].astype(np.float64), direction[lost].astype(np.float64)
+    a, pull, push = 2.0 * weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
     for c, factor in squares_of(margin):
-        _curvature(x, vx, a, s, v, c, factor, pull, push)
+        _differences(x, s, c, factor * a, u, v, pull, push)
     out[won] += pull.astype(out.dtype)
     out[lost] += push.astype(out.dtype)
 
@@ -63,59 +63,25 @@ def _descending(scores, run) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _squares(x, a, s, c, factor, pull, push):
-    value, met, ones, firsts, seconds = 0.0, 0, 0.0, 0.0, 0.0
-    for i in range(len(x)):
-        while met < len(s) and s[met] > x[i] - c:
-            ones += 1.0
-            firsts += s[met]
-            seconds += s[met] * s[met]
-            met += 1
-        d = c - x[i]
-        value += a[i] * (ones * d * d + 2.0 * d * firsts + seconds)
-        pull[i] -= 2.0 * factor * a[i] * (ones * d + firsts)
-    met, ones, firsts = len(x) - 1, 0.0, 0.0
-    for j in range(len(s) - 1, -1, -1):
-        while met >= 0 and s[j] > x[met] - c:
-            ones += a[met]
-            firsts += a[met] * x[met]
-            met -= 1
-        push[j] += 2.0 * factor * ((c + s[j]) * ones - firsts)
-    return value
-
-
-@kernel
-def _ramps(x, a, s, pull, push):
-    value, met, ones, firsts = 0.0, 0, 0.0, 0.0
-    for i in range(len(x)):
-        while met < len(s) and s[met] > x[i] - 1.0:
-            ones += 1.0
-            firsts += s[met]
-            met += 1
-        value += a[i] * (ones * (1.0 - x[i]) + firsts)
-        pull[i] -= a[i] * ones
-    met, ones = len(x) - 1, 0.0
-    for j in range(len(s) - 1, -1, -1):
-        while met >= 0 and s[j] > x[met] - 1.0:
-            ones += a[met]
-            met -= 1
-        push[j] += ones
-    return value
-
-
-@kernel
-def _curvature(x, vx, a, s, v, c, factor, pull, push):
-    met, ones, firsts = 0, 0.0, 0.0
+def _differences(x, s, c, a, u, v, pull, push):
+    # Over the pairs with s_j > x_i − c, add a_i Σ_j (u_i − v_j) to the winner and Σ_i a_i (v_j − u_i) to the
+    # loser. Return the sum of what is added times x − c and s.
+    total, met, ones, firsts = 0.0, 0, 0.0, 0.0
     for i in range(len(x)):
         while met < len(s) and s[met] > x[i] - c:
             ones += 1.0
             firsts += v[met]
             met += 1
-        pull[i] += 2.0 * factor * a[i] * (ones * vx[i] - firsts)
+        added = a[i] * (ones * u[i] - firsts)
+        pull[i] += added
+        total += added * (x[i] - c)
     met, ones, firsts = len(x) - 1, 0.0, 0.0
     for j in range(len(s) - 1, -1, -1):
         while met >= 0 and s[j] > x[met] - c:
             ones += a[met]
-            firsts += a[met] * vx[met]
+            firsts += a[met] * u[met]
             met -= 1
-        push[j] += 2.0 * factor * (ones * v[j] - firsts)
+        added = ones * v[j] - firsts
+        push[j] += added
+        total += added * s[j]
+    return total

@@ -6,10 +6,9 @@ from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import extremes
 from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
-from directrank.surrogates.steps import MAX_STEP, BoundStepwise, ratio_step
+from directrank.surrogates.steps import MAX_STEP, BoundStepwise, centred_scores
 
 # exp of both ends of a query's scores, and the product of the two, stay finite.
 LARGEST_EXPONENT = 345.0
@@ -54,11 +53,7 @@ class ExponentialPairs(Surrogate):
     def __init__(self, *, normalise: bool = False, alpha: str = "third"):
         check_choice("alpha", alpha, ("third", "second", "search"))
         self.normalise, self.alpha = normalise, alpha
-
-    @property
-    def name(self) -> str:
-        """The surrogate; it has no measure."""
-        return "ExponentialPairs" + ("(normalised)" if self.normalise else "")
+        self.variant = "normalised" if normalise else ""
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExponentialPairs":
         """Bind to some queries with a weight each."""
@@ -69,8 +64,8 @@ class BoundExponentialPairs(BoundStepwise):
     """The oracles of `ExponentialPairs` on some queries."""
 
     def __init__(self, surrogate: ExponentialPairs, queries: Queries, weights: np.ndarray):
-        self.surrogate, self.indptr, self.relevance = surrogate, queries.indptr, queries.relevance
-        self.weights = pair_weights(queries, weights, surrogate.normalise)
+        self.alpha, self.queries = surrogate.alpha, queries
+        self.weights = np.repeat(pair_weights(queries, weights, surrogate.normalise), queries.sizes)
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.alpha == "search"
 
@@ -80,31 +75,39 @@ class BoundExponentialPairs(BoundStepwise):
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the loss, Z, and the potential of each document times Z."""
-        potential = np.zeros_like(scores)
-        value = _potentials(scores, self.relevance, self.indptr, self.weights, potential)
-        return value, potential
+        e = self._powers(scores)
+        rising, falling = self._sums(e, lower=True) / e, self._sums(1.0 / e, lower=False) * e
+        return float((self.weights * rising).sum()), (self.weights * (rising - falling)).astype(scores.dtype)
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return Z, W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
-        sums = np.zeros(4)
-        _separated(scores, self.relevance, self.indptr, self.weights, direction, sums)
-        sums[3] = self.n_pairs
-        return sums
+        """Return W₊ and W₋ along a direction in {0, 1}, the number of pairs, and Z."""
+        e, still = self._powers(scores), 1.0 - direction
+        rates = self.weights / e
+        low, high = rates * self._sums(e * still, lower=True), rates * self._sums(e * direction, lower=True)
+        gained, lost = (low * direction).sum(), (high * still).sum()
+        return np.array([gained, lost, self.n_pairs, (low + high).sum()])
 
     def closed_form_step(self, sums: np.ndarray) -> Step:
         """Return the step of the second or third method."""
-        total, gained, lost, n_pairs = sums
-        share = 1.0 / n_pairs
-        if self.surrogate.alpha == "second":
-            return ratio_step(gained, lost, share)
+        gained, lost, n_pairs, total = sums
+        if self.alpha == "second":
+            return super().closed_form_step(sums[:3])
         r = (gained - lost) / total if total > 0 else 0.0
         if r == 0:
             return Step(0.0, 0.0, gained, lost)
-        smooth = share if abs(r) >= 1.0 else 0.0
+        smooth = 1.0 / n_pairs if abs(r) >= 1.0 else 0.0
         size = 0.5 * np.log((1.0 + r + smooth) / (1.0 - r + smooth))
         size = float(np.clip(size, -MAX_STEP, MAX_STEP))
         bound = 0.5 * ((1.0 - r) * np.exp(size) + (1.0 + r) * np.exp(-size))
         return Step(size, total * float(1.0 - bound), gained, lost)
+
+    def _powers(self, scores: np.ndarray) -> np.ndarray:
+        """Return exp of each score less the middle of its query's scores, float64."""
+        centred = centred_scores(scores, self.queries)[0]
+        return np.exp(np.clip(centred, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+
+    def _sums(self, values: np.ndarray, *, lower: bool) -> np.ndarray:
+        return _sums_beyond(values, self.queries.relevance, self.queries.indptr, lower)
 
 
 def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -114,67 +117,17 @@ def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 @kernel
-def _clipped(z):
-    return min(max(z, -LARGEST_EXPONENT), LARGEST_EXPONENT)
-
-
-@kernel
-def _potentials(scores, relevance, indptr, weights, potential):
-    value = 0.0
-    for q in range(len(weights)):
-        c, start, stop = weights[q], indptr[q], indptr[q + 1]
-        if c == 0.0:
-            continue
-        low, high = extremes(scores[start:stop])
-        middle = 0.5 * (np.float64(low) + np.float64(high))
-        rising = np.empty(stop - start)
-        # Upwards from the lowest grade: sums over the documents of lower grades.
-        total, below, level = 0.0, 0.0, 0.0
-        for i in range(stop - 1, start - 1, -1):
-            if i < stop - 1 and relevance[i] > relevance[i + 1]:
-                below += level
+def _sums_beyond(values, relevance, indptr, lower):
+    # Return for each document the sum of its query's values over lower grades, or over higher ones.
+    sums = np.empty(len(values))
+    for q in range(len(indptr) - 1):
+        total, level, step = 0.0, 0.0, -1 if lower else 1
+        i = indptr[q + 1] - 1 if lower else indptr[q]
+        for k in range(indptr[q + 1] - indptr[q]):
+            if k > 0 and relevance[i] != relevance[i - step]:
+                total += level
                 level = 0.0
-            e = np.exp(_clipped(np.float64(scores[i]) - middle))
-            level += e
-            rising[i - start] = below / e
-            total += rising[i - start]
-        value += c * total
-        # Downwards from the highest grade: sums over the documents of higher grades.
-        above, level = 0.0, 0.0
-        for i in range(start, stop):
-            if i > start and relevance[i] < relevance[i - 1]:
-                above += level
-                level = 0.0
-            e = np.exp(_clipped(np.float64(scores[i]) - middle))
-            level += 1.0 / e
-            potential[i] = c * (rising[i - start] - above * e)
-    return value
-
-
-@kernel
-def _separated(scores, relevance, indptr, weights, direction, sums):
-    for q in range(len(weights)):
-        c, start, stop = weights[q], indptr[q], indptr[q + 1]
-        if c == 0.0:
-            continue
-        low, high = extremes(scores[start:stop])
-        middle = 0.5 * (np.float64(low) + np.float64(high))
-        # Sums of exp over lower grades, of documents with f = 0 and with f = 1.
-        below0, below1, level0, level1 = 0.0, 0.0, 0.0, 0.0
-        total, gained, lost = 0.0, 0.0, 0.0
-        for i in range(stop - 1, start - 1, -1):
-            if i < stop - 1 and relevance[i] > relevance[i + 1]:
-                below0 += level0
-                below1 += level1
-                level0 = level1 = 0.0
-            e = np.exp(_clipped(np.float64(scores[i]) - middle))
-            total += (below0 + below1) / e
-            if direction[i] == 0.0:
-                lost += below1 / e
-                level0 += e
-            else:
-                gained += below0 / e
-                level1 += e
-        sums[0] += c * total
-        sums[1] += c * gained
-        sums[2] += c * lost
+            sums[i] = total
+            level += values[i]
+            i += step
+    return sums

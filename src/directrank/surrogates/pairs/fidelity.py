@@ -5,10 +5,10 @@ import numpy as np
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import extremes
-from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
-from directrank.surrogates.pairs.runs import grade_segments, pair_counts, pair_weights
-from directrank.surrogates.steps import BoundStepwise, ratio_step
+from directrank.measures.exchange.tables import pair_table
+from directrank.oracles import DocumentWeights, StepAlong, Value, ValueAndGradient
+from directrank.surrogates.pairs.runs import pair_counts, pair_weights
+from directrank.surrogates.steps import BoundStepwise, centred_scores
 
 # Beyond this range of scores quotients of exponentials are no longer safe in float64.
 QUOTIENT_RANGE = 600.0
@@ -51,11 +51,7 @@ class Fidelity(Surrogate):
 
     def __init__(self, *, normalise: bool = True, line_search: bool = True):
         self.normalise, self.line_search = normalise, line_search
-
-    @property
-    def name(self) -> str:
-        """The surrogate; it has no measure."""
-        return "Fidelity" + ("" if self.normalise else "(not normalised)")
+        self.variant = "" if normalise else "not normalised"
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundFidelity":
         """Bind to some queries with a weight each."""
@@ -66,10 +62,7 @@ class BoundFidelity(BoundStepwise):
     """The oracles of `Fidelity` on some queries."""
 
     def __init__(self, surrogate: Fidelity, queries: Queries, weights: np.ndarray):
-        self.indptr = queries.indptr
-        start, stop, _ = grade_segments(queries)
-        # The losers of each document are those from the end of its segment of one grade.
-        self.lower = np.repeat(stop, stop - start)
+        self.queries = queries
         self.weights = pair_weights(queries, weights, surrogate.normalise)
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.line_search
@@ -92,15 +85,13 @@ class BoundFidelity(BoundStepwise):
         return sums
 
     def _pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return what the kernels read of all pairs."""
-        powers, safe = np.empty(len(scores)), np.zeros(len(self.weights), np.bool_)
-        _fill_powers(scores, self.indptr, self.weights, powers, safe)
-        return powers, safe, self.lower, self.indptr, self.weights
-
-    def closed_form_step(self, sums: np.ndarray) -> Step:
-        """Return the paper's step."""
-        gained, lost, n_pairs = sums
-        return ratio_step(gained, lost, 1.0 / n_pairs)
+        """Return what the kernels read: exp of centred scores, or scores where quotients would overflow."""
+        queries = self.queries
+        centred, spread = centred_scores(scores, queries)
+        safe = spread <= QUOTIENT_RANGE
+        each = np.repeat(safe, queries.sizes)
+        powers = np.where(each, np.exp(np.where(each, centred, 0.0)), scores)
+        return powers, safe, pair_table(queries).below, queries.indptr, self.weights
 
 
 def fidelity_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -109,20 +100,6 @@ def fidelity_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     pair = y[:, None] > y[None, :]
     slope = np.where(pair, 0.5 * u / (1.0 + u) ** 1.5, 0.0)
     return float((1.0 - (1.0 + u[pair]) ** -0.5).sum()), slope.sum(axis=1) - slope.sum(axis=0)
-
-
-@kernel
-def _fill_powers(scores, indptr, weights, powers, safe):
-    # Fill powers with exp(s − middle), or with s where quotients of such powers would overflow.
-    for q in range(len(weights)):
-        if weights[q] == 0.0:
-            continue
-        s, e = scores[indptr[q] : indptr[q + 1]], powers[indptr[q] : indptr[q + 1]]
-        least, largest = extremes(s)
-        low, high = np.float64(least), np.float64(largest)
-        safe[q] = high - low <= QUOTIENT_RANGE
-        for i in range(len(s)):
-            e[i] = np.exp(np.float64(s[i]) - 0.5 * (low + high)) if safe[q] else np.float64(s[i])
 
 
 @kernel

@@ -1,10 +1,16 @@
 """Weights of pairs of grades, estimated from the change of a measure when they are swapped: IR-SVM's."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.exchange.tables import pair_table, swap_differences
+
+#: A weight ≥ 0 for pairs of grades, arrays in and out: of the better document, and of the worse.
+GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class SwapDrop:
@@ -28,7 +34,7 @@ class SwapDrop:
     def __init__(self, measure: Measure):
         self.measure = measure
 
-    def estimated(self, queries: Queries, weights: np.ndarray) -> "GradeTable":
+    def estimated(self, queries: Queries, weights: np.ndarray) -> GradeWeight:
         """Return the weights of grades on training queries, each counted with its weight ≥ 0."""
         pairs = pair_table(queries)
         place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
@@ -46,23 +52,8 @@ class SwapDrop:
         total = np.bincount(kind, weights[query] * mean, len(grades) ** 2)
         weight = np.bincount(kind, weights[query], len(grades) ** 2)
         table = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-        return GradeTable(grades, table.reshape(len(grades), len(grades)))
+        return partial(_looked_up, grades, table.reshape(len(grades), len(grades)))
 
 
-class GradeTable:
-    """A weight for each two grades.
-
-    Parameters
-    ----------
-    grades : ndarray of shape (n_grades,)
-        Ascending.
-    weights : ndarray of shape (n_grades, n_grades), float64
-        Of the better grade, and of the worse.
-    """
-
-    def __init__(self, grades: np.ndarray, weights: np.ndarray):
-        self.grades, self.weights = grades, weights
-
-    def __call__(self, better: np.ndarray, worse: np.ndarray) -> np.ndarray:
-        """Return the weights of pairs of grades, arrays in and out."""
-        return self.weights[np.searchsorted(self.grades, better), np.searchsorted(self.grades, worse)]
+def _looked_up(grades: np.ndarray, table: np.ndarray, better: np.ndarray, worse: np.ndarray) -> np.ndarray:
+    return table[np.searchsorted(grades, better), np.searchsorted(grades, worse)]

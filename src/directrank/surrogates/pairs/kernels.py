@@ -51,12 +51,7 @@ def _sums_of(margin):
             while margin != LOGISTIC and i + 4 <= last:
                 x = (scores[i], scores[i + 1], scores[i + 2], scores[i + 3])
                 a = (strength[i], strength[i + 1], strength[i + 2], strength[i + 3])
-                if margin == HUBER:
-                    value, pulls = _four_hubers(x, losers, slopes, weights[r], a, width)
-                elif margin == SQUARED_HINGE:
-                    value, pulls = _four_squared_hinges(x, losers, slopes, weights[r], a)
-                else:
-                    value, pulls = _four_hinges(x, losers, slopes, weights[r], a)
+                value, pulls = _four_winners(margin, x, losers, slopes, weights[r], a, width)
                 total += np.float64(value)
                 # The gradient is read only now: the call has added to it where winners are losers too.
                 gradient[i] -= pulls[0]
@@ -66,14 +61,10 @@ def _sums_of(margin):
                 i += 4
             while i < last:
                 w = weights[r] * strength[i]
-                if margin == HUBER:
-                    value, pull = _huber(scores[i], losers, slopes, w, width)
-                elif margin == SQUARED_HINGE:
-                    value, pull = _squared_hinge(scores[i], losers, slopes, w)
-                elif margin == HINGE:
-                    value, pull = _hinge(scores[i], losers, slopes, w)
-                else:
+                if margin == LOGISTIC:
                     value, pull = _logistic(scores[i], losers, slopes, w)
+                else:
+                    value, pull = _winner(margin, scores[i], losers, slopes, w, width)
                 total += w * np.float64(value)
                 gradient[i] -= pull
                 i += 1
@@ -93,12 +84,10 @@ def _curvature_of(margin):
                 w = weights[r] * strength[i]
                 if w == 0.0:
                     continue
-                if margin == HUBER:
-                    pull = _huber_curvature(scores[i], direction[i], losers, v, change, w, width)
-                elif margin == SQUARED_HINGE:
-                    pull = _squared_hinge_curvature(scores[i], direction[i], losers, v, change, w)
-                else:
+                if margin == LOGISTIC:
                     pull = _logistic_curvature(scores[i], direction[i], losers, v, change, w)
+                else:
+                    pull = _hinge_curvature(margin, scores[i], direction[i], losers, v, change, w, width)
                 out[i] += pull
 
     return pair_curvature
@@ -112,118 +101,72 @@ PAIR_SUMS = {margin: _sums_of(margin) for margin in (HUBER, SQUARED_HINGE, HINGE
 PAIR_CURVATURE = {margin: _curvature_of(margin) for margin in (HUBER, SQUARED_HINGE, LOGISTIC)}
 
 
+# The hinges in one form: with f = (corner − s_i + s_j) · steep, a share c(f) and a height h(f, c), the slope
+# −φ' is factor · c and φ is scale · factor · c · h. `margin` is a constant where these kernels are inlined.
 @kernel
-def _four_hubers(x, losers, slopes, weight, strength, width):
+def _form(margin, width, real):
+    if margin == HUBER:
+        return real(1.0 + width), real(0.5 / width), 1.0, real(width)
+    factor = 2.0 if margin == SQUARED_HINGE else 1.0
+    return real(1), real(1), factor, real(1.0 / factor)
+
+
+@kernel
+def _share(margin, f, none, one):
+    if margin == HUBER:
+        return min(max(f, none), one)
+    return max(f, none) if margin == SQUARED_HINGE else (one if f > none else none)
+
+
+@kernel
+def _height(margin, f, c):
+    if margin == HUBER:
+        return f + f - c
+    return c if margin == SQUARED_HINGE else f
+
+
+@kernel
+def _four_winners(margin, x, losers, slopes, weight, strength, width):
     # Four winners at once: losers and their slopes are read once for all of them, and fewer sums are taken
     # across vectors. The value returned is weighted.
     real = losers.dtype.type
-    none, one, two, steep = real(0), real(1), real(2), real(0.5 / width)
-    top = real((1.0 + width) * 0.5 / width)
-    t0, t1, t2, t3 = top - x[0] * steep, top - x[1] * steep, top - x[2] * steep, top - x[3] * steep
-    w0, w1 = real(weight * strength[0]), real(weight * strength[1])
-    w2, w3 = real(weight * strength[2]), real(weight * strength[3])
-    total, p0, p1, p2, p3 = none, none, none, none, none
-    for j in range(len(losers)):
-        s = losers[j] * steep
-        f0, f1, f2, f3 = t0 + s, t1 + s, t2 + s, t3 + s
-        c0, c1, c2, c3 = max(f0, none), max(f1, none), max(f2, none), max(f3, none)
-        c0, c1, c2, c3 = min(c0, one), min(c1, one), min(c2, one), min(c3, one)
-        b0, b1, b2, b3 = w0 * c0, w1 * c1, w2 * c2, w3 * c3
-        total += b0 * (two * f0 - c0) + b1 * (two * f1 - c1) + b2 * (two * f2 - c2) + b3 * (two * f3 - c3)
-        slopes[j] += (b0 + b1) + (b2 + b3)
-        p0 += b0
-        p1 += b1
-        p2 += b2
-        p3 += b3
-    return real(width) * total, (p0, p1, p2, p3)
-
-
-@kernel
-def _four_squared_hinges(x, losers, slopes, weight, strength):
-    real = losers.dtype.type
-    none, one, half = real(0), real(1), real(0.5)
-    t0, t1, t2, t3 = one - x[0], one - x[1], one - x[2], one - x[3]
-    w0, w1 = real(2.0 * weight * strength[0]), real(2.0 * weight * strength[1])
-    w2, w3 = real(2.0 * weight * strength[2]), real(2.0 * weight * strength[3])
+    none, one = real(0), real(1)
+    corner, steep, factor, scale = _form(margin, width, real)
+    t0, t1, t2, t3 = corner - x[0], corner - x[1], corner - x[2], corner - x[3]
+    w0, w1 = real(factor * weight * strength[0]), real(factor * weight * strength[1])
+    w2, w3 = real(factor * weight * strength[2]), real(factor * weight * strength[3])
     total, p0, p1, p2, p3 = none, none, none, none, none
     for j in range(len(losers)):
         s = losers[j]
-        u0, u1, u2, u3 = max(t0 + s, none), max(t1 + s, none), max(t2 + s, none), max(t3 + s, none)
-        b0, b1, b2, b3 = w0 * u0, w1 * u1, w2 * u2, w3 * u3
-        total += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+        f0, f1, f2, f3 = (t0 + s) * steep, (t1 + s) * steep, (t2 + s) * steep, (t3 + s) * steep
+        c0, c1 = _share(margin, f0, none, one), _share(margin, f1, none, one)
+        c2, c3 = _share(margin, f2, none, one), _share(margin, f3, none, one)
+        b0, b1, b2, b3 = w0 * c0, w1 * c1, w2 * c2, w3 * c3
+        h0, h1 = _height(margin, f0, c0), _height(margin, f1, c1)
+        h2, h3 = _height(margin, f2, c2), _height(margin, f3, c3)
+        total += b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
         slopes[j] += (b0 + b1) + (b2 + b3)
         p0 += b0
         p1 += b1
         p2 += b2
         p3 += b3
-    return half * total, (p0, p1, p2, p3)
+    return scale * total, (p0, p1, p2, p3)
 
 
 @kernel
-def _huber(x, losers, slopes, w, width):
-    # With c the unclipped share of the slope, φ = h · clip(c) (2c − clip(c)).
-    real = losers.dtype.type
-    none, one, two, steep, weight = real(0), real(1), real(2), real(0.5 / width), real(w)
-    top = (real(1.0 + width) - x) * steep
-    total, pull = none, none
-    for j in range(len(losers)):
-        free = top + losers[j] * steep
-        c = free if free > none else none
-        c = c if c < one else one
-        total += c * (two * free - c)
-        slopes[j] += weight * c
-        pull += c
-    return real(width) * total, weight * pull
-
-
-@kernel
-def _squared_hinge(x, losers, slopes, w):
-    real = losers.dtype.type
-    none, top, weight = real(0), real(1) - x, real(2.0 * w)
-    total, pull = none, none
-    for j in range(len(losers)):
-        u = top + losers[j]
-        u = u if u > none else none
-        total += u * u
-        slopes[j] += weight * u
-        pull += u
-    return total, weight * pull
-
-
-@kernel
-def _four_hinges(x, losers, slopes, weight, strength):
+def _winner(margin, x, losers, slopes, w, width):
     real = losers.dtype.type
     none, one = real(0), real(1)
-    t0, t1, t2, t3 = one - x[0], one - x[1], one - x[2], one - x[3]
-    w0, w1 = real(weight * strength[0]), real(weight * strength[1])
-    w2, w3 = real(weight * strength[2]), real(weight * strength[3])
-    total, p0, p1, p2, p3 = none, none, none, none, none
-    for j in range(len(losers)):
-        s = losers[j]
-        u0, u1, u2, u3 = t0 + s, t1 + s, t2 + s, t3 + s
-        b0, b1 = (w0 if u0 > none else none), (w1 if u1 > none else none)
-        b2, b3 = (w2 if u2 > none else none), (w3 if u3 > none else none)
-        total += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
-        slopes[j] += (b0 + b1) + (b2 + b3)
-        p0 += b0
-        p1 += b1
-        p2 += b2
-        p3 += b3
-    return total, (p0, p1, p2, p3)
-
-
-@kernel
-def _hinge(x, losers, slopes, w):
-    real = losers.dtype.type
-    none, top, weight = real(0), real(1) - x, real(w)
+    corner, steep, factor, scale = _form(margin, width, real)
+    top, weight = (corner - x) * steep, real(factor * w)
     total, pull = none, none
     for j in range(len(losers)):
-        u = top + losers[j]
-        b = weight if u > none else none
-        total += max(u, none)
-        slopes[j] += b
-        pull += b
-    return total, pull
+        f = top + losers[j] * steep
+        c = _share(margin, f, none, one)
+        total += c * _height(margin, f, c)
+        slopes[j] += weight * c
+        pull += c
+    return scale * real(factor) * total, weight * pull
 
 
 @kernel
@@ -255,23 +198,14 @@ def _logistic_chunk(x, losers, slopes, w):
 
 
 @kernel
-def _huber_curvature(x, vx, losers, v, change, w, width):
+def _hinge_curvature(margin, x, vx, losers, v, change, w, width):
     real = losers.dtype.type
-    none, h, weight = real(0), real(width), real(w * 0.5 / width)
-    top, pull = real(1) - x, real(0)
+    none, h, top, pull = real(0), real(width), real(1) - x, real(0)
+    weight = real(w * 0.5 / width if margin == HUBER else 2.0 * w)
     for j in range(len(losers)):
-        c = (vx - v[j]) * weight if abs(top + losers[j]) < h else none
-        change[j] -= c
-        pull += c
-    return pull
-
-
-@kernel
-def _squared_hinge_curvature(x, vx, losers, v, change, w):
-    real = losers.dtype.type
-    none, top, weight, pull = real(0), real(1) - x, real(2.0 * w), real(0)
-    for j in range(len(losers)):
-        c = (vx - v[j]) * weight if top + losers[j] > none else none
+        f = top + losers[j]
+        curved = abs(f) < h if margin == HUBER else f > none
+        c = (vx - v[j]) * weight if curved else none
         change[j] -= c
         pull += c
     return pull

@@ -75,12 +75,7 @@ class OrderPreserving(Surrogate):
                 "'squared_hinge'"
             )
         if normalise:
-            self.is_bound = False
-
-    @property
-    def name(self) -> str:
-        """The surrogate with its measure."""
-        return f"OrderPreserving({self.measure.name}{', normalised' if self.normalise else ''})"
+            self.is_bound, self.variant = False, "normalised"
 
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundPairs:
         """Bind to some queries with a weight each.

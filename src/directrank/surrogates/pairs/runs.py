@@ -4,23 +4,11 @@ A run is a row of four numbers: the first row and the exclusive last row of its 
 losers. Each winner forms a pair with each loser.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.surrogates.pairs.grade_weights import SwapDrop
-
-#: A weight ≥ 0 for pairs of grades, arrays in and out: of the better document, and of the worse.
-GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-def grade_segments(queries: Queries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first row, the exclusive last row and the query of each segment of one grade."""
-    number = np.repeat(np.arange(queries.n_queries), queries.sizes)
-    changes = (queries.relevance[1:] != queries.relevance[:-1]) | (number[1:] != number[:-1])
-    start = np.concatenate(([0], np.flatnonzero(changes) + 1))
-    return start, np.append(start[1:], queries.n_docs), number[start]
+from directrank.measures.exchange.tables import pair_table
+from directrank.surrogates.pairs.grade_weights import GradeWeight
 
 
 def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +25,10 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
     runs : ndarray of shape (n_runs, 4), int64
     query : ndarray of shape (n_runs,), int64
     """
-    start, stop, query = grade_segments(queries)
+    number = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    changes = (queries.relevance[1:] != queries.relevance[:-1]) | (number[1:] != number[:-1])
+    start = np.concatenate(([0], np.flatnonzero(changes) + 1))
+    stop, query = np.append(start[1:], queries.n_docs), number[start]  # of each segment of one grade
     if not by_grades:
         end = queries.indptr[query + 1]
         more = stop < end
@@ -57,13 +48,7 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
 
 def pair_counts(queries: Queries) -> np.ndarray:
     """Return the number of pairs of different relevance of each query, float64 (n_queries,)."""
-    return queries.cached("pairs of different relevance", lambda: _pair_counts(queries))
-
-
-def _pair_counts(queries: Queries) -> np.ndarray:
-    runs, query = runs_of_pairs(queries, by_grades=False)
-    pairs = (runs[:, 1] - runs[:, 0]) * (runs[:, 3] - runs[:, 2])
-    return np.bincount(query, pairs, minlength=queries.n_queries)
+    return np.diff(pair_table(queries).start[queries.indptr]).astype(np.float64)
 
 
 def pair_weights(queries: Queries, weights: np.ndarray, normalise: bool) -> np.ndarray:
@@ -77,7 +62,7 @@ def pair_weights(queries: Queries, weights: np.ndarray, normalise: bool) -> np.n
 
 
 def weighted_runs(
-    queries: Queries, weights: np.ndarray, normalise: bool, by_grade: GradeWeight | SwapDrop | None
+    queries: Queries, weights: np.ndarray, normalise: bool, by_grade: GradeWeight | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the runs whose pairs have a weight, and what a pair of each run weighs.
 
@@ -86,8 +71,6 @@ def weighted_runs(
     ValueError
         If a pair of grades has a negative weight.
     """
-    if isinstance(by_grade, SwapDrop):
-        by_grade = by_grade.estimated(queries, weights)
     weights = pair_weights(queries, weights, normalise)
     runs, query = runs_of_pairs(queries, by_grades=by_grade is not None)
     each = weights[query]

@@ -4,12 +4,12 @@ import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionBounded
-from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
+from directrank.oracles import DocumentWeights, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
-from directrank.surrogates.positions.expected_kernels import gained_and_lost
-from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
-from directrank.surrogates.steps import BoundStepwise, ratio_step
+from directrank.surrogates.positions.smoothed_kernels import backward, powers_by_range, soft_positions
+from directrank.surrogates.steps import BoundStepwise
 
 # The paper's scores F are in natural units: exp(F_i − F_j) are the odds of i before j.
 STEEPNESS = 1.0
@@ -106,20 +106,96 @@ class BoundExpected(BoundStepwise):
         """Return the weighted sum of M̄ and the weight of each document, (16)."""
         positions, powers = soft_positions(scores, self.indptr, self.leading, STEEPNESS)
         w = np.zeros_like(scores)
-        backward(scores, powers, self.indptr, self.leading, STEEPNESS, self.slopes, self.weights, w)
+        backward(scores, powers, self.indptr, STEEPNESS, self.slopes, self.weights, w)
         return self._value(positions), w
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return N, D of (15) along a direction in {0, 1}, and the number of documents."""
-        sums = np.zeros(3)
-        gained_and_lost(scores, self.indptr, self.leading, self.rates, direction, sums)
-        sums[2] = len(scores)
-        return sums
-
-    def closed_form_step(self, sums: np.ndarray) -> Step:
-        """Return the step of (15)."""
-        gained, lost, n_docs = sums
-        return ratio_step(gained, lost, 1.0 / n_docs)
+        sums = gained_and_lost(scores, self.indptr, self.leading, self.rates, direction)
+        return np.append(sums, len(scores))
 
     def _value(self, positions: np.ndarray) -> float:
         return float(self.rates @ (positions.astype(np.float64) - 1.0))
+
+
+def gained_and_lost_naive(F: np.ndarray, rates: np.ndarray, f: np.ndarray) -> tuple[float, float]:
+    """N and D of one query by definition, for tests."""
+    with np.errstate(over="ignore"):
+        p = 1.0 / (1.0 + np.exp(F[:, None] - F[None, :]))
+    terms = rates[:, None] * p * (1.0 - p)
+    return float(terms[f[:, None] > f[None, :]].sum()), float(terms[f[:, None] < f[None, :]].sum())
+
+
+def gained_and_lost(scores, indptr, leading, rates, direction) -> np.ndarray:
+    """Return N and D along a direction in {0, 1}, float64 (2,).
+
+    θ_ij = p (1 − p) = e_i e_j / (e_i + e_j)², with e = exp(F − middle). Only pairs that the direction
+    separates count: documents are sorted by their side first, so that the inner loop has no branch.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_docs,), float32 or float64
+    indptr, leading : ndarray of shape (n_queries + 1,) and (n_queries,)
+        Only the `leading` documents of a query have a rate.
+    rates : ndarray of shape (n_docs,), float64
+        How much an expected position of each document costs.
+    direction : ndarray of shape (n_docs,), float64
+        0 or 1.
+    """
+    sums = np.zeros(2)
+    for powers, some in powers_by_range(scores, indptr, leading, STEEPNESS):
+        if powers is None:
+            _by_differences(scores.astype(np.float64), indptr, some, rates, direction, sums)
+        else:
+            _by_quotients(powers, indptr, some, rates, direction, sums)
+    return sums
+
+
+@kernel
+def _sort_by_side(e, f, sides):
+    # Documents with f = 0 are written from the front, those with f = 1 from the back.
+    front, back = 0, len(e)
+    for j in range(len(e)):
+        if f[j] == 0.0:
+            sides[front] = e[j]
+            front += 1
+        else:
+            back -= 1
+            sides[back] = e[j]
+    return front
+
+
+@kernel
+def _sum_of_thetas(e, x):
+    one, total = e.dtype.type(1.0), e.dtype.type(0.0)
+    for j in range(len(e)):
+        r = one / (x + e[j])
+        total += e[j] * r * r
+    return total * x
+
+
+@kernel
+def _by_quotients(powers, indptr, leading, rates, direction, sums):
+    for q in range(len(leading)):
+        if leading[q] > 0:
+            start, stop = indptr[q], indptr[q + 1]
+            e, f, u = powers[start:stop], direction[start:stop], rates[start:stop]
+            sides = np.empty_like(e)
+            front = _sort_by_side(e, f, sides)
+            for i in range(leading[q]):
+                # A document at f = 1 gains on those at 0; one at f = 0 loses to those at 1.
+                others = sides[front:] if f[i] == 0.0 else sides[:front]
+                sums[1 if f[i] == 0.0 else 0] += u[i] * _sum_of_thetas(others, e[i])
+
+
+@kernel
+def _by_differences(scores, indptr, leading, rates, direction, sums):
+    for q in range(len(leading)):
+        start, stop = indptr[q], indptr[q + 1]
+        s, f, u = scores[start:stop], direction[start:stop], rates[start:stop]
+        for i in range(leading[q]):
+            total = 0.0
+            for j in range(len(s)):
+                t = np.exp(-abs(s[j] - s[i]))
+                total += t / ((1.0 + t) * (1.0 + t)) if f[j] != f[i] else 0.0
+            sums[0 if f[i] != 0.0 else 1] += u[i] * total

@@ -1,14 +1,21 @@
 """The expected measure under Gaussian noise on scores: SoftRank."""
 
+import math
+
 import numpy as np
+from scipy.stats import norm
 
 from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import DataError
+from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionLinear
 from directrank.oracles import ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
-from directrank.surrogates.positions.gaussian_kernels import expectations
+from directrank.surrogates.bound import BoundKernel
+
+# Half the difference over σ beyond which one document surely beats another: Φ(√2 · 6) = 1 − 1e-17.
+SURE = 6.0
 
 
 class GaussianNoise(Surrogate):
@@ -73,7 +80,7 @@ class GaussianNoise(Surrogate):
             return []
         return [row_of_values("expected under noise on scores", cls(measure), queries, scores)]
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundGaussian":
+    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         too_long = (queries.sizes > self.longest) & (weights > 0)
         if too_long.any():
@@ -83,22 +90,105 @@ class GaussianNoise(Surrogate):
                 f"{self.longest}: the time for exact distributions of positions grows as their cube. Raise "
                 "longest=, shorten the query, or use SmoothedPositions, which grows as the square"
             )
-        return BoundGaussian(self, queries, weights)
+        leading = np.where(weights > 0, self.measure.leading(queries), 0)
+        gain, curve = self.measure.linear_in_positions(queries)
+        return BoundKernel(expectations, queries.indptr, leading, gain, curve, self.noise, weights)
 
 
-class BoundGaussian:
-    """The oracles of `GaussianNoise` on some queries."""
+def distribution_naive(s: np.ndarray, j: int, noise: float) -> np.ndarray:
+    """Distribution, (n,), of the number of documents that beat document j, by convolution, for tests."""
+    p = np.ones(1)
+    for beats in np.delete(norm.cdf((s - s[j]) / (math.sqrt(2.0) * noise)), j):
+        p = np.convolve(p, [1.0 - beats, beats])
+    return p
 
-    def __init__(self, surrogate: GaussianNoise, queries: Queries, weights: np.ndarray):
-        self.noise, self.queries, self.weights = surrogate.noise, queries, weights
-        self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
-        self.gain, self.curve = surrogate.measure.linear_in_positions(queries)
 
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of 1 − the expectation and its derivative with respect to each score."""
-        gradient = np.zeros_like(scores)
-        expected = expectations(
-            scores, self.queries.indptr, self.leading, self.gain, self.curve, self.noise, self.weights,
-            gradient,
-        )  # fmt: skip
-        return float(self.weights.sum() - expected), gradient
+def expectation_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: float) -> float:
+    """The expected measure of one query by definition, for tests."""
+    return sum(a * (distribution_naive(s, j, noise) @ curve[: len(s)]) for j, a in enumerate(gain))
+
+
+@kernel
+def expectations(scores, indptr, leading, gain, curve, noise, weights, gradient):
+    """Return Σ_q w_q (1 − E_q), and add its derivative with respect to scores to `gradient`."""
+    longest, total = 0, 0.0
+    for q in range(len(leading)):
+        total += weights[q]
+        if leading[q] > 0:
+            longest = max(longest, indptr[q + 1] - indptr[q])
+    table = np.zeros((longest, longest + 1), scores.dtype)
+    beats, others = np.empty(longest, scores.dtype), np.empty(longest, np.int64)
+    back = np.empty(longest + 1, scores.dtype)
+    for q in range(len(leading)):
+        s, g = scores[indptr[q] : indptr[q + 1]], gradient[indptr[q] : indptr[q + 1]]
+        for j in range(leading[q]):
+            a = weights[q] * gain[indptr[q] + j]
+            if a > 0.0:
+                tossed, sure = _toss(s, j, noise, beats, others)
+                # Row c is the distribution of the number of the first c documents that beat j.
+                table[0, 0] = 1.0
+                for c in range(tossed):
+                    _mix(table[c], table[c + 1], c + 1, beats[c])
+                for r in range(tossed + 1):
+                    back[r] = curve[sure + r]
+                total -= a * _dot(table[tossed], back, tossed + 1)
+                _reverse(s, j, noise, a, beats[:tossed], others, table, back, g)
+    return total
+
+
+@kernel
+def _toss(s, j, noise, beats, others):
+    # Find the documents whose order with j is not sure, and the probability that each beats it. Return their
+    # number, and how many documents surely beat j.
+    count, sure = 0, 0
+    for i in range(len(s)):
+        z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
+        if i != j and abs(z) < SURE:
+            beats[count] = 0.5 * math.erfc(-z)
+            others[count] = i
+            count += 1
+        elif z >= SURE:
+            sure += 1
+    return count, sure
+
+
+@kernel
+def _mix(now, following, length, p):
+    following[0] = now[0] - p * now[0]
+    later, earlier, out = now[1:length], now[: length - 1], following[1:length]
+    for r in range(length - 1):
+        out[r] = later[r] + p * (earlier[r] - later[r])
+    following[length] = p * now[length - 1]
+
+
+@kernel
+def _dot(a, b, length):
+    total = a.dtype.type(0)
+    x, y = a[:length], b[:length]
+    for r in range(length):
+        total += x[r] * y[r]
+    return total
+
+
+@kernel
+def _reverse(s, j, noise, a, beats, others, table, back, g):
+    # back[r] is the expected value with r of the first c documents ahead of j, over the other documents.
+    density = 1.0 / (2.0 * noise * math.sqrt(math.pi))
+    for c in range(len(beats) - 1, -1, -1):
+        slope = np.float64(_undo(table[c], back, c + 1, beats[c]))
+        z = (np.float64(s[others[c]]) - np.float64(s[j])) / (2.0 * noise)
+        move = a * slope * density * math.exp(-z * z)
+        g[others[c]] -= move
+        g[j] += move
+
+
+@kernel
+def _undo(now, back, length, p):
+    # Take the expectation over one more document; return the derivative with respect to its probability.
+    slope = now.dtype.type(0)
+    x = now[:length]
+    for r in range(length):
+        step = back[r + 1] - back[r]
+        slope += x[r] * step
+        back[r] += p * step
+    return slope

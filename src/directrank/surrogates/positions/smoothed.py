@@ -2,17 +2,26 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import WIDTH, position_slopes, query_gradient, register_kernel
+from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.oracles import ApproximationErrors, GradientKernel, Staged, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
-from directrank.surrogates.positions.smoothed_plugin import SmoothedPlugin
+from directrank.surrogates.positions.smoothed_kernels import (
+    backward,
+    backward_quotients,
+    forward_quotients,
+    is_near,
+    soft_positions,
+)
 
 
 class SmoothedPositions(Surrogate):
@@ -129,7 +138,7 @@ class BoundSmoothed:
             self.queries, positions, self.surrogate.truncation
         )
         gradient = np.zeros(len(scores), scores.dtype)
-        backward(scores, powers, indptr, self.leading, alpha, slopes, self.weights, gradient)
+        backward(scores, powers, indptr, alpha, slopes, self.weights, gradient)
         return float(self.weights @ (1.0 - values)), gradient
 
     def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -156,7 +165,7 @@ class BoundSmoothed:
         trains = self.leading > 0
         return np.where(trains, np.abs(values - exact), 0.0), np.where(trains, bound, 0.0)
 
-    def gradient_plugin(self) -> SmoothedPlugin:
+    def gradient_plugin(self) -> "SmoothedPlugin":
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
         surrogate, queries = self.surrogate, self.queries
         measure: PositionFormed = surrogate.measure
@@ -165,3 +174,61 @@ class BoundSmoothed:
         return SmoothedPlugin(
             queries.indptr, longest, self.leading, surrogate.steepness, self.weights, plugin
         )
+
+
+class SmoothedPlugin(NamedTuple):
+    """What `smoothed_gradient` reads.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n_queries + 1,)
+    longest : int
+        Documents of the longest query.
+    leading : ndarray of shape (n_queries,)
+        Documents of each query whose position the measure reads; 0 for a query that is skipped.
+    steepness : float
+        α.
+    weights : ndarray of shape (n_queries,), float64
+    measure : NamedTuple
+        The plug-in of the measure.
+    """
+
+    indptr: np.ndarray
+    longest: int
+    leading: np.ndarray
+    steepness: float
+    weights: np.ndarray
+    measure: Any
+
+
+@register_kernel(query_gradient, SmoothedPlugin)
+@kernel
+def smoothed_gradient(plugin, q, scores, scratch, gradient):
+    """Return w (1 − Ê) of query q and write its gradient; NaN where the quotients would overflow."""
+    n, lead, alpha = len(scores), plugin.leading[q], plugin.steepness
+    if lead == 0:
+        _clear(gradient)
+        return 0.0
+    low, high = extremes(scores)
+    if not is_near(alpha * np.float64(high - low), scores.itemsize):
+        return np.nan
+    typed, wide = scratch
+    # Powers and what flows back are padded to whole vectors: the quotient of a power 0 is 0.
+    padded = -(-n // WIDTH) * WIDTH
+    powers, flow = typed[0, :padded], typed[1, :padded]
+    positions, slopes = typed[2, :lead], typed[3, :lead]
+    fill_powers(scores, alpha, 0.5 * (np.float64(low) + np.float64(high)), powers)
+    _clear(powers[n:])
+    _clear(flow)
+    forward_quotients(powers, positions)
+    value = position_slopes(plugin.measure, q, positions, wide, slopes)
+    backward_quotients(powers, slopes, scores.dtype.type(-plugin.weights[q] * alpha), flow)
+    for j in range(n):
+        gradient[j] = flow[j]
+    return plugin.weights[q] * (1.0 - value)
+
+
+@kernel
+def _clear(values):
+    for j in range(len(values)):
+        values[j] = 0

@@ -5,6 +5,8 @@ min) grows, so this product decides for each query: quotients in the type of the
 are compiled only when a query needs them, quotients in float64, around one centre or around several.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from directrank.kernels.compile import kernel
@@ -16,6 +18,9 @@ from directrank.kernels.vector_math import (
     fill_powers,
     fill_powers_around,
 )
+
+#: Powers of all documents and, for each query, how many first documents are computed with them.
+PowersOfSome = tuple[np.ndarray | None, np.ndarray]
 
 
 def soft_positions_naive(s: np.ndarray, alpha: float) -> np.ndarray:
@@ -34,7 +39,7 @@ def backward_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarra
 
 def soft_positions(
     scores: np.ndarray, indptr: np.ndarray, leading: np.ndarray, alpha: float
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, list[PowersOfSome]]:
     """Return smooth positions of the first documents of each query.
 
     Parameters
@@ -49,19 +54,48 @@ def soft_positions(
     Returns
     -------
     positions : ndarray of shape (n_docs,), type of `scores`; 1 where not asked for
-    powers : ndarray of shape (n_docs,), type of `scores`
-        exp(α(s − middle)) of the queries whose quotients fit that type, for `backward`.
+    powers : list of (powers, leading)
+        See `powers_by_range`, for `backward`.
     """
-    positions, powers = np.empty(len(scores), scores.dtype), np.empty(len(scores), scores.dtype)
-    if _forward(scores, indptr, leading, alpha, positions, powers):
-        _forward_far(scores, indptr, leading, alpha, positions)
-    return positions, powers
+    positions = np.ones(len(scores), scores.dtype)
+    ranges = list(powers_by_range(scores, indptr, leading, alpha))
+    for powers, some in ranges:
+        if powers is None:
+            _forward_bands(scores, indptr, some, alpha, positions)
+        else:
+            _forward(powers, indptr, some, positions)
+    return positions, ranges
 
 
-def backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient) -> None:
+def backward(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights, gradient) -> None:
     """Add the derivative of −Σ_q w_q E_q to `gradient`, from its `slopes` with respect to positions."""
-    if _backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient):
-        _backward_far(scores, indptr, leading, alpha, slopes, weights, gradient)
+    for powers, some in ranges:
+        if powers is not None and powers.dtype == gradient.dtype:
+            _backward(powers, indptr, some, alpha, slopes, weights, gradient)
+            continue
+        # A document's own large term is added and subtracted again: float32 would round the others away.
+        wide = np.zeros(len(scores))
+        if powers is None:
+            _backward_bands(scores, indptr, some, alpha, slopes, weights, wide)
+        else:
+            _backward(powers, indptr, some, alpha, slopes, weights, wide)
+        gradient += wide
+
+
+def powers_by_range(scores, indptr, leading, alpha) -> Iterator[PowersOfSome]:
+    """Yield exp(α(s − middle)) by query, and `leading` of the queries whose quotients fit its type, else 0.
+
+    The first powers are of the type of the scores; those of queries where quotients overflow are in double
+    precision. None comes with the queries where that overflows too.
+    """
+    for dtype in dict.fromkeys((scores.dtype, np.dtype(np.float64))):
+        powers = np.empty(len(scores), dtype)
+        far = _fill_near(scores.astype(dtype, copy=False), indptr, leading, alpha, powers)
+        yield powers, leading - far
+        if not far.any():
+            return
+        leading = far
+    yield None, leading
 
 
 @kernel
@@ -71,122 +105,71 @@ def is_near(spread, itemsize):
 
 
 @kernel
-def _forward(scores, indptr, leading, alpha, positions, powers):
-    # Return how many queries are left to `_forward_far`.
-    far = 0
-    for j in range(len(positions)):
-        positions[j] = 1.0
+def _fill_near(scores, indptr, leading, alpha, powers):
+    # Fill the powers of the queries whose quotients fit the type; return `leading` of the other queries.
+    far = np.zeros(len(leading), np.int64)
     for q in range(len(leading)):
-        if leading[q] == 0:
-            continue
-        start, stop = indptr[q], indptr[q + 1]
-        s, e, out = scores[start:stop], powers[start:stop], positions[start : start + leading[q]]
-        low, high = extremes(s)
-        if is_near(alpha * np.float64(high - low), s.itemsize):
-            fill_powers(s, alpha, 0.5 * (np.float64(low) + np.float64(high)), e)
-            forward_quotients(e, out)
-        else:
-            far += 1
+        if leading[q] > 0:
+            s = scores[indptr[q] : indptr[q + 1]]
+            low, high = extremes(s)
+            if is_near(alpha * np.float64(high - low), s.itemsize):
+                middle = 0.5 * (np.float64(low) + np.float64(high))
+                fill_powers(s, alpha, middle, powers[indptr[q] : indptr[q + 1]])
+            else:
+                far[q] = leading[q]
     return far
 
 
 @kernel
-def _backward(scores, powers, indptr, leading, alpha, slopes, weights, gradient):
-    # Return how many queries are left to `_backward_far`.
-    far = 0
+def _forward(powers, indptr, leading, positions):
     for q in range(len(leading)):
-        if leading[q] == 0:
-            continue
+        start = indptr[q]
+        forward_quotients(powers[start : indptr[q + 1]], positions[start : start + leading[q]])
+
+
+@kernel
+def _backward(powers, indptr, leading, alpha, slopes, weights, gradient):
+    for q in range(len(leading)):
         start, stop = indptr[q], indptr[q + 1]
-        s, g, u = scores[start:stop], gradient[start:stop], slopes[start : start + leading[q]]
-        low, high = extremes(s)
-        if is_near(alpha * np.float64(high - low), s.itemsize):
-            backward_quotients(powers[start:stop], u, s.dtype.type(-weights[q] * alpha), g)
-        else:
-            far += 1
-    return far
+        h = powers.dtype.type(-weights[q] * alpha)
+        backward_quotients(powers[start:stop], slopes[start : start + leading[q]], h, gradient[start:stop])
 
 
 @kernel
-def _forward_far(scores, indptr, leading, alpha, positions):
+def _next_band(s, alpha, first, done, e, band):
+    # Write the documents not done that are near document `first`, and powers around it; return their number.
+    centre, count = np.float64(s[first]), 0
+    fill_powers_around(s, alpha, centre, e)
+    for i in range(first, len(done)):
+        if not done[i] and alpha * abs(s[i] - centre) <= BAND:
+            band[count], done[i] = i, 1
+            count += 1
+    return count
+
+
+@kernel
+def _forward_bands(scores, indptr, leading, alpha, positions):
     for q in range(len(leading)):
-        if leading[q] == 0:
-            continue
-        s, out = scores[indptr[q] : indptr[q + 1]], positions[indptr[q] : indptr[q] + leading[q]]
-        low, high = extremes(s)
-        spread, middle = alpha * np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
-        if is_near(spread, s.itemsize):
-            continue
-        e = np.empty(len(s))
-        if spread <= FLOAT64_RANGE:
-            fill_powers(s, alpha, middle, e)
-            forward_quotients(e, out)
-            continue
-        done = np.zeros(len(out), np.uint8)
-        for first in range(len(out)):
-            if done[first]:
-                continue
-            centre = np.float64(s[first])
-            fill_powers_around(s, alpha, centre, e)
-            for i in range(first, len(out)):
-                if not done[i] and alpha * abs(s[i] - centre) <= BAND:
-                    out[i], done[i] = _sum_of_quotients(e, e[i]), 1
+        s, done = scores[indptr[q] : indptr[q + 1]], np.zeros(leading[q], np.uint8)
+        e, band = np.empty(len(s)), np.empty(leading[q], np.int64)
+        for first in range(leading[q]):
+            if not done[first]:
+                for i in band[: _next_band(s, alpha, first, done, e, band)]:
+                    positions[indptr[q] + i] = _sums_of_quotients(e, e[i], e[i])[0]
 
 
 @kernel
-def _backward_far(scores, indptr, leading, alpha, slopes, weights, gradient):
+def _backward_bands(scores, indptr, leading, alpha, slopes, weights, gradient):
     for q in range(len(leading)):
-        if leading[q] == 0:
-            continue
-        start, stop = indptr[q], indptr[q + 1]
-        s, u = scores[start:stop], slopes[start : start + leading[q]]
-        low, high = extremes(s)
-        spread, middle = alpha * np.float64(high - low), 0.5 * (np.float64(low) + np.float64(high))
-        if is_near(spread, s.itemsize):
-            continue
-        # A document's own large term is added and subtracted again: float32 would round the others away.
-        e, g, h = np.empty(len(s)), np.zeros(len(s)), -weights[q] * alpha
-        if spread <= FLOAT64_RANGE:
-            fill_powers(s, alpha, middle, e)
-            backward_quotients(e, u, h, g)
-        else:
-            _backward_bands(s, alpha, u, h, e, g)
-        for j in range(len(s)):
-            gradient[start + j] += g[j]
-
-
-@kernel
-def _backward_bands(s, alpha, u, h, e, g):
-    done = np.zeros(len(u), np.uint8)
-    for first in range(len(u)):
-        if done[first]:
-            continue
-        centre = np.float64(s[first])
-        fill_powers_around(s, alpha, centre, e)
-        for i in range(first, len(u)):
-            if not done[i] and alpha * abs(s[i] - centre) <= BAND:
-                total = _spread_quotient(e, e[i], h * u[i], g)
-                g[i] -= total
-                done[i] = 1
-
-
-@kernel
-def _sum_of_quotients(e, x):
-    total = 0.5
-    for j in range(len(e)):
-        total += e[j] / (x + e[j])
-    return total
-
-
-@kernel
-def _spread_quotient(e, x, h, g):
-    total = 0.0
-    for j in range(len(e)):
-        r = 1.0 / (x + e[j])
-        t = h * (e[j] * r) * (x * r)
-        g[j] += t
-        total += t
-    return total
+        start, stop, h = indptr[q], indptr[q + 1], -weights[q] * alpha
+        s, g, done = scores[start:stop], gradient[start:stop], np.zeros(leading[q], np.uint8)
+        e, band = np.empty(len(s)), np.empty(leading[q], np.int64)
+        for first in range(leading[q]):
+            if not done[first]:
+                for i in band[: _next_band(s, alpha, first, done, e, band)]:
+                    flow = h * slopes[start + i] * e[i]
+                    total, _ = _spread_quotients(e, e[i], e[i], flow, 0.0, g)
+                    g[i] -= total
 
 
 # Two documents share a division, 1/(uv) · v = 1/u, because the division dominates the time of these loops.

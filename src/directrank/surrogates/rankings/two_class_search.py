@@ -45,53 +45,25 @@ def best_sequence_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
     return float(best.max()), np.array(ranks[::-1])
 
 
-@kernel
-def most_violated_rankings(scores, indptr, n_relevant, terms, curve, constant, convex, losses, direction):
-    """Write loss and direction in scores of the most violated ranking of each query.
+class CutPlugin(NamedTuple):
+    """What the search for the most violated rankings reads.
 
-    Parameters
+    Attributes
     ----------
-    scores : ndarray of shape (n_docs,)
     indptr : ndarray of shape (n_queries + 1,)
+    longest : int
+        Documents of the longest query.
     n_relevant : ndarray of shape (n_queries,)
         The relevant documents come first; a query without both classes gets zeros.
     terms : ndarray of shape (3, n_queries), float64
         Level, growth and first of `RelevantTerms`.
     curve : ndarray of shape (longest + 1,), float64
+    sums : ndarray of shape (longest + 1,), float64
+        Cumulative sums of the curve.
     constant : ndarray of shape (n_queries,), float64
         c.
     convex : bool
         Whether the curve is convex.
-    losses : ndarray of shape (n_queries,), float64, written
-        Δ of the ranking.
-    direction : ndarray of shape (n_docs,), written
-        The derivative of Δ(π) − F(π*) + F(π); documents of one class and one score share theirs, so that
-        it does not depend on the order of rows.
-    """
-    sums, total, longest = np.empty(len(curve)), 0.0, len(curve)
-    scratch = np.empty((4, longest), np.int64), np.empty((4, longest + 1))
-    for t in range(longest):  # the kernel np.cumsum would take long to compile
-        total += curve[t]
-        sums[t] = total
-    for q in range(len(n_relevant)):
-        rows = slice(indptr[q], indptr[q + 1])
-        losses[q] = _most_violated_ranking(
-            scores[rows], n_relevant[q], terms[:, q], curve, sums, constant[q], convex, scratch,
-            direction[rows],
-        )  # fmt: skip
-
-
-class CutPlugin(NamedTuple):
-    """What the search inside a compiled loop reads.
-
-    Attributes
-    ----------
-    indptr, n_relevant, terms, curve, constant, convex
-        See `most_violated_rankings`.
-    longest : int
-        Documents of the longest query.
-    sums : ndarray of shape (longest + 1,), float64
-        Cumulative sums of the curve.
     out_of_reach : ndarray of shape (n_queries,), float64
         The loss 1 − E of the best ranking of each query.
     """
@@ -107,26 +79,31 @@ class CutPlugin(NamedTuple):
     out_of_reach: np.ndarray
 
 
+@kernel
+def most_violated_rankings(plugin, scores, losses, direction):
+    """Write loss and direction in scores of the most violated ranking of each query; see `two_class_cut`."""
+    scratch = np.empty((4, plugin.longest + 2), np.int64), np.empty((4, plugin.longest + 2))
+    for q in range(len(losses)):
+        rows = slice(plugin.indptr[q], plugin.indptr[q + 1])
+        losses[q] = two_class_cut(plugin, q, scores[rows], scratch, direction[rows])
+
+
 @register_kernel(cut_of_query, CutPlugin)
 @kernel
 def two_class_cut(plugin, q, scores, scratch, direction):
-    """Return the loss of the most violated ranking of query q and write its direction."""
-    loss = _most_violated_ranking(
-        scores, plugin.n_relevant[q], plugin.terms[:, q], plugin.curve, plugin.sums, plugin.constant[q],
-        plugin.convex, scratch, direction,
-    )  # fmt: skip
-    return loss + plugin.out_of_reach[q]
+    """Return the loss 1 − E of the most violated ranking of query q, and write its direction.
 
-
-@kernel
-def _most_violated_ranking(scores, R, terms, curve, sums, constant, convex, scratch, direction):
-    # Return the loss of one query's most violated ranking and write its direction. `sums` are the cumulative
-    # sums of the curve.
+    The direction is the derivative of Δ(π) − F(π*) + F(π). Documents of one class and one score share theirs,
+    so that it does not depend on the order of rows.
+    """
+    loss = plugin.out_of_reach[q]
+    R, constant, curve = plugin.n_relevant[q], plugin.constant[q], plugin.curve
+    a, b, first = plugin.terms[0, q], plugin.terms[1, q], plugin.terms[2, q]
     N = len(scores) - R
     if R == 0 or N == 0:
         for i in range(len(direction)):
             direction[i] = 0
-        return 0.0
+        return loss
     integers, numbers = scratch
     up, down, ranks, ahead = integers[0, :R], integers[1, :N], integers[2, :N], integers[3, :R]
     p, q, level, slope = numbers[0, : R + 1], numbers[1, :N], numbers[2], numbers[3]
@@ -138,18 +115,16 @@ def _most_violated_ranking(scores, R, terms, curve, sums, constant, convex, scra
         p[i + 1] = p[i] + constant * np.float64(scores[up[i]])
     for j in range(N):
         q[j] = constant * np.float64(scores[R + down[j]])
-    a, b, first = terms[0], terms[1], terms[2]
     for t in range(R + N + 1):
-        level[t] = a * curve[t] + b * ((t + 1) * curve[t] - sums[t])
+        level[t] = a * curve[t] + b * ((t + 1) * curve[t] - plugin.sums[t])
         slope[t] = b * curve[t]
-    if not convex:
+    if not plugin.convex:
         _programme(p, q, level, slope, first, curve, ranks)
     elif R * N <= SCAN_LIMIT:
         _scan(p, q, level, slope, first, curve, ranks)
     else:
         _divide(p, q, level, slope, first, curve, ranks)
     _irrelevant_ahead(ranks, ahead)
-    loss = 0.0
     for i in range(R):
         weight = a + b * (i + 1) + (first if i == 0 else 0.0)
         loss += weight * (curve[i + 1] - curve[i + 1 + ahead[i]])

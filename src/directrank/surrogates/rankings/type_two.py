@@ -126,8 +126,9 @@ class TypeTwoBound(Surrogate):
 class BoundTypeTwo(ABC):
     """What both kinds share: the weighted sum of the cuts."""
 
-    def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
-        self.measure, self.queries, self.weights = measure, queries, weights
+    def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
+        self.surrogate, self.queries, self.weights = surrogate, queries, weights
+        self.measure: Any = surrogate.measure
 
     @abstractmethod
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -148,34 +149,35 @@ class BoundTypeTwo(ABC):
 class BoundTwoClasses(BoundTypeTwo):
     """The oracles for two classes."""
 
-    def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
-        super().__init__(surrogate.measure, queries, weights)
-        measure: Any = surrogate.measure
-        sizes = queries.sizes
-        relevant = measure.leading(queries)
-        terms = measure.relevant_terms(sizes, relevant)
-        self.terms = np.stack((terms.level, terms.growth, terms.first))
-        self.curve = terms.curve
-        self.convex = bool((np.diff(terms.curve[1:], 2) >= -1e-15).all())
-        self.n_relevant = np.where(weights > 0, relevant, 0)
-        pairs = relevant * (sizes - relevant) if surrogate.feature_map == "cross" else sizes * (sizes - 1)
-        self.constant = 2.0 / np.maximum(pairs, 1)
-
-    def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loss of the most violated ranking of each query, and the direction of its cut."""
-        losses, direction = np.empty(len(self.n_relevant)), np.empty_like(scores)
-        most_violated_rankings(
-            scores, self.queries.indptr, self.n_relevant, self.terms, self.curve, self.constant,
-            self.convex, losses, direction,
-        )  # fmt: skip
-        return losses + self.out_of_reach, direction
+    @cached_property
+    def plugin(self) -> CutPlugin:
+        """What the search reads."""
+        queries, sizes = self.queries, self.queries.sizes
+        relevant = self.measure.leading(queries)
+        terms = self.measure.relevant_terms(sizes, relevant)
+        cross = self.surrogate.feature_map == "cross"
+        pairs = relevant * (sizes - relevant) if cross else sizes * (sizes - 1)
+        return CutPlugin(
+            queries.indptr,
+            len(terms.curve) - 1,
+            np.where(self.weights > 0, relevant, 0),
+            np.stack((terms.level, terms.growth, terms.first)),
+            terms.curve,
+            np.cumsum(terms.curve),
+            2.0 / np.maximum(pairs, 1),
+            bool((np.diff(terms.curve[1:], 2) >= -1e-15).all()),
+            self.out_of_reach,
+        )
 
     def cut_plugin(self) -> CutPlugin:
         """Return what `directrank.kernels.plugins.cut_of_query` reads."""
-        return CutPlugin(
-            self.queries.indptr, len(self.curve) - 1, self.n_relevant, self.terms, self.curve,
-            np.cumsum(self.curve), self.constant, self.convex, self.out_of_reach,
-        )  # fmt: skip
+        return self.plugin
+
+    def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the loss of the most violated ranking of each query, and the direction of its cut."""
+        losses, direction = np.empty(self.queries.n_queries), np.empty_like(scores)
+        most_violated_rankings(self.plugin, scores, losses, direction)
+        return losses, direction
 
     def pair_bounds(self, scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return the bounds of `FACTORS`, each as a value and an error of every query, float64 (n_queries,).
@@ -184,7 +186,7 @@ class BoundTwoClasses(BoundTypeTwo):
         rankings is larger by at most the error.
         """
         found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
-        for q in np.flatnonzero(self.n_relevant > 0):
+        for q in np.flatnonzero(self.plugin.n_relevant > 0):
             found_on_hull = hull(lambda rho, q=int(q): self._search(scores, q, rho))
             for name, factor in FACTORS.items():
                 value, above = largest(*found_on_hull, factor)
@@ -193,13 +195,18 @@ class BoundTwoClasses(BoundTypeTwo):
 
     def _search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float]:
         """Return loss and margin of the ranking of query q that maximises ρΔ − x."""
-        one, rows = slice(q, q + 1), slice(self.queries.indptr[q], self.queries.indptr[q + 1])
-        loss, direction = np.empty(1), np.empty_like(scores[rows])
-        most_violated_rankings(
-            scores[rows], np.array([0, len(direction)]), self.n_relevant[one], rho * self.terms[:, one],
-            self.curve, self.constant[one], self.convex, loss, direction,
-        )  # fmt: skip
-        return float(loss[0] / rho), _margin(-direction, scores[rows])
+        plugin, one = self.plugin, slice(q, q + 1)
+        s = scores[plugin.indptr[q] : plugin.indptr[q + 1]]
+        alone = plugin._replace(
+            indptr=np.array([0, len(s)]),
+            n_relevant=plugin.n_relevant[one],
+            terms=rho * plugin.terms[:, one],
+            constant=plugin.constant[one],
+            out_of_reach=np.zeros(1),
+        )
+        loss, direction = np.empty(1), np.empty_like(s)
+        most_violated_rankings(alone, s, loss, direction)
+        return float(loss[0] / rho), _margin(-direction, s)
 
 
 def _margin(direction: np.ndarray, scores: np.ndarray) -> float:
@@ -218,18 +225,14 @@ def _margin(direction: np.ndarray, scores: np.ndarray) -> float:
 class BoundGrades(BoundTypeTwo):
     """The oracles for graded gains."""
 
-    def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
-        super().__init__(surrogate.measure, queries, weights)
-        measure: Any = surrogate.measure
-        self.gain, self.curve = measure.graded_terms(queries)
-
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the loss of the most violated ranking of each query, and the direction of its cut."""
+        gain, curve = self.measure.graded_terms(self.queries)
         losses, direction = self.out_of_reach.copy(), np.zeros_like(scores)
         for q in np.flatnonzero(self.weights > 0):
             rows = slice(self.queries.indptr[q], self.queries.indptr[q + 1])
             loss, direction[rows] = most_violated_assignment(
-                scores[rows], self.queries.relevance[rows], self.gain[rows], self.curve
+                scores[rows], self.queries.relevance[rows], gain[rows], curve
             )
             losses[q] += loss
         return losses, direction

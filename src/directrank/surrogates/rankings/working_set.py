@@ -1,5 +1,7 @@
 """Type-two bounds over working sets of perfect and imperfect rankings: PermuRank."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
@@ -8,9 +10,8 @@ from directrank.errors import check_choice
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.oracles import Value, ViolatedPairs
 from directrank.surrogates.audit_row import AuditRow, row_of_values
-from directrank.surrogates.margins import MARGINS
+from directrank.surrogates.margins import MARGINS, Margin
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
-from directrank.surrogates.rankings.pair_loss import PairLoss
 from directrank.surrogates.rankings.permutations import (
     alike_documents,
     coefficients,
@@ -20,6 +21,34 @@ from directrank.surrogates.rankings.permutations import (
 
 AGGREGATES = ("sum", "mean", "max")
 RESCALED = "margin-rescaled"
+
+
+@dataclass(frozen=True)
+class PairLoss:
+    """What a pair with a loss Δ and a margin x adds, and how the pairs of a query are combined.
+
+    Attributes
+    ----------
+    margin : Margin or None
+        φ of Δ φ(x); None for the margin-rescaled hinge [Δ − x]₊.
+    aggregate : {"sum", "mean", "max"}
+        Over the imperfect rankings. The perfect ones are averaged, except for "max".
+    """
+
+    margin: Margin | None
+    aggregate: str
+
+    def lines(self, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return (offset, slope) if a pair adds [offset − slope · x]₊, else None."""
+        if self.margin is None:
+            return losses, np.ones_like(losses)
+        return (losses, losses) if self.margin.name == "hinge" else None
+
+    def value_and_slope(self, losses: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each pair adds and its derivative with respect to the margin."""
+        if self.margin is None:
+            return np.maximum(0.0, losses - margins), -1.0 * (margins < losses)
+        return losses * self.margin.value(margins), losses * self.margin.slope(margins)
 
 
 class WorkingSetBound(Surrogate):
