@@ -73,7 +73,7 @@ class ExpectedMeasure(Surrogate):
         """Return the queries on which the measure, or its bound, is the same for all scores."""
         slopes = np.concatenate(([0.0], np.cumsum(self.measure.position_slopes(queries))))
         flat = slopes[queries.indptr[1:]] == slopes[queries.indptr[:-1]]
-        return self.measure.constant(queries) | flat
+        return self.measure.uninformative(queries) | flat
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExpected":
         """Bind to some queries with a weight each."""
@@ -93,7 +93,7 @@ class BoundExpected(BoundStepwise):
     def __init__(self, surrogate: ExpectedMeasure, queries: Queries, weights: np.ndarray):
         measure = surrogate.measure
         self.indptr, self.weights = queries.indptr, weights
-        self.leading = np.where(weights > 0, measure.leading(queries), 0)
+        self.leading = np.where(weights > 0, measure.n_read(queries), 0)
         self.slopes = measure.position_slopes(queries)
         self.rates = self.slopes * np.repeat(weights, queries.sizes)
 

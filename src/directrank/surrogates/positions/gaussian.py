@@ -91,7 +91,7 @@ class BoundGaussian:
 
     def __init__(self, surrogate: GaussianNoise, queries: Queries, weights: np.ndarray):
         self.noise, self.queries, self.weights = surrogate.noise, queries, weights
-        self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
+        self.leading = np.where(weights > 0, surrogate.measure.n_read(queries), 0)
         self.gain, self.curve = surrogate.measure.linear_in_positions(queries)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:

@@ -98,7 +98,7 @@ class SmoothedPositions(Surrogate):
         rows = []
         for steepness in (10.0, 100.0):
             surrogate = cls(measure, steepness=steepness, truncation=10.0)
-            positions = soft_positions(scores, queries.indptr, measure.leading(queries), steepness)[0]
+            positions = soft_positions(scores, queries.indptr, measure.n_read(queries), steepness)[0]
             values = measure.position_gradient(queries, positions, surrogate.truncation)[0]
             error = np.full(queries.n_queries, np.nan)
             if isinstance(measure, Certified):
@@ -118,7 +118,7 @@ class BoundSmoothed:
     def __init__(self, surrogate: SmoothedPositions, queries: Queries, weights: np.ndarray):
         self.surrogate, self.queries, self.weights = surrogate, queries, weights
         # Positions are needed, and gradients flow back, for documents that the measure reads.
-        self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
+        self.leading = np.where(weights > 0, surrogate.measure.n_read(queries), 0)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of 1 − Ê and its derivative with respect to each score."""
@@ -141,7 +141,7 @@ class BoundSmoothed:
         measure: Certified = self.surrogate.measure
         wide = scores.astype(np.float64)
         smooth = soft_positions(wide, queries.indptr, self.leading, self.surrogate.steepness)[0]
-        true = positions_of(queries, wide, leading=self.leading)
+        true = positions_of(queries, wide, n_read=self.leading)
         # The farthest rank of a tied block: whatever the order of ties, no position is off by more.
         off = np.maximum(np.abs(smooth - true.above - 1.0), np.abs(smooth - true.above - true.tied))
         read = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)

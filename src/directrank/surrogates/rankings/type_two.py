@@ -89,10 +89,10 @@ class TypeTwoBound(Surrogate):
 
     def uninformative(self, queries: Queries) -> np.ndarray:
         """Return the queries with one value for all rankings, or with documents of one class only."""
-        constant = self.measure.constant(queries)
+        constant = self.measure.uninformative(queries)
         if self.grades == "all":
             return constant
-        relevant = self.measure.leading(queries)
+        relevant = self.measure.n_read(queries)
         return constant | (relevant == 0) | (relevant == queries.sizes)
 
     def notes(self, queries: Queries) -> list[str]:
@@ -152,7 +152,7 @@ class BoundTwoClasses(BoundTypeTwo):
         super().__init__(surrogate.measure, queries, weights)
         measure: Any = surrogate.measure
         sizes = queries.sizes
-        relevant = measure.leading(queries)
+        relevant = measure.n_read(queries)
         terms = measure.relevant_terms(sizes, relevant)
         self.terms = np.stack((terms.level, terms.growth, terms.first))
         self.curve = terms.curve
