@@ -21,10 +21,10 @@ from directrank.measures.positions import positions_of
 def naive(groups, measure, n_rounds: int) -> list[int]:
     """Train by recomputing every weak ranker in each round; return the features chosen."""
     queries = groups.queries
-    taught = ~measure.constant(queries)
+    taught = ~measure.uninformative(queries)
 
     def values(scores):
-        positions = positions_of(queries, scores, leading=measure.leading(queries))
+        positions = positions_of(queries, scores, n_read=measure.n_read(queries))
         return measure.query_values(queries, positions)
 
     weights = taught / taught.sum()

@@ -65,7 +65,7 @@ class Measure(Protocol):
         """Return the measure for a data set of this largest grade; most measures do not need it."""
         ...
 
-    def leading(self, queries: "Queries") -> np.ndarray:
+    def n_read(self, queries: "Queries") -> np.ndarray:
         """How many first documents of each query have their positions read, int64 (n_queries,).
 
         Documents are sorted by descending relevance; most measures read the positions of relevant
@@ -77,7 +77,7 @@ class Measure(Protocol):
         """Which queries have no value (no relevant document, say), bool (n_queries,)."""
         ...
 
-    def constant(self, queries: "Queries") -> np.ndarray:
+    def uninformative(self, queries: "Queries") -> np.ndarray:
         """Which queries have the same value for every ranking, bool (n_queries,); training skips them."""
         ...
 
@@ -112,7 +112,7 @@ class Surrogate(Protocol):
 
     def uninformative(self, queries: "Queries") -> np.ndarray:
         """Return which queries training skips, bool (n_queries,): by default those with nothing to rank."""
-        return queries.single_grade if self.measure is None else self.measure.constant(queries)
+        return queries.single_grade if self.measure is None else self.measure.uninformative(queries)
 
     def estimated(self, queries: "Queries", weights: np.ndarray) -> "Surrogate":
         """Return the surrogate with its parameters that depend on all training queries; by default itself."""

@@ -36,7 +36,7 @@ def collection(seed=0, n_queries=200, max_docs=9):
 
 
 def values(measure, queries, scores):
-    return measure.query_values(queries, positions_of(queries, scores, leading=measure.leading(queries)))
+    return measure.query_values(queries, positions_of(queries, scores, n_read=measure.n_read(queries)))
 
 
 @every
@@ -59,7 +59,7 @@ def test_only_graded_measures_tell_grades_apart(measure):
     """Where `graded` is False, the documents whose positions are read could all have one grade."""
     queries, scores, _ = collection()
     place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    read = place < np.repeat(measure.leading(queries), queries.sizes)
+    read = place < np.repeat(measure.n_read(queries), queries.sizes)
     two = replace(queries, relevance=read.astype(float), _cache={})
     same = np.allclose(values(measure, queries, scores), values(measure, two, scores), rtol=0, atol=1e-12)
     assert same != measure.graded
@@ -71,7 +71,7 @@ def test_the_deciding_ranks_decide(measure):
     queries, _, _ = collection()
     best = measure.query_values(queries, perfect_positions(queries))
     place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    read = np.where(place < np.repeat(measure.leading(queries), queries.sizes), 1.0, 0.0)
+    read = np.where(place < np.repeat(measure.n_read(queries), queries.sizes), 1.0, 0.0)
     classes = queries.relevance if measure.graded else read
     rng = np.random.default_rng(9)
     for scores in [queries.relevance + 0.6 * rng.normal(size=queries.n_docs) for _ in range(20)]:
@@ -87,9 +87,9 @@ def test_shapes_and_types(measure):
     queries, scores, _ = collection()
     assert values(measure, queries, scores).shape == (queries.n_queries,)
     assert values(measure, queries, scores).dtype == np.float64
-    assert measure.leading(queries).dtype.kind == "i"
-    assert measure.undefined(queries).dtype == measure.constant(queries).dtype == bool
-    assert np.all((measure.leading(queries) >= 0) & (measure.leading(queries) <= queries.sizes))
+    assert measure.n_read(queries).dtype.kind == "i"
+    assert measure.undefined(queries).dtype == measure.uninformative(queries).dtype == bool
+    assert np.all((measure.n_read(queries) >= 0) & (measure.n_read(queries) <= queries.sizes))
 
 
 @pytest.mark.parametrize("largest", [1, 2, 4, 31])
@@ -145,7 +145,7 @@ def test_constant_queries_are_those_that_cannot_teach(measure):
     trials = [queries.relevance, -queries.relevance, *rng.normal(size=(30, queries.n_docs))]
     found = np.array([values(measure, queries, scores) for scores in trials])
     spread = found.max(axis=0) - found.min(axis=0)
-    np.testing.assert_array_equal(spread < 1e-12, measure.constant(queries))
+    np.testing.assert_array_equal(spread < 1e-12, measure.uninformative(queries))
 
 
 @every
@@ -186,7 +186,7 @@ def test_reads_the_leading_documents_only(measure):
     queries, scores, _ = collection()
     positions = positions_of(queries, scores)
     place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    hidden = place >= np.repeat(measure.leading(queries), queries.sizes)
+    hidden = place >= np.repeat(measure.n_read(queries), queries.sizes)
     elsewhere = Positions(np.where(hidden, 0, positions.above), np.where(hidden, 1, positions.tied))
     elsewhere = Positions(elsewhere.above.astype(np.int32), elsewhere.tied.astype(np.int32))
     np.testing.assert_array_equal(
@@ -249,7 +249,7 @@ def test_position_gradient_is_zero_beyond_the_leading_documents(measure):
     positions = positions_of(queries, scores).above + 1.0
     _, gradient = measure.position_gradient(queries, positions, 1.0)
     place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    assert not gradient[place >= np.repeat(measure.leading(queries), queries.sizes)].any()
+    assert not gradient[place >= np.repeat(measure.n_read(queries), queries.sizes)].any()
 
 
 @smooth

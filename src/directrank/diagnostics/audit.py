@@ -158,7 +158,7 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
 def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measure") -> Audit:
     """Audit any scores, (n_docs,) in the caller's row order; see `audit`."""
     chosen = parse_measure(measure)
-    constant = chosen.constant(groups.queries)
+    constant = chosen.uninformative(groups.queries)
     if constant.all():
         raise DataError(f"nothing to audit: {chosen.name} is the same for every ranking of each query")
     queries, rows = groups.queries.chosen(~constant)

@@ -63,7 +63,7 @@ class AP(TwoClasses, Smooth):
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         sums, n_ranks = np.empty(queries.n_queries), queries.longest
         _ap(
-            positions.above, positions.tied, queries.indptr, self.leading(queries), harmonic_numbers(n_ranks),
+            positions.above, positions.tied, queries.indptr, self.n_read(queries), harmonic_numbers(n_ranks),
             min(self.cutoff or n_ranks, n_ranks), np.empty(n_ranks, np.uint8),
             np.empty(2 * n_ranks, np.int32), sums,
         )  # fmt: skip
@@ -77,7 +77,7 @@ class AP(TwoClasses, Smooth):
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; a proved form of [1]_ Theorem 2, and the error of (16) for a cutoff."""
-        relevant = self.leading(queries)
+        relevant = self.n_read(queries)
         terms = error + np.maximum(relevant - 1, 0) * comparison_error(error, truncation)
         bound = terms * reciprocal_sums(relevant, error)
         return (bound + relevant * cutoff_error(error, truncation, self.cutoff)) / self._divisor(queries)
@@ -87,15 +87,15 @@ class AP(TwoClasses, Smooth):
         curve = reciprocals(int(sizes.max(initial=1)), self.cutoff)
         return RelevantTerms.of(curve, len(sizes), growth=1.0 / self._of_relevant(n_relevant))
 
-    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
         reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
-        leading, divisor = self.leading(queries), self._divisor(queries)
-        return filled_table(queries, place, ap_swaps, leading, reciprocal, divisor)
+        n_read, divisor = self.n_read(queries), self._divisor(queries)
+        return filled_table(queries, rank, ap_swaps, n_read, reciprocal, divisor)
 
     @cached_by_queries
     def _divisor(self, queries: Queries) -> np.ndarray:
-        return self._of_relevant(self.leading(queries))
+        return self._of_relevant(self.n_read(queries))
 
     def _of_relevant(self, relevant: np.ndarray) -> np.ndarray:
         if self.denominator == "min" and self.cutoff:
@@ -122,10 +122,10 @@ def ap_naive(above, tied, divisor, cutoff) -> float:
 
 
 @kernel
-def _ap(above, tied, indptr, leading, harmonic, cutoff, flags, scratch, sums):
+def _ap(above, tied, indptr, n_read, harmonic, cutoff, flags, scratch, sums):
     # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
-    for q in range(len(leading)):
-        start, lead, n = indptr[q], indptr[q] + leading[q], indptr[q + 1] - indptr[q]
+    for q in range(len(n_read)):
+        start, lead, n = indptr[q], indptr[q] + n_read[q], indptr[q + 1] - indptr[q]
         a, m, relevant = above[start:lead], tied[start:lead], flags[:n]
         for p in range(n):
             relevant[p] = 0

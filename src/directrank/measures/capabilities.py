@@ -22,14 +22,14 @@ class PositionDifferentiable(Measure, Protocol):
         ----------
         queries : Queries
         positions : ndarray of shape (n_docs,)
-            Fractional positions ≥ 1; only the `leading` documents of each query are read.
+            Fractional positions ≥ 1; only those of the first `n_read` documents of each query are used.
         truncation : float
             Steepness of the logistic that replaces a comparison of two positions, in 1/position.
 
         Returns
         -------
         values : ndarray of shape (n_queries,), float64
-        gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the leading documents.
+        gradient : ndarray of shape (n_docs,), dtype of `positions`; zero beyond the first `n_read` documents.
         """
         ...
 
@@ -66,7 +66,7 @@ class PositionBounded(Measure, Protocol):
     """A measure that falls at most linearly with the position of each document."""
 
     def position_slopes(self, queries: Queries) -> np.ndarray:
-        """Slopes u ≥ 0 of the documents, float64 (n_docs,); 0 beyond the leading documents.
+        """Slopes u ≥ 0 of the documents, float64 (n_docs,); 0 beyond the first `n_read` documents.
 
         For every ranking of a query, E(π) ≥ E₁ − Σ u (π − 1), where E₁ is the sum over documents if each of
         them were at position 1.
@@ -109,7 +109,7 @@ class PositionLinear(Measure, Protocol):
         """Return a, of shape (n_docs,), and b, of `n_ranks` (the longest query's): E = Σ_i a_i b[π_i − 1].
 
         Swapping two documents changes E by (a_i − a_j)(b[π_j − 1] − b[π_i − 1]). Both are float64, not
-        negative and not to be written to; a is zero beyond the `leading` documents.
+        negative and not to be written to; a is zero beyond the first `n_read` documents.
         """
         ...
 
@@ -118,11 +118,11 @@ class PositionLinear(Measure, Protocol):
 class Swappable(Measure, Protocol):
     """A measure with a closed form for the change when two documents are swapped."""
 
-    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
         """|E after the swap − E| of all pairs of different relevance, float64 (n_pairs,).
 
-        `place` is the rank of each document in its query, counted from 0, int64 (n_docs,), all different. The
-        order of pairs is that of `directrank.measures.exchange.tables.PairTable`. Measures without a closed
-        form are evaluated after each swap.
+        `rank` holds the rank of each document in its query, from 0, int64 (n_docs,), all different. The order
+        of pairs is that of `directrank.measures.exchange.tables.PairTable`. Measures without a closed form
+        are evaluated after each swap.
         """
         ...

@@ -56,7 +56,7 @@ class ERR(Stopping):
         """Return the measure with this largest grade, unless it has one."""
         return self if self.max_grade else replace(self, max_grade=grade if grade > 0 else 1)
 
-    def leading(self, queries: Queries) -> np.ndarray:
+    def n_read(self, queries: Queries) -> np.ndarray:
         """No user stops at a document of grade 0; the value depends on the positions of the others."""
         return queries.n_positive
 
@@ -69,11 +69,11 @@ class ERR(Stopping):
         )  # fmt: skip
         return values
 
-    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
         reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
         stopping, norm = self.stopping(queries), self.norm(queries)
-        return filled_table(queries, place, err_swaps, stopping, reciprocal, norm)
+        return filled_table(queries, rank, err_swaps, stopping, reciprocal, norm)
 
     def stopping(self, queries: Queries) -> np.ndarray:
         """The probability to stop at each document; DataError if the largest grade is unknown or exceeded."""
@@ -127,7 +127,7 @@ def stops_naive(stopping, above, tied, cutoff) -> float:
 
 
 @kernel
-def _stops(stopping, above, tied, indptr, leading, cutoff, n_ranks, values):
+def _stops(stopping, above, tied, indptr, n_read, cutoff, n_ranks, values):
     first, following = np.empty(n_ranks, np.int64), np.empty(n_ranks, np.int64)
     mean = np.empty(n_ranks + 1)
     for q in range(len(indptr) - 1):
@@ -136,7 +136,7 @@ def _stops(stopping, above, tied, indptr, leading, cutoff, n_ranks, values):
         for p in range(length):
             first[p] = -1
         # The documents at each rank form a linked list, so that they are visited in a fixed order.
-        for i in range(leading[q] - 1, -1, -1):
+        for i in range(n_read[q] - 1, -1, -1):
             a = above[start + i]
             if a < length:
                 following[i] = first[a]

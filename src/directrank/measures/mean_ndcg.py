@@ -38,10 +38,10 @@ class MeanNDCG(GradedGains):
         )  # fmt: skip
         return np.minimum(values, 1.0)
 
-    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
         gain = gains_of(queries, self.gain)
-        return filled_table(queries, place, gain_swaps, gain, self._weights(queries))
+        return filled_table(queries, rank, gain_swaps, gain, self._weights(queries))
 
     @cached_by_queries
     def _weights(self, queries: Queries) -> np.ndarray:
@@ -64,19 +64,19 @@ def mean_ndcg_naive(gain, above, tied, discount) -> float:
 
 
 @kernel
-def _mean_ndcg(gain, above, tied, indptr, leading, weights, n_ranks, values):
+def _mean_ndcg(gain, above, tied, indptr, n_read, weights, n_ranks, values):
     at_rank = np.empty(n_ranks)
     sums = np.zeros(n_ranks + 1)  # of the weights of the first 0, 1, … ranks
-    for q in range(len(leading)):
+    for q in range(len(n_read)):
         values[q] = 0.0
         start, n = indptr[q], indptr[q + 1] - indptr[q]
-        if leading[q] == 0:
+        if n_read[q] == 0:
             continue
         for p in range(n):
             sums[p + 1] = sums[p] + weights[start + p]
             at_rank[p] = 0.0
         # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
-        for i in range(start, start + leading[q]):
+        for i in range(start, start + n_read[q]):
             a, m = above[i], tied[i]
             at_rank[a] += gain[i] * (sums[a + m] - sums[a]) / m
         for p in range(n):
@@ -84,14 +84,14 @@ def _mean_ndcg(gain, above, tied, indptr, leading, weights, n_ranks, values):
 
 
 @kernel
-def _weights_of_ranks(gain, indptr, leading, discount, weights):
+def _weights_of_ranks(gain, indptr, n_read, discount, weights):
     # A gain of 1 at a rank adds the discount there, divided by the ideals of all cutoffs from that rank on.
-    for q in range(len(leading)):
-        if leading[q] > 0:
+    for q in range(len(n_read)):
+        if n_read[q] > 0:
             start, n, ideal = indptr[q], indptr[q + 1] - indptr[q], 0.0
             weight = weights[start : start + n]
             for p in range(n):
-                ideal += gain[start + p] * discount[p] if p < leading[q] else 0.0
+                ideal += gain[start + p] * discount[p] if p < n_read[q] else 0.0
                 weight[p] = 1.0 / ideal
             for p in range(n - 2, -1, -1):
                 weight[p] += weight[p + 1]

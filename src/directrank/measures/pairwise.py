@@ -37,7 +37,7 @@ class Agreement(Definition):
         return not self.complement
 
     @cached_by_queries
-    def leading(self, queries: Queries) -> np.ndarray:
+    def n_read(self, queries: Queries) -> np.ndarray:
         """Documents above the lowest grade of their query: every pair of different grades has one."""
         lowest = np.repeat(queries.relevance[queries.indptr[1:] - 1], queries.sizes)
         return count_per_query(queries.relevance > lowest, queries)
@@ -93,13 +93,13 @@ class WPD(Agreement):
         """The agreement of each query, float64 (n_queries,), larger is better; 0 where undefined."""
         values = np.empty(queries.n_queries)
         _agreement(
-            queries.relevance, positions.above, positions.tied, queries.indptr, self.leading(queries), values
+            queries.relevance, positions.above, positions.tied, queries.indptr, self.n_read(queries), values
         )
         return values
 
-    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        return filled_table(queries, place, wpd_swaps, queries.relevance)
+        return filled_table(queries, rank, wpd_swaps, queries.relevance)
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: each position down costs one pair, as in the area under the ROC curve."""
@@ -144,7 +144,7 @@ class ZeroOne(Agreement):
         """The probability of a right ranking of each query, float64 (n_queries,); 0 where undefined."""
         values = np.empty(queries.n_queries)
         _right_order(
-            queries.relevance, positions.above, positions.tied, queries.indptr, self.leading(queries),
+            queries.relevance, positions.above, positions.tied, queries.indptr, self.n_read(queries),
             queries.longest, values,
         )  # fmt: skip
         return values
@@ -188,9 +188,9 @@ def _twice_above(above, a):
 
 
 @kernel
-def _agreement(relevance, above, tied, indptr, leading, values):
+def _agreement(relevance, above, tied, indptr, n_read, values):
     for q in range(len(indptr) - 1):
-        start, stop, lead = indptr[q], indptr[q + 1], indptr[q] + leading[q]
+        start, stop, lead = indptr[q], indptr[q + 1], indptr[q] + n_read[q]
         n, grade, wrong, pairs = stop - start, start, 0, 0
         for i in range(start, lead):
             if relevance[i] != relevance[grade]:
@@ -207,11 +207,11 @@ def _agreement(relevance, above, tied, indptr, leading, values):
 
 
 @kernel
-def _right_order(relevance, above, tied, indptr, leading, n_ranks, values):
+def _right_order(relevance, above, tied, indptr, n_read, n_ranks, values):
     # By block: the last query that had it, the documents of the current grade in it, and the ranks left.
     seen, count, left = np.full(n_ranks, -1), np.zeros(n_ranks, np.int64), np.empty(n_ranks, np.int64)
     for q in range(len(indptr) - 1):
-        start, lead = indptr[q], indptr[q] + leading[q]
+        start, lead = indptr[q], indptr[q] + n_read[q]
         chance, first, last, end = 1.0 if start < lead else 0.0, start, 0, 0
         for i in range(start, lead):
             block = above[i]

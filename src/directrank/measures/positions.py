@@ -44,7 +44,7 @@ class Positions:
 
 
 def positions_of(
-    queries: Queries, scores: np.ndarray, *, ties: str = "expected", leading: np.ndarray | None = None
+    queries: Queries, scores: np.ndarray, *, ties: str = "expected", n_read: np.ndarray | None = None
 ) -> Positions:
     """Rank the documents of each query by descending score.
 
@@ -55,7 +55,7 @@ def positions_of(
         In the inner order, without NaN.
     ties : {"expected", "input", "worst", "best", "docid"}, default="expected"
         Random order in expectation; the caller's row order; least or most relevant first; descending docid.
-    leading : ndarray of shape (n_queries,), int64, optional
+    n_read : ndarray of shape (n_queries,), int64, optional
         How many first documents of each query to compute positions for; all by default.
 
     Returns
@@ -64,7 +64,7 @@ def positions_of(
     """
     if ties != "expected":
         return _strict(queries, scores, ties)
-    wanted = queries.sizes if leading is None else leading
+    wanted = queries.sizes if n_read is None else n_read
     above, tied = np.empty((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
     counted, cells = np.where(by_sorting, 0, wanted), _cells(min(queries.longest, COUNTING_LIMIT))
@@ -120,13 +120,13 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
 
 
 @kernel
-def _count(scores, indptr, leading, cells, greater, equal, above, tied):
+def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
     for i in range(len(above)):
         above[i] = 0
     for i in range(len(tied)):
         tied[i] = 0
-    for q in range(len(leading)):
-        start, lead = indptr[q], indptr[q] + leading[q]
+    for q in range(len(n_read)):
+        start, lead = indptr[q], indptr[q] + n_read[q]
         s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
         if len(a) == 0:
             continue

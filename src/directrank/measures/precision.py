@@ -56,9 +56,9 @@ class P(TwoClasses, GainSum, Smooth):
         """What the number of relevant documents is divided by."""
         return self._of_sizes(queries.sizes)
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Queries whose documents are all of one class, or all within the cutoff."""
-        return super().constant(queries) | (queries.sizes <= self.cutoff)
+        return super().uninformative(queries) | (queries.sizes <= self.cutoff)
 
     def smooth_form(self, queries: Queries, truncation: float) -> HitsForm:
         """See `Smooth`; [1]_ (16)."""
@@ -66,7 +66,7 @@ class P(TwoClasses, GainSum, Smooth):
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; the error of [1]_ (16) on each relevant document."""
-        return self.leading(queries) * cutoff_error(error, truncation, self.cutoff) / self.norm(queries)
+        return self.n_read(queries) * cutoff_error(error, truncation, self.cutoff) / self.norm(queries)
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: each position within the cutoff counts the same."""

@@ -49,7 +49,7 @@ class RR(TwoClasses, Stopping):
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         values = np.empty(queries.n_queries)
         cutoff = self.cutoff or queries.longest
-        _first(positions.above, positions.tied, queries.indptr, self.leading(queries), cutoff, values)
+        _first(positions.above, positions.tied, queries.indptr, self.n_read(queries), cutoff, values)
         return values
 
     def stopping(self, queries: Queries) -> np.ndarray:
@@ -61,11 +61,11 @@ class RR(TwoClasses, Stopping):
         curve = reciprocals(int(sizes.max(initial=1)), self.cutoff)
         return RelevantTerms.of(curve, len(sizes), first=1.0)
 
-    def swap_differences(self, queries: Queries, place: np.ndarray) -> np.ndarray:
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
         reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
         stopping, norm = self.stopping(queries), self.norm(queries)
-        return filled_table(queries, place, err_swaps, stopping, reciprocal, norm)
+        return filled_table(queries, rank, err_swaps, stopping, reciprocal, norm)
 
 
 def first_naive(above, tied, cutoff) -> float:
@@ -82,14 +82,14 @@ def first_naive(above, tied, cutoff) -> float:
 
 
 @kernel
-def _first(above, tied, indptr, leading, cutoff, values):
+def _first(above, tied, indptr, n_read, cutoff, values):
     for q in range(len(indptr) - 1):
         values[q] = 0.0
-        if leading[q] == 0:
+        if n_read[q] == 0:
             continue
         first = indptr[q]
         a, m, r = above[first], tied[first], 0
-        for i in range(indptr[q], indptr[q] + leading[q]):
+        for i in range(indptr[q], indptr[q] + n_read[q]):
             if above[i] < a:
                 a, m, r = above[i], tied[i], 0
             r += above[i] == a

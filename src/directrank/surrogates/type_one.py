@@ -63,13 +63,11 @@ class BoundTypeOne:
 
     def __init__(self, measure: Measure, margin: Margin, queries: Queries, weights: np.ndarray):
         self.measure, self.margin, self.queries, self.weights = measure, margin, queries, weights
-        self.leading = measure.leading(queries)
+        self.n_read = measure.n_read(queries)
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
-        return self.measure.query_values(
-            self.queries, positions_of(self.queries, scores, leading=self.leading)
-        )
+        return self.measure.query_values(self.queries, positions_of(self.queries, scores, n_read=self.n_read))
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return −φ'(E) of each query times its weight, float64 (n_queries,)."""

@@ -40,7 +40,7 @@ def agree(measure, naive, *, levels):
     queries, scores = collection(levels)
     positions = positions_of(queries, scores)
     found = measure.query_values(queries, positions)
-    expected = [naive(queries, *each) for each in each_query(queries, positions, measure.leading(queries))]
+    expected = [naive(queries, *each) for each in each_query(queries, positions, measure.n_read(queries))]
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
@@ -96,7 +96,7 @@ def test_positions_of_scores_that_share_cells(kind, outlier):
 def test_positions_only_where_asked():
     queries, scores = collection()
     leading = np.minimum(queries.sizes, np.arange(queries.n_queries) % 7)
-    found, expected = positions_of(queries, scores, leading=leading), positions_naive(queries, scores)
+    found, expected = positions_of(queries, scores, n_read=leading), positions_naive(queries, scores)
     for q in range(queries.n_queries):
         start, stop = queries.indptr[q], queries.indptr[q + 1]
         asked, rest = slice(start, start + leading[q]), slice(start + leading[q], stop)
@@ -110,7 +110,7 @@ def test_positions_only_where_asked():
 def test_positions_around_the_size_switches(n, asked):
     scores = np.random.default_rng(n).integers(0, 900, n).astype(float)
     queries, _ = group_rows(np.zeros(n), np.zeros(n))
-    found = positions_of(queries, scores, leading=np.array([asked]))
+    found = positions_of(queries, scores, n_read=np.array([asked]))
     expected = positions_naive(queries, scores)
     np.testing.assert_array_equal(found.above[:asked], expected.above[:asked])
     np.testing.assert_array_equal(found.tied[:asked], expected.tied[:asked])

@@ -71,7 +71,7 @@ def test_the_error_in_the_trace_is_that_of_the_model(groups):
     ranker = ApproxRank("AP", steepness=20.0, truncation=3.0, max_iterations=8)
     ranker.fit(groups, sample_weight=weights)
     queries, scores = groups.queries, ranker.scorer_.scores(groups.features)
-    weights = np.where(AP().constant(queries), 0.0, weights)
+    weights = np.where(AP().uninformative(queries), 0.0, weights)
     exact = AP().query_values(queries, positions_of(queries, scores))
     surrogate = SmoothedPositions(AP(), steepness=20.0, truncation=3.0)
     smooth = [

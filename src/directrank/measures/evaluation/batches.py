@@ -49,16 +49,16 @@ def values_of(
 
     def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
         rows, some = batch
-        positions = positions_of(some, scores[rows], ties=ties, leading=leading_of(measures, some))
+        positions = positions_of(some, scores[rows], ties=ties, n_read=n_read_of(measures, some))
         return [measure.query_values(some, positions) for measure in measures]
 
     results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(each) for each in zip(*results, strict=True)]
 
 
-def leading_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
+def n_read_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
     """Return how many first documents of each query the measures read, int64 (n_queries,)."""
-    return reduce(np.maximum, (each.leading(queries) for each in measures), np.zeros_like(queries.sizes))
+    return reduce(np.maximum, (each.n_read(queries) for each in measures), np.zeros_like(queries.sizes))
 
 
 def _threads(queries: Queries, n_measures: int, ties: str) -> int:

@@ -1,6 +1,6 @@
 """The change of a measure when two documents are swapped: a table of pairs, in closed form or by evaluation.
 
-Rankings here are strict: `place` is the rank of each document in its query, counted from 0. A table has one
+Rankings here are strict: `rank` is the rank of each document in its query, counted from 0. A table has one
 number for each pair of documents of different relevance, |E after the swap − E|: document by document in the
 inner order, each with all the documents of lower relevance of its query (`PairTable`).
 """
@@ -59,37 +59,37 @@ def _pair_table(queries: Queries) -> PairTable:
     return PairTable(last + 1, stop, np.append(0, np.cumsum(stop - last - 1)))
 
 
-def filled_table(queries: Queries, place: np.ndarray, kernel, *arguments) -> np.ndarray:
+def filled_table(queries: Queries, rank: np.ndarray, kernel, *arguments) -> np.ndarray:
     """Return a table that a kernel fills, from places, pairs and further arguments; see `ap_swaps`."""
     pairs = pair_table(queries)
     table = np.zeros(pairs.n_pairs)
-    kernel(place, queries.indptr, pairs.below, pairs.start, *arguments, table)
+    kernel(rank, queries.indptr, pairs.below, pairs.start, *arguments, table)
     return table
 
 
-def swap_differences(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
+def swap_differences(measure: Measure, queries: Queries, rank: np.ndarray) -> np.ndarray:
     """Return the table of a measure: in closed form, or by evaluation.
 
     Parameters
     ----------
     measure : Measure
     queries : Queries
-    place : ndarray of shape (n_docs,), int64
+    rank : ndarray of shape (n_docs,), int64
 
     Returns
     -------
     ndarray of shape (n_pairs,), float64
     """
     if isinstance(measure, Swappable):
-        return measure.swap_differences(queries, place)
+        return measure.swap_differences(queries, rank)
     if not isinstance(measure, PositionLinear):
-        return swaps_by_evaluation(measure, queries, place)
+        return swaps_by_evaluation(measure, queries, rank)
     gain, discount = measure.linear_in_positions(queries)
     inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    return filled_table(queries, place, gain_swaps, np.asarray(gain, np.float64), discount[inner])
+    return filled_table(queries, rank, gain_swaps, np.asarray(gain, np.float64), discount[inner])
 
 
-def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -> np.ndarray:
+def swaps_by_evaluation(measure: Measure, queries: Queries, rank: np.ndarray) -> np.ndarray:
     """Return the table of any measure, by evaluating it after each swap.
 
     Each pair costs an evaluation of n documents: O(n³) a query, where closed forms take O(n²).
@@ -98,7 +98,7 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -
     ----------
     measure : Measure
     queries : Queries
-    place : ndarray of shape (n_docs,), int64
+    rank : ndarray of shape (n_docs,), int64
 
     Returns
     -------
@@ -106,7 +106,7 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -
     """
     tables = [np.zeros(0)]
     for q, (first, last) in enumerate(pairwise(queries.indptr)):
-        one, strict = queries.part(q, q + 1), place[first:last]
+        one, strict = queries.part(q, q + 1), rank[first:last]
         i, j = np.nonzero(one.relevance[:, None] > one.relevance)
         before = values_at_ranks(measure, one, strict[None])
         batch = max(1, AT_ONCE // len(strict))
@@ -116,9 +116,9 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, place: np.ndarray) -
     return np.concatenate(tables)
 
 
-def _swapped(place: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    copies, number = np.tile(place, (len(i), 1)), np.arange(len(i))
-    copies[number, i], copies[number, j] = place[j], place[i]
+def _swapped(rank: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    copies, number = np.tile(rank, (len(i), 1)), np.arange(len(i))
+    copies[number, i], copies[number, j] = rank[j], rank[i]
     return copies
 
 
@@ -146,23 +146,23 @@ def values_at_ranks(measure: Measure, one: Queries, ranks: np.ndarray) -> np.nda
 
 
 @kernel
-def ap_swaps(place, indptr, below, start, leading, reciprocal, divisor, table):
+def ap_swaps(rank, indptr, below, start, n_read, reciprocal, divisor, table):
     """Fill the table of average precision; `reciprocal` is 1/t at rank t from 1, 0 beyond the cutoff."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
-        relevant = first + leading[q]
+        relevant = first + n_read[q]
         # Over the first t ranks: the number of relevant documents, and the sum of 1/rank over them.
         count, share = np.zeros(last - first + 1), np.zeros(last - first + 1)
         for i in range(first, relevant):
-            count[place[i] + 1] = 1.0
+            count[rank[i] + 1] = 1.0
         for t in range(1, len(count)):
             share[t] = share[t - 1] + count[t] * reciprocal[t]
             count[t] += count[t - 1]
         for i in range(first, relevant):
-            p = place[i] + 1
+            p = rank[i] + 1
             own, ahead = count[p] * reciprocal[p], share[p] - reciprocal[p]
             irrelevant = max(below[i], relevant)
-            others = place[irrelevant:last]
+            others = rank[irrelevant:last]
             cells = table[start[i] + irrelevant - below[i] : start[i + 1]]
             for j in range(len(others)):
                 t = others[j] + 1
@@ -176,7 +176,7 @@ def ap_swaps(place, indptr, below, start, leading, reciprocal, divisor, table):
 
 
 @kernel
-def err_swaps(place, indptr, below, start, stopping, reciprocal, norm, table):
+def err_swaps(rank, indptr, below, start, stopping, reciprocal, norm, table):
     r"""Fill the table of (expected) reciprocal rank; `reciprocal` as in `ap_swaps`.
 
     Let u be the stopping probability at rank p and v that at a later rank q. A is the share of users who pass
@@ -188,7 +188,7 @@ def err_swaps(place, indptr, below, start, stopping, reciprocal, norm, table):
         n = last - first
         at, stops = np.empty(n, np.int64), np.full(n + 1, n)
         for i in range(first, last):
-            at[place[i]] = i
+            at[rank[i]] = i
         for p in range(n - 1, -1, -1):  # the first rank from p on at which someone stops
             stops[p] = p if stopping[at[p]] > 0 else stops[p + 1]
         p, reach = 0, 1.0
@@ -210,7 +210,7 @@ def err_swaps(place, indptr, below, start, stopping, reciprocal, norm, table):
 
 
 @kernel
-def wpd_swaps(place, indptr, below, start, relevance, table):
+def wpd_swaps(rank, indptr, below, start, relevance, table):
     """Fill the table of the agreement with relevance.
 
     A document that moves up past others gains a right pair for each of lower relevance, and loses one for
@@ -221,7 +221,7 @@ def wpd_swaps(place, indptr, below, start, relevance, table):
         n, pairs = last - first, start[last] - start[first]
         at, y, between = np.empty(n, np.int64), np.empty(n), np.zeros(n)
         for i in range(first, last):
-            at[place[i]] = i
+            at[rank[i]] = i
         for p in range(n):
             y[p] = relevance[at[p]]
         for p in range(n):
@@ -239,13 +239,13 @@ def wpd_swaps(place, indptr, below, start, relevance, table):
 
 
 @kernel
-def gain_swaps(place, indptr, below, start, gain, discount, table):
+def gain_swaps(rank, indptr, below, start, gain, discount, table):
     """Fill the table of a sum of gains times discounts; `discount` has the ranks of each query, (n_docs,)."""
     for q in range(len(indptr) - 1):
         first, last = indptr[q], indptr[q + 1]
         curve = discount[first:last]
         for i in range(first, last):
-            others, lower = place[below[i] : last], gain[below[i] : last]
-            cells, here = table[start[i] : start[i + 1]], curve[place[i]]
+            others, lower = rank[below[i] : last], gain[below[i] : last]
+            cells, here = table[start[i] : start[i + 1]], curve[rank[i]]
             for j in range(len(others)):
                 cells[j] = (gain[i] - lower[j]) * abs(here - curve[others[j]])

@@ -136,7 +136,7 @@ class Definition(ABC):
         """Return the measure for a data set of this largest grade: itself, unless it needs to know."""
         return self
 
-    def leading(self, queries: Queries) -> np.ndarray:
+    def n_read(self, queries: Queries) -> np.ndarray:
         """How many first documents of each query have their positions read, int64 (n_queries,)."""
         return queries.sizes
 
@@ -144,7 +144,7 @@ class Definition(ABC):
         """Queries without a relevant document."""
         return queries.n_positive == 0
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Queries with the same value for every ranking: those of one grade."""
         return queries.single_grade
 

@@ -38,15 +38,15 @@ class GainSum(Definition):
         return gains[gains > 0]
 
     @cached_by_queries
-    def leading(self, queries: Queries) -> np.ndarray:
+    def n_read(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
         return count_per_query(self.gains(queries) > 0, queries)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without a gain."""
-        return self.leading(queries) == 0
+        return self.n_read(queries) == 0
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Queries whose documents all have the same gain, or whose ranks all have the same discount."""
         gains, discounts = self.gains(queries), cut_discounts(self, max(queries.longest, 1))[0]
         one_gain = gains[queries.indptr[:-1]] == gains[queries.indptr[1:] - 1]
@@ -57,7 +57,7 @@ class GainSum(Definition):
         values, n_ranks = np.empty(queries.n_queries), queries.longest
         discounts, sums = cut_discounts(self, n_ranks)
         _add_gains(
-            self.read_gains(queries), positions.above, positions.tied, queries.indptr, self.leading(queries),
+            self.read_gains(queries), positions.above, positions.tied, queries.indptr, self.n_read(queries),
             discounts, sums, self.deciding_ranks or n_ranks, np.empty(n_ranks + 1), values,
         )  # fmt: skip
         values /= self.norm(queries)
@@ -90,13 +90,13 @@ def gain_sum_naive(gain, above, tied, discount, cutoff) -> float:
 
 
 @kernel
-def _add_gains(gains, above, tied, indptr, leading, discounts, sums, cutoff, at_rank, values):
+def _add_gains(gains, above, tied, indptr, n_read, discounts, sums, cutoff, at_rank, values):
     # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
     first = 0
-    for q in range(len(leading)):
-        start, lead, n = indptr[q], indptr[q] + leading[q], indptr[q + 1] - indptr[q]
-        g, a, m = gains[first : first + leading[q]], above[start:lead], tied[start:lead]
-        first += leading[q]
+    for q in range(len(n_read)):
+        start, lead, n = indptr[q], indptr[q] + n_read[q], indptr[q + 1] - indptr[q]
+        g, a, m = gains[first : first + n_read[q]], above[start:lead], tied[start:lead]
+        first += n_read[q]
         last = min(n, cutoff)
         for p in range(last + 1):
             at_rank[p] = 0.0

@@ -73,7 +73,7 @@ class GradedGains(Definition):
         """Return the measure with another gain and discount, in the words of ``dcg=``."""
         return replace(self, **_gain_and_discount(words))
 
-    def leading(self, queries: Queries) -> np.ndarray:
+    def n_read(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
         return queries.n_positive
 

@@ -22,13 +22,13 @@ class Smooth(Definition):
         """See `PositionDifferentiable`."""
         values, gradient = np.zeros(queries.n_queries), np.zeros(len(positions), positions.dtype)
         form, scratch = self.smooth_form(queries, truncation), np.empty(queries.longest)
-        _fill(form, queries.indptr, self.leading(queries), positions, scratch, values, gradient)
+        _fill(form, queries.indptr, self.n_read(queries), positions, scratch, values, gradient)
         return values, gradient
 
 
 @kernel
-def _fill(form, indptr, leading, positions, scratch, values, gradient):
-    for q in range(len(leading)):
-        first, last = indptr[q], indptr[q] + leading[q]
+def _fill(form, indptr, n_read, positions, scratch, values, gradient):
+    for q in range(len(n_read)):
+        first, last = indptr[q], indptr[q] + n_read[q]
         if first < last:
             values[q] = position_slopes(form, q, positions[first:last], scratch, gradient[first:last])

@@ -38,9 +38,9 @@ class Stopping(Smooth):
 
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; each product is off by at most as many comparisons as it has factors."""
-        stopping, leading, first = self.stopping(queries), self.leading(queries), queries.indptr[:-1]
+        stopping, n_read, first = self.stopping(queries), self.n_read(queries), queries.indptr[:-1]
         total = np.diff(np.concatenate(([0.0], np.cumsum(stopping)))[queries.indptr])
-        least = stopping[first + np.maximum(leading - 1, 0)]
+        least = stopping[first + np.maximum(n_read - 1, 0)]
         products = stopping[first] * np.maximum(total - least, 0.0) * comparison_error(error, truncation)
-        bound = products * reciprocal_sums(leading, error) + error
+        bound = products * reciprocal_sums(n_read, error) + error
         return (bound + cutoff_error(error, truncation, self.cutoff)) / self.norm(queries)

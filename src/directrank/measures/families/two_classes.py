@@ -19,17 +19,17 @@ class TwoClasses(Definition):
     _: KW_ONLY
     rel: float = parameter(1, grammar.grade)
 
-    def leading(self, queries: Queries) -> np.ndarray:
+    def n_read(self, queries: Queries) -> np.ndarray:
         """Relevant documents come first; the value depends on their positions alone."""
         return queries.cached(("at least", self.rel), lambda: queries.count_at_least(self.rel))
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without a relevant document."""
-        return self.leading(queries) == 0
+        return self.n_read(queries) == 0
 
-    def constant(self, queries: Queries) -> np.ndarray:
+    def uninformative(self, queries: Queries) -> np.ndarray:
         """Queries whose documents are all relevant, or all not."""
-        relevant = self.leading(queries)
+        relevant = self.n_read(queries)
         return (relevant == 0) | (relevant == queries.sizes)
 
 

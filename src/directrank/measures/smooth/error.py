@@ -25,7 +25,7 @@ def cutoff_error(error: np.ndarray, truncation: float, cutoff: int | None) -> np
     return np.zeros_like(error) if cutoff is None else expit(-truncation * (0.5 - error))
 
 
-def reciprocal_sums(leading: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Bound Σ 1/π̂ over the leading documents of each query by Σ_i 1/max(1, i − ε), float64 (n_queries,)."""
-    ones = np.minimum(leading, np.floor(1.0 + error))  # the ranks i with i − ε ≤ 1, which add 1 each
-    return ones + digamma(np.maximum(leading + 1 - error, 1.0)) - digamma(np.maximum(ones + 1 - error, 1.0))
+def reciprocal_sums(n_read: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Bound Σ 1/π̂ over the documents that are read by Σ_i 1/max(1, i − ε), float64 (n_queries,)."""
+    ones = np.minimum(n_read, np.floor(1.0 + error))  # the ranks i with i − ε ≤ 1, which add 1 each
+    return ones + digamma(np.maximum(n_read + 1 - error, 1.0)) - digamma(np.maximum(ones + 1 - error, 1.0))

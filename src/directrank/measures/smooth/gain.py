@@ -20,18 +20,18 @@ def logarithms(longest: int) -> np.ndarray:
 def soft_dcg_naive(gain, p, shift, cutoff, beta) -> tuple[float, np.ndarray]:
     """Smooth DCG of one query and its slopes at the positions of its documents with a gain, for tests."""
     x = np.maximum(p + shift, 2.0)
-    worth = 1.0 / np.log2(x)
-    slope = np.where(p + shift > 2.0, -worth / (x * np.log(x)), 0.0)
+    weight = 1.0 / np.log2(x)
+    slope = np.where(p + shift > 2.0, -weight / (x * np.log(x)), 0.0)
     inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    total = slope * inside - worth * beta * inside * (1.0 - inside)
-    return float(gain @ (worth * inside)), gain * total
+    total = slope * inside - weight * beta * inside * (1.0 - inside)
+    return float(gain @ (weight * inside)), gain * total
 
 
 class GainForm(NamedTuple):
     """A smooth DCG of all queries.
 
     The discount is 1 / log2(max(p + shift, 2)), times a logistic function of steepness `truncation` that
-    stands for the cutoff if it is finite.
+    replaces the cutoff if that is finite.
 
     Attributes
     ----------
@@ -60,21 +60,21 @@ class GainForm(NamedTuple):
 def gain_slopes(form, q, p, scratch, slopes):
     """Return the smooth DCG of a query over its norm, and write its slopes at the positions p."""
     # Slices: an index that might be negative would let the bits depend on where the arrays lie.
-    g, worth = form.gain[form.indptr[q] : form.indptr[q] + len(p)], scratch[: len(p)]
-    _discount(p, form.shift, form.logs, worth, slopes)
+    g, weight = form.gain[form.indptr[q] : form.indptr[q] + len(p)], scratch[: len(p)]
+    _discount(p, form.shift, form.logs, weight, slopes)
     if form.cutoff < math.inf:
-        _cut(p, form.cutoff, form.truncation, worth, slopes)
+        _cut(p, form.cutoff, form.truncation, weight, slopes)
     value, scale = 0.0, 1.0 / form.norm[q]
     for i in range(len(g)):
-        value += g[i] * worth[i]
+        value += g[i] * weight[i]
         slopes[i] = slopes[i] * g[i] * scale
     return value * scale
 
 
 @kernel
-def _discount(p, shift, logs, worth, slopes):
+def _discount(p, shift, logs, weight, slopes):
     # The logarithm is that of the nearest whole number, plus a short series: it vectorises. No position is
-    # beyond the table, but NaN must not become a place there either.
+    # beyond the table, but NaN must not become an index into it either.
     for i in range(len(p)):
         x = max(p[i] + shift, 2.0)
         whole = min(max(np.int64(x + 0.5), 2), len(logs) - 1)
@@ -84,17 +84,17 @@ def _discount(p, shift, logs, worth, slopes):
         series = 1.0 + y * (1.0 / 3.0 + y * (1.0 / 5.0 + y * (1.0 / 7.0 + y * series)))
         log = logs[np.uint64(whole)] + 2.0 * z * series
         discount = math.log(2.0) / log
-        worth[i] = discount
+        weight[i] = discount
         slopes[i] = -discount / (x * log) if shift == 1.0 or x > 2.0 else 0.0
 
 
 @kernel
-def _cut(p, cutoff, truncation, worth, slopes):
+def _cut(p, cutoff, truncation, weight, slopes):
     for i in range(len(p)):
         z = truncation * (cutoff + 0.5 - p[i])
         decay = exponential(-min(abs(z), LARGEST_EXPONENT))
         inside = (1.0 if z >= 0.0 else decay) / (1.0 + decay)
         # Outside is not 1 − inside, which loses its small values.
         outside = (decay if z >= 0.0 else 1.0) / (1.0 + decay)
-        slopes[i] = slopes[i] * inside - worth[i] * truncation * inside * outside
-        worth[i] *= inside
+        slopes[i] = slopes[i] * inside - weight[i] * truncation * inside * outside
+        weight[i] *= inside

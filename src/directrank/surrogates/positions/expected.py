@@ -73,7 +73,7 @@ class ExpectedMeasure(Surrogate):
         """Return the queries on which the measure, or its bound, is the same for all scores."""
         slopes = np.concatenate(([0.0], np.cumsum(self.measure.position_slopes(queries))))
         flat = slopes[queries.indptr[1:]] == slopes[queries.indptr[:-1]]
-        return self.measure.constant(queries) | flat
+        return self.measure.uninformative(queries) | flat
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExpected":
         """Bind to some queries with a weight each."""
@@ -93,25 +93,25 @@ class BoundExpected(BoundStepwise):
     def __init__(self, surrogate: ExpectedMeasure, queries: Queries, weights: np.ndarray):
         measure = surrogate.measure
         self.indptr, self.weights = queries.indptr, weights
-        self.leading = np.where(weights > 0, measure.leading(queries), 0)
+        self.n_read = np.where(weights > 0, measure.n_read(queries), 0)
         self.slopes = measure.position_slopes(queries)
         self.rates = self.slopes * np.repeat(weights, queries.sizes)
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of M̄."""
-        positions, _ = soft_positions(scores, self.indptr, self.leading, STEEPNESS)
+        positions, _ = soft_positions(scores, self.indptr, self.n_read, STEEPNESS)
         return self._value(positions)
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of M̄ and the weight of each document, (16)."""
-        positions, powers = soft_positions(scores, self.indptr, self.leading, STEEPNESS)
+        positions, powers = soft_positions(scores, self.indptr, self.n_read, STEEPNESS)
         w = np.zeros_like(scores)
         backward(scores, powers, self.indptr, STEEPNESS, self.slopes, self.weights, w)
         return self._value(positions), w
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return N, D of (15) along a direction in {0, 1}, and the number of documents."""
-        sums = gained_and_lost(scores, self.indptr, self.leading, self.rates, direction)
+        sums = gained_and_lost(scores, self.indptr, self.n_read, self.rates, direction)
         return np.append(sums, len(scores))
 
     def _value(self, positions: np.ndarray) -> float:
@@ -126,7 +126,7 @@ def gained_and_lost_naive(F: np.ndarray, rates: np.ndarray, f: np.ndarray) -> tu
     return float(terms[f[:, None] > f[None, :]].sum()), float(terms[f[:, None] < f[None, :]].sum())
 
 
-def gained_and_lost(scores, indptr, leading, rates, direction) -> np.ndarray:
+def gained_and_lost(scores, indptr, n_read, rates, direction) -> np.ndarray:
     """Return N and D along a direction in {0, 1}, float64 (2,).
 
     θ_ij = p (1 − p) = e_i e_j / (e_i + e_j)², with e = exp(F − middle). Only pairs that the direction
@@ -135,15 +135,15 @@ def gained_and_lost(scores, indptr, leading, rates, direction) -> np.ndarray:
     Parameters
     ----------
     scores : ndarray of shape (n_docs,), float32 or float64
-    indptr, leading : ndarray of shape (n_queries + 1,) and (n_queries,)
-        Only the `leading` documents of a query have a rate.
+    indptr, n_read : ndarray of shape (n_queries + 1,) and (n_queries,)
+        Only the `n_read` documents of a query have a rate.
     rates : ndarray of shape (n_docs,), float64
         How much an expected position of each document costs.
     direction : ndarray of shape (n_docs,), float64
         0 or 1.
     """
     sums = np.zeros(2)
-    for powers, some in powers_by_range(scores, indptr, leading, STEEPNESS):
+    for powers, some in powers_by_range(scores, indptr, n_read, STEEPNESS):
         if powers is None:
             _by_differences(scores.astype(np.float64), indptr, some, rates, direction, sums)
         else:
@@ -175,25 +175,25 @@ def _sum_of_thetas(e, x):
 
 
 @kernel
-def _by_quotients(powers, indptr, leading, rates, direction, sums):
-    for q in range(len(leading)):
-        if leading[q] > 0:
+def _by_quotients(powers, indptr, n_read, rates, direction, sums):
+    for q in range(len(n_read)):
+        if n_read[q] > 0:
             start, stop = indptr[q], indptr[q + 1]
             e, f, u = powers[start:stop], direction[start:stop], rates[start:stop]
             sides = np.empty_like(e)
             front = _sort_by_side(e, f, sides)
-            for i in range(leading[q]):
+            for i in range(n_read[q]):
                 # A document at f = 1 gains on those at 0; one at f = 0 loses to those at 1.
                 others = sides[front:] if f[i] == 0.0 else sides[:front]
                 sums[1 if f[i] == 0.0 else 0] += u[i] * _sum_of_thetas(others, e[i])
 
 
 @kernel
-def _by_differences(scores, indptr, leading, rates, direction, sums):
-    for q in range(len(leading)):
+def _by_differences(scores, indptr, n_read, rates, direction, sums):
+    for q in range(len(n_read)):
         start, stop = indptr[q], indptr[q + 1]
         s, f, u = scores[start:stop], direction[start:stop], rates[start:stop]
-        for i in range(leading[q]):
+        for i in range(n_read[q]):
             total = 0.0
             for j in range(len(s)):
                 t = np.exp(-abs(s[j] - s[i]))

@@ -90,9 +90,9 @@ class GaussianNoise(Surrogate):
                 f"{self.longest}: the time for exact distributions of positions grows as their cube. Raise "
                 "longest=, shorten the query, or use SmoothedPositions, which grows as the square"
             )
-        leading = np.where(weights > 0, self.measure.leading(queries), 0)
+        n_read = np.where(weights > 0, self.measure.n_read(queries), 0)
         gain, curve = self.measure.linear_in_positions(queries)
-        return BoundKernel(expectations, queries.indptr, leading, gain, curve, self.noise, weights)
+        return BoundKernel(expectations, queries.indptr, n_read, gain, curve, self.noise, weights)
 
 
 def distribution_naive(s: np.ndarray, j: int, noise: float) -> np.ndarray:
@@ -109,19 +109,19 @@ def expectation_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise:
 
 
 @kernel
-def expectations(scores, indptr, leading, gain, curve, noise, weights, gradient):
+def expectations(scores, indptr, n_read, gain, curve, noise, weights, gradient):
     """Return Σ_q w_q (1 − E_q), and add its derivative with respect to scores to `gradient`."""
     longest, total = 0, 0.0
-    for q in range(len(leading)):
+    for q in range(len(n_read)):
         total += weights[q]
-        if leading[q] > 0:
+        if n_read[q] > 0:
             longest = max(longest, indptr[q + 1] - indptr[q])
     table = np.zeros((longest, longest + 1), scores.dtype)
     beats, others = np.empty(longest, scores.dtype), np.empty(longest, np.int64)
     back = np.empty(longest + 1, scores.dtype)
-    for q in range(len(leading)):
+    for q in range(len(n_read)):
         s, g = scores[indptr[q] : indptr[q + 1]], gradient[indptr[q] : indptr[q + 1]]
-        for j in range(leading[q]):
+        for j in range(n_read[q]):
             a = weights[q] * gain[indptr[q] + j]
             if a > 0.0:
                 tossed, sure = _toss(s, j, noise, beats, others)

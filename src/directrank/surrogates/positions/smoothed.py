@@ -107,7 +107,7 @@ class SmoothedPositions(Surrogate):
         rows = []
         for steepness in (10.0, 100.0):
             surrogate = cls(measure, steepness=steepness, truncation=10.0)
-            positions = soft_positions(scores, queries.indptr, measure.leading(queries), steepness)[0]
+            positions = soft_positions(scores, queries.indptr, measure.n_read(queries), steepness)[0]
             values = measure.position_gradient(queries, positions, surrogate.truncation)[0]
             error = np.full(queries.n_queries, np.nan)
             if isinstance(measure, Certified):
@@ -127,13 +127,13 @@ class BoundSmoothed:
     def __init__(self, surrogate: SmoothedPositions, queries: Queries, weights: np.ndarray):
         self.surrogate, self.queries, self.weights = surrogate, queries, weights
         # Positions are needed, and gradients flow back, for documents that the measure reads.
-        self.leading = np.where(weights > 0, surrogate.measure.leading(queries), 0)
+        self.n_read = np.where(weights > 0, surrogate.measure.n_read(queries), 0)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of 1 − Ê and its derivative with respect to each score."""
         alpha = self.surrogate.steepness
         indptr = self.queries.indptr
-        positions, powers = soft_positions(scores, indptr, self.leading, alpha)
+        positions, powers = soft_positions(scores, indptr, self.n_read, alpha)
         values, slopes = self.surrogate.measure.position_gradient(
             self.queries, positions, self.surrogate.truncation
         )
@@ -149,12 +149,12 @@ class BoundSmoothed:
         queries = self.queries
         measure: Certified = self.surrogate.measure
         wide = scores.astype(np.float64)
-        smooth = soft_positions(wide, queries.indptr, self.leading, self.surrogate.steepness)[0]
-        true = positions_of(queries, wide, leading=self.leading)
+        smooth = soft_positions(wide, queries.indptr, self.n_read, self.surrogate.steepness)[0]
+        true = positions_of(queries, wide, n_read=self.n_read)
         # The farthest rank of a tied block: whatever the order of ties, no position is off by more.
         off = np.maximum(np.abs(smooth - true.above - 1.0), np.abs(smooth - true.above - true.tied))
         read = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        off[read >= np.repeat(self.leading, queries.sizes)] = 0.0
+        off[read >= np.repeat(self.n_read, queries.sizes)] = 0.0
         error = np.maximum.reduceat(off, queries.indptr[:-1])
         values = measure.position_gradient(queries, smooth, self.surrogate.truncation)[0]
         exact = measure.query_values(queries, true)
@@ -162,7 +162,7 @@ class BoundSmoothed:
         best = measure.query_values(queries, perfect_positions(queries))
         bound = measure.approximation_bound(queries, error, self.surrogate.truncation)
         bound = np.minimum(bound, np.maximum(values, best - values))
-        trains = self.leading > 0
+        trains = self.n_read > 0
         return np.where(trains, np.abs(values - exact), 0.0), np.where(trains, bound, 0.0)
 
     def gradient_plugin(self) -> "SmoothedPlugin":
@@ -171,9 +171,7 @@ class BoundSmoothed:
         measure: PositionFormed = surrogate.measure
         plugin = measure.position_form(queries, surrogate.truncation)
         longest = int(queries.sizes.max(initial=1))
-        return SmoothedPlugin(
-            queries.indptr, longest, self.leading, surrogate.steepness, self.weights, plugin
-        )
+        return SmoothedPlugin(queries.indptr, longest, self.n_read, surrogate.steepness, self.weights, plugin)
 
 
 class SmoothedPlugin(NamedTuple):
@@ -184,7 +182,7 @@ class SmoothedPlugin(NamedTuple):
     indptr : ndarray of shape (n_queries + 1,)
     longest : int
         Documents of the longest query.
-    leading : ndarray of shape (n_queries,)
+    n_read : ndarray of shape (n_queries,)
         Documents of each query whose position the measure reads; 0 for a query that is skipped.
     steepness : float
         α.
@@ -195,7 +193,7 @@ class SmoothedPlugin(NamedTuple):
 
     indptr: np.ndarray
     longest: int
-    leading: np.ndarray
+    n_read: np.ndarray
     steepness: float
     weights: np.ndarray
     measure: Any
@@ -205,7 +203,7 @@ class SmoothedPlugin(NamedTuple):
 @kernel
 def smoothed_gradient(plugin, q, scores, scratch, gradient):
     """Return w (1 − Ê) of query q and write its gradient; NaN where the quotients would overflow."""
-    n, lead, alpha = len(scores), plugin.leading[q], plugin.steepness
+    n, lead, alpha = len(scores), plugin.n_read[q], plugin.steepness
     if lead == 0:
         _clear(gradient)
         return 0.0

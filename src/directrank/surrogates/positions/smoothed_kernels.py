@@ -38,7 +38,7 @@ def backward_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarra
 
 
 def soft_positions(
-    scores: np.ndarray, indptr: np.ndarray, leading: np.ndarray, alpha: float
+    scores: np.ndarray, indptr: np.ndarray, n_read: np.ndarray, alpha: float
 ) -> tuple[np.ndarray, list[PowersOfSome]]:
     """Return smooth positions of the first documents of each query.
 
@@ -46,7 +46,7 @@ def soft_positions(
     ----------
     scores : ndarray of shape (n_docs,), float32 or float64
     indptr : ndarray of shape (n_queries + 1,)
-    leading : ndarray of shape (n_queries,)
+    n_read : ndarray of shape (n_queries,)
         Documents of each query whose position is asked for.
     alpha : float
         Steepness, in 1/score.
@@ -54,11 +54,11 @@ def soft_positions(
     Returns
     -------
     positions : ndarray of shape (n_docs,), type of `scores`; 1 where not asked for
-    powers : list of (powers, leading)
+    powers : list of (powers, n_read)
         See `powers_by_range`, for `backward`.
     """
     positions = np.ones(len(scores), scores.dtype)
-    ranges = list(powers_by_range(scores, indptr, leading, alpha))
+    ranges = list(powers_by_range(scores, indptr, n_read, alpha))
     for powers, some in ranges:
         if powers is None:
             _forward_bands(scores, indptr, some, alpha, positions)
@@ -82,20 +82,20 @@ def backward(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights,
         gradient += wide
 
 
-def powers_by_range(scores, indptr, leading, alpha) -> Iterator[PowersOfSome]:
-    """Yield exp(α(s − middle)) by query, and `leading` of the queries whose quotients fit its type, else 0.
+def powers_by_range(scores, indptr, n_read, alpha) -> Iterator[PowersOfSome]:
+    """Yield exp(α(s − middle)) by query, and `n_read` of the queries whose quotients fit its type, else 0.
 
     The first powers are of the type of the scores; those of queries where quotients overflow are in double
     precision. None comes with the queries where that overflows too.
     """
     for dtype in dict.fromkeys((scores.dtype, np.dtype(np.float64))):
         powers = np.empty(len(scores), dtype)
-        far = _fill_near(scores.astype(dtype, copy=False), indptr, leading, alpha, powers)
-        yield powers, leading - far
+        far = _fill_near(scores.astype(dtype, copy=False), indptr, n_read, alpha, powers)
+        yield powers, n_read - far
         if not far.any():
             return
-        leading = far
-    yield None, leading
+        n_read = far
+    yield None, n_read
 
 
 @kernel
@@ -105,34 +105,34 @@ def is_near(spread, itemsize):
 
 
 @kernel
-def _fill_near(scores, indptr, leading, alpha, powers):
-    # Fill the powers of the queries whose quotients fit the type; return `leading` of the other queries.
-    far = np.zeros(len(leading), np.int64)
-    for q in range(len(leading)):
-        if leading[q] > 0:
+def _fill_near(scores, indptr, n_read, alpha, powers):
+    # Fill the powers of the queries whose quotients fit the type; return `n_read` of the other queries.
+    far = np.zeros(len(n_read), np.int64)
+    for q in range(len(n_read)):
+        if n_read[q] > 0:
             s = scores[indptr[q] : indptr[q + 1]]
             low, high = extremes(s)
             if is_near(alpha * np.float64(high - low), s.itemsize):
                 middle = 0.5 * (np.float64(low) + np.float64(high))
                 fill_powers(s, alpha, middle, powers[indptr[q] : indptr[q + 1]])
             else:
-                far[q] = leading[q]
+                far[q] = n_read[q]
     return far
 
 
 @kernel
-def _forward(powers, indptr, leading, positions):
-    for q in range(len(leading)):
+def _forward(powers, indptr, n_read, positions):
+    for q in range(len(n_read)):
         start = indptr[q]
-        forward_quotients(powers[start : indptr[q + 1]], positions[start : start + leading[q]])
+        forward_quotients(powers[start : indptr[q + 1]], positions[start : start + n_read[q]])
 
 
 @kernel
-def _backward(powers, indptr, leading, alpha, slopes, weights, gradient):
-    for q in range(len(leading)):
+def _backward(powers, indptr, n_read, alpha, slopes, weights, gradient):
+    for q in range(len(n_read)):
         start, stop = indptr[q], indptr[q + 1]
         h = powers.dtype.type(-weights[q] * alpha)
-        backward_quotients(powers[start:stop], slopes[start : start + leading[q]], h, gradient[start:stop])
+        backward_quotients(powers[start:stop], slopes[start : start + n_read[q]], h, gradient[start:stop])
 
 
 @kernel
@@ -148,23 +148,23 @@ def _next_band(s, alpha, first, done, e, band):
 
 
 @kernel
-def _forward_bands(scores, indptr, leading, alpha, positions):
-    for q in range(len(leading)):
-        s, done = scores[indptr[q] : indptr[q + 1]], np.zeros(leading[q], np.uint8)
-        e, band = np.empty(len(s)), np.empty(leading[q], np.int64)
-        for first in range(leading[q]):
+def _forward_bands(scores, indptr, n_read, alpha, positions):
+    for q in range(len(n_read)):
+        s, done = scores[indptr[q] : indptr[q + 1]], np.zeros(n_read[q], np.uint8)
+        e, band = np.empty(len(s)), np.empty(n_read[q], np.int64)
+        for first in range(n_read[q]):
             if not done[first]:
                 for i in band[: _next_band(s, alpha, first, done, e, band)]:
                     positions[indptr[q] + i] = _sums_of_quotients(e, e[i], e[i])[0]
 
 
 @kernel
-def _backward_bands(scores, indptr, leading, alpha, slopes, weights, gradient):
-    for q in range(len(leading)):
+def _backward_bands(scores, indptr, n_read, alpha, slopes, weights, gradient):
+    for q in range(len(n_read)):
         start, stop, h = indptr[q], indptr[q + 1], -weights[q] * alpha
-        s, g, done = scores[start:stop], gradient[start:stop], np.zeros(leading[q], np.uint8)
-        e, band = np.empty(len(s)), np.empty(leading[q], np.int64)
-        for first in range(leading[q]):
+        s, g, done = scores[start:stop], gradient[start:stop], np.zeros(n_read[q], np.uint8)
+        e, band = np.empty(len(s)), np.empty(n_read[q], np.int64)
+        for first in range(n_read[q]):
             if not done[first]:
                 for i in band[: _next_band(s, alpha, first, done, e, band)]:
                     flow = h * slopes[start + i] * e[i]

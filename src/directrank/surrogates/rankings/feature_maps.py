@@ -19,7 +19,7 @@ def two_classes_message(measure: Measure, queries: Queries) -> list[str]:
     grades = np.unique(queries.relevance)
     if len(grades) <= 2:
         return []
-    n = int(measure.leading(queries).sum())
+    n = int(measure.n_read(queries).sum())
     return [
         f"{len(grades)} grades taken as two classes: {n} documents relevant to {measure.name}, "
         f"{queries.n_docs - n} not"

@@ -89,10 +89,10 @@ class TypeTwoBound(Surrogate):
 
     def uninformative(self, queries: Queries) -> np.ndarray:
         """Return the queries with one value for all rankings, or with documents of one class only."""
-        constant = self.measure.constant(queries)
+        constant = self.measure.uninformative(queries)
         if self.grades == "all":
             return constant
-        relevant = self.measure.leading(queries)
+        relevant = self.measure.n_read(queries)
         return constant | (relevant == 0) | (relevant == queries.sizes)
 
     def notes(self, queries: Queries) -> list[str]:
@@ -153,7 +153,7 @@ class BoundTwoClasses(BoundTypeTwo):
     def plugin(self) -> CutPlugin:
         """What the search reads."""
         queries, sizes = self.queries, self.queries.sizes
-        relevant = self.measure.leading(queries)
+        relevant = self.measure.n_read(queries)
         terms = self.measure.relevant_terms(sizes, relevant)
         cross = self.surrogate.feature_map == "cross"
         pairs = relevant * (sizes - relevant) if cross else sizes * (sizes - 1)

@@ -103,14 +103,14 @@ class WorkingSetBound(Surrogate):
         """Return the queries with one value for all rankings, or with documents of one class only."""
         classes = self.classes(queries)
         one_class = classes[queries.indptr[:-1]] == classes[queries.indptr[1:] - 1]
-        return self.measure.constant(queries) | one_class
+        return self.measure.uninformative(queries) | one_class
 
     def classes(self, queries: Queries) -> np.ndarray:
         """Return the classes that the measure distinguishes: grades, or documents that it reads or not."""
         if self.measure.graded:
             return queries.relevance
         rank = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        return (rank < np.repeat(self.measure.leading(queries), queries.sizes)).astype(np.float64)
+        return (rank < np.repeat(self.measure.n_read(queries), queries.sizes)).astype(np.float64)
 
     def notes(self, queries: Queries) -> list[str]:
         """Return messages about the feature map of Eq. (2), and about grades that became two classes."""
