@@ -77,7 +77,9 @@ class BoundExponentialPairs(BoundStepwise):
         """Return the weighted sum of the loss, Z, and the potential of each document times Z."""
         e = self._powers(scores)
         rising, falling = self._sums(e, lower=True) / e, self._sums(1.0 / e, lower=False) * e
-        return float((self.weights * rising).sum()), (self.weights * (rising - falling)).astype(scores.dtype)
+        with np.errstate(over="ignore"):  # Potentials of far scores are infinite in float32.
+            potentials = (self.weights * (rising - falling)).astype(scores.dtype)
+        return float((self.weights * rising).sum()), potentials
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return W₊ and W₋ along a direction in {0, 1}, the number of pairs, and Z."""
