@@ -1,4 +1,4 @@
-"""What goes wrong for a user, by name. Every message says where, what was expected and the remedy."""
+"""Errors that a user can cause. Every message says where, what was expected and the remedy."""
 
 from collections.abc import Iterable
 

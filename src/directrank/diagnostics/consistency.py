@@ -32,7 +32,7 @@ TIED = 1e-6
 NO_REGRET = 1e-9
 
 
-#: Distributions that refute the consistency of a loss: by name, that loss, and probability and relevance.
+#: Examples: a loss, and a distribution (probability, relevance) that refutes its consistency.
 EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
     "graded": (
         "plain pairs, and pairs per query, of three grades",

@@ -1,4 +1,4 @@
-"""The table of methods: what the command line and a comparison can train, by name."""
+"""The table of methods: the names that the command line and a comparison can train."""
 
 import re
 from collections.abc import Sequence

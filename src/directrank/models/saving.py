@@ -11,7 +11,7 @@ from directrank.models.container import damaged, read_container, write_container
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.strict_json import as_plain
 
-#: Version of the format, written to every file; `load` refuses other versions by name.
+#: Version of the format, written to every file; `load` refuses other versions, and its message says which.
 FORMAT = 1
 #: Fitted attributes that are saved beside the scorer, as JSON.
 FITTED = ("status_", "certificate_", "history_", "message_", "selected_by_")
@@ -165,7 +165,7 @@ def _plain(value: Any, name: str) -> Any:
         # A ranker from which training started is replaced by its coefficients.
         if hasattr(each, "scorer_"):
             return as_plain(each.scorer_.coefficients)
-        # Estimators also accept a measure by name.
+        # Estimators also accept the name of a measure.
         if isinstance(each, Measure):
             return each.name
         raise TypeError(f"{name}={each!r} cannot be saved: use a number, a text or the name of a measure")

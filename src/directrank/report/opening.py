@@ -1,4 +1,4 @@
-"""The first screen: who leads, by how much, and whether the lead may be chance."""
+"""The first screen: the leader, the size of its lead, and whether the lead is significant."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -132,7 +132,7 @@ class HistogramStumps:
         return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros((n_features, N_BINS))
 
 
-#: Searches for stumps by name.
+#: Names of the searches for stumps.
 STUMP_SEARCHES = {"exact": ExactStumps, "histogram": HistogramStumps}
 
 
