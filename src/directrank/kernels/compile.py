@@ -1,7 +1,7 @@
 """`kernel`: the decorator of all compiled functions, with the folder that caches their machine code.
 
 numba decides by the file of a function whether its cached code is fresh, and does not notice a changed callee
-in another file. The cache folder is therefore named after a digest of all sources of the package.
+in another file. The cache folder is therefore named after a digest of all sources that kernels may use.
 """
 
 import gc
@@ -46,6 +46,9 @@ class Unaliased(Compiler):
                 gc.enable()
 
 
+# Nothing below these folders may import them (import-linter), so no kernel depends on their sources.
+WITHOUT_KERNELS = {"cli", "report", "experiments"}
+
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -59,9 +62,10 @@ OPTIONS: dict[str, Any] = {
 @cache
 def cache_folder() -> str | None:
     """Return the folder of compiled code for exactly these sources, or None if none is writable."""
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(source.read_bytes())
+    digest, package = hashlib.sha256(), Path(__file__).parents[1]
+    for source in sorted(package.rglob("*.py")):
+        if source.relative_to(package).parts[0] not in WITHOUT_KERNELS:
+            digest.update(source.read_bytes())
     root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
     folder = Path(root) / f"kernels-{digest.hexdigest()[:16]}"
     try:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,3 +76,11 @@ def test_functions_of_others_keep_their_own_cache_folder(monkeypatch):
     monkeypatch.setattr(compilation.numba.config, "CACHE_DIR", "theirs", raising=False)
     kernel(add_one)
     assert compilation.numba.config.CACHE_DIR == "theirs"
+
+
+def test_folders_left_out_of_the_digest_hold_no_kernel():
+    package = Path(compilation.__file__).parents[1]
+    for folder in compilation.WITHOUT_KERNELS:
+        sources = list((package / folder).rglob("*.py"))
+        assert sources
+        assert not [each.name for each in sources if "@kernel" in each.read_text(encoding="utf-8")]
