@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from directrank.data.groups import QueryGroups
+from directrank.data.letor.blocks import Opener, plain_file
 from directrank.data.letor.reader import fill_letor, read_letor, scan_letor
 from directrank.data.letor.scan import Scan
 from directrank.errors import DataError
@@ -33,7 +34,11 @@ class Fold:
     test: tuple[Path, ...]
 
     def load(
-        self, *, missing: str | float = "error", allow_shared_queries: bool = False
+        self,
+        *,
+        missing: str | float = "error",
+        allow_shared_queries: bool = False,
+        open_file: Opener = plain_file,
     ) -> tuple[QueryGroups, QueryGroups, QueryGroups]:
         """Read the training, validation and test set, with the number of features of the widest.
 
@@ -43,6 +48,8 @@ class Fold:
             See `read_letor`.
         allow_shared_queries : bool, default=False
             Whether a qid may be in more than one set.
+        open_file : callable, optional
+            Opens a file to read its bytes, twice.
 
         Raises
         ------
@@ -51,7 +58,10 @@ class Fold:
         DataError
             If a query is in two sets.
         """
-        scans = [scan_letor(paths, missing=missing) for paths in (self.train, self.vali, self.test)]
+        scans = [
+            scan_letor(paths, missing=missing, open_file=open_file)
+            for paths in (self.train, self.vali, self.test)
+        ]
         if not allow_shared_queries:
             _refuse_shared(self.name, scans)
         n_features = max(scan.largest_id for scan in scans)

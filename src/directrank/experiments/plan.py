@@ -2,19 +2,23 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from directrank.estimators.methods import Configured
+from directrank.experiments.fits import is_fit
 from directrank.experiments.jobs.environment import code_digest, versions
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
+from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
+from directrank.experiments.records.shapes import fits
 from directrank.experiments.sources import FoldSource
 
 #: Changes when the content of a record changes.
-RECORD = 3
+RECORD = 4
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,10 @@ class PlannedCell:
         """Fold and method, for people."""
         return f"{self.fold.name} {self.method.label}"
 
+    def named(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record of this cell with its names: keys do not depend on them, so they may be older."""
+        return {**record, "fold": self.fold.name, "method": self.method.label}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -74,6 +82,20 @@ class Plan:
     cells: Sequence[PlannedCell]
     finished: dict[str, dict[str, Any]]
     fitted: set[str]
+
+    def accepts(self, key: str, record: dict[str, Any]) -> bool:
+        """Whether a record of the store is what its key stands for, as far as can be told."""
+        if key in self._cell_keys:
+            return is_cell(record) and record.get("options", self._of_a_cell) == self._of_a_cell
+        return is_fit(record) or fits(DATA_CHECK, record)
+
+    @cached_property
+    def _cell_keys(self) -> set[str]:
+        return {cell.key for cell in self.cells}
+
+    @cached_property
+    def _of_a_cell(self) -> dict[str, Any]:
+        return self.options.of_a_cell
 
     @property
     def n_fits(self) -> int:
@@ -121,9 +143,11 @@ def make_plan(
     if twice is not None:
         raise ValueError(f"{twice} is named twice; name each method once")
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
+    plan = Plan(dataset, folds, methods, options, cells, {}, set())
+    store.accepts = plan.accepts
     finished = store.outcomes(cell.key for cell in cells)
     open_fits = [fit.key for cell in cells if cell.key not in finished for fit in cell.fits]
-    return Plan(dataset, folds, methods, options, cells, finished, store.ended(open_fits))
+    return replace(plan, finished=finished, fitted=store.ended(open_fits))
 
 
 def points_of(method: Configured, search: str) -> list[dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from io import RawIOBase
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,10 +14,13 @@ import numpy as np
 
 from directrank.data import QueryGroups, find_folds
 from directrank.data.folds import PARTS, Fold
+from directrank.data.letor.blocks import refuse_special
 from directrank.data.letor.reader import fill_letor, scan_letor
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.experiments.options import CHECKS
+from directrank.storage.hashed_file import HashedFile
+from directrank.storage.names import printable
 
 
 class Splits(NamedTuple):
@@ -75,8 +79,10 @@ def folds_of(
     """
     if k is not None:
         return _divided(source, missing, k, seed)
+    # In official folds one file belongs to several splits; it is read once.
+    digest_of = cache(file_digest)
     if isinstance(source, (str, os.PathLike)):
-        return source_name(source), [_of_files(fold, missing) for fold in find_folds(source)]
+        return source_name(source), [_of_files(fold, missing, digest_of) for fold in find_folds(source)]
     parts = list(source)
     if len(parts) != len(PARTS):
         raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
@@ -84,36 +90,69 @@ def folds_of(
         return source_name(parts), [_of_groups(Splits(*parts))]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
-    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), missing)]
+    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), missing, digest_of)]
 
 
 def source_name(source: Any) -> str:
     """Return the name of a data set: that of its folder, or of its training set."""
     if isinstance(source, (str, os.PathLike)):
-        return Path(source).resolve().name or "data"
+        return printable(Path(source).resolve().name) or "data"
     first = source[0]
     if isinstance(first, QueryGroups):
-        return first.name or "data"
-    return Path(first).resolve().parent.name or "data"
+        return printable(first.name) or "data"
+    return printable(Path(first).resolve().parent.name) or "data"
 
 
-def _of_files(fold: Fold, missing: str | float) -> FoldSource:
+def _of_files(fold: Fold, missing: str | float, digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
-    digests = {split: _joined([_file_digest(path) for path in paths]) for split, paths in files.items()}
-    names = {split: [str(path) for path in paths] for split, paths in files.items()}
-    return FoldSource(fold.name, digests, names, lambda: Splits(*fold.load(missing=missing)))
+    digests = {split: _joined(list(map(digest_of, paths))) for split, paths in files.items()}
+    names = {split: _shown(paths) for split, paths in files.items()}
+    unchanged = Unchanged({path: digest_of(path) for path in _files_of(fold)})
+
+    def load() -> Splits:
+        return Splits(*fold.load(missing=missing, open_file=unchanged))
+
+    return FoldSource(printable(fold.name), digests, names, load)
 
 
-def _file_digest(path: Path) -> str:
-    # In official folds one file belongs to several splits; it is read once.
-    state = path.stat()
-    return _digest_at(path, state.st_size, state.st_mtime_ns)
+def _shown(paths: Iterable[Path]) -> list[str]:
+    return [printable(str(path)) for path in paths]
 
 
-@cache
-def _digest_at(path: Path, size: int, changed: int) -> str:
+def file_digest(path: Path) -> str:
+    """Return the SHA-256, in hex, of the bytes of a file.
+
+    Raises
+    ------
+    DataError
+        If it is a folder, a pipe or a device.
+    """
+    refuse_special(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Opens files whose bytes, when all are read, must still have the digests that results are kept under.
+
+    Parameters
+    ----------
+    digests : dict of Path to str
+        The SHA-256 of each file, in hex.
+    """
+
+    digests: Mapping[Path, str]
+
+    def __call__(self, path: Path) -> RawIOBase:
+        """Return an open file; its reader gets a DataError in place of the end if the file has changed."""
+
+        def ended(digest: str) -> None:
+            if digest != self.digests[path]:
+                problem = "changed while the comparison ran, so nothing of it is kept"
+                raise DataError(f"{printable(str(path))}: {problem}; rerun the same command")
+
+        return HashedFile(path.open("rb", buffering=0), ended)
 
 
 def _text_digest(text: str) -> str:
@@ -135,7 +174,7 @@ def _groups_digest(groups: QueryGroups) -> str:
     for array in (groups.features, queries.relevance, queries.indptr, queries.row):
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
-    digest.update("\0".join(map(str, queries.qid.tolist())).encode())
+    digest.update("\0".join(map(str, queries.qid.tolist())).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
@@ -160,7 +199,7 @@ def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str,
     folds = []
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
-        files = {split: [str(path) for path in pool.files] for split in PARTS}
+        files = {split: _shown(pool.files) for split in PARTS if pool.files}
         folds.append(FoldSource(f"Fold{turn + 1}", digests, files, partial(_turned, pool, k, seed, turn)))
     return name, folds
 
@@ -168,28 +207,35 @@ def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str,
 def _pool_of(source: Any, missing: str | float) -> tuple[str, "_Pool", str]:
     """Return name, reader and digest of all queries of a source."""
     if isinstance(source, QueryGroups):
-        return source_name([source]), _Pool([], missing, source), _groups_digest(source)
-    if isinstance(source, (str, os.PathLike)) and Path(source).is_file():
-        files, name = [Path(source)], Path(source).name
+        return source_name([source]), _Pool({}, missing, source), _groups_digest(source)
+    if isinstance(source, (str, os.PathLike)):
+        alone = Path(source).is_file()
+        name = printable(Path(source).name) if alone else source_name(source)
+        files = {Path(source)} if alone else _files_of(find_folds(source)[0])
     else:
-        name, folds = folds_of(source, missing=missing)
-        if not folds[0].files:
-            return name, _Pool([], missing, joined(folds[0].load())), _joined(list(folds[0].digests.values()))
-        files = sorted({Path(path) for part in PARTS for path in folds[0].files[part]})
-    return name, _Pool(files, missing), _joined([_file_digest(path) for path in files])
+        name, (fold,) = folds_of(source, missing=missing)
+        if not fold.files:
+            return name, _Pool({}, missing, joined(fold.load())), _joined(list(fold.digests.values()))
+        files = set(map(Path, source))
+    digests = {path: file_digest(path) for path in sorted(files)}
+    return name, _Pool(digests, missing), _joined(list(digests.values()))
+
+
+def _files_of(fold: Fold) -> set[Path]:
+    return {path for part in PARTS for path in getattr(fold, part)}
 
 
 @dataclass
 class _Pool:
     """All queries of a source; files are read once, on the first call."""
 
-    files: Sequence[Path]
+    files: Mapping[Path, str]
     missing: str | float
     groups: QueryGroups | None = None
 
     def __call__(self) -> QueryGroups:
         if self.groups is None:
-            scan = scan_letor(self.files, missing=self.missing)
+            scan = scan_letor(list(self.files), missing=self.missing, open_file=Unchanged(self.files))
             self.groups = fill_letor(scan, scan.largest_id, missing=self.missing)
         return self.groups
 

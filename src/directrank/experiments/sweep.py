@@ -43,6 +43,7 @@ class Sweep:
         self, plan: Plan, store: Store, observer: Observer, reader: FoldReader, n_threads: int | None = None
     ):
         self.plan, self.store, self.observer = plan, store, observer
+        self.store.accepts = plan.accepts
         self.reader, self.n_threads = reader, n_threads
         #: Records by key: of cells that have ended, and of finished fits of the other cells.
         self._records = dict(plan.finished)

@@ -260,7 +260,7 @@ def test_later_versions_are_refused(tmp_path):
     connection = sqlite3.connect(tmp_path / "store.sqlite")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(DataError, match="version 99, this release reads 2"):
+    with pytest.raises(DataError, match="version 99, this release reads 3"):
         Store(tmp_path).get("a")
 
 

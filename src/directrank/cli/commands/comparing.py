@@ -120,11 +120,12 @@ def compare(
     from directrank.experiments.protocol import carry_out, prepare
     from directrank.experiments.sources import source_name
     from directrank.experiments.tables.formats import FORMATS
+    from directrank.storage.names import slug
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
-    folder = out or Path("runs") / (name or source_name(data))
+    folder = out or Path("runs") / slug(name or source_name(data))
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
     given = ctx.params | {"out": folder}
