@@ -86,14 +86,23 @@ def scorer_of(fit: Mapping[str, Any]) -> Any:
     return put_together(fit["scorer"]["kind"], tensors, fit["n_features"])
 
 
-def is_fit(record: Mapping[str, Any]) -> bool:
-    """Whether a record is one of `fit_point`, or of a fit whose processes died."""
-    if not fits(either(FIT, FAILED_FIT, DIED), record):
+def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
+    """Whether a record is that of a fit, as far as can be told; a fit whose processes died has a bare one."""
+    if fits(DIED, record):
+        return True
+    if not fits(either(FIT, FAILED_FIT), record):
         return False
+    if (record["parameters"], record["seed"]) != (as_plain(fit.point), fit.seed):
+        return False
+    return "error" in record or (_has_scorer(record) and fit.is_last == (record["validation"] is None))
+
+
+def _has_scorer(record: Mapping[str, Any]) -> bool:
     try:
-        return "error" in record or scorer_of(record) is not None
+        scorer_of(record)
     except (ValueError, KeyError, SafetensorError):
         return False
+    return True
 
 
 def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> dict[str, Any]:

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from directrank.estimators.methods import Configured
-from directrank.experiments.fits import is_fit
+from directrank.experiments.fits import is_record_of
 from directrank.experiments.jobs.environment import code_digest, versions
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
 from directrank.experiments.records.shapes import fits
 from directrank.experiments.sources import FoldSource
+from directrank.storage.names import printable
 
 #: Changes when the content of a record changes.
 RECORD = 4
+#: What last fits are trained on.
+TOGETHER = "train and vali"
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,16 @@ class Fit:
     key: str
 
     @property
+    def is_last(self) -> bool:
+        """Whether it is on training and validation set together."""
+        return self.trained_on == TOGETHER
+
+    @property
     def label(self) -> str:
         """Fold, method and point, for people."""
         point = ", ".join(f"{name}={value}" for name, value in sorted(self.point.items()))
-        return f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
+        text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
+        return printable(text)
 
 
 @dataclass(frozen=True)
@@ -85,17 +94,21 @@ class Plan:
 
     def accepts(self, key: str, record: dict[str, Any]) -> bool:
         """Whether a record of the store is what its key stands for, as far as can be told."""
-        if key in self._cell_keys:
-            return is_cell(record) and record.get("options", self._of_a_cell) == self._of_a_cell
-        return is_fit(record) or fits(DATA_CHECK, record)
+        step = self._steps.get(key)
+        if isinstance(step, Fit):
+            return is_record_of(step, record)
+        if isinstance(step, PlannedCell):
+            options = self.options.of_a_cell
+            return is_cell(record) and record.get("options", options) == options
+        return fits(DATA_CHECK, record)
 
     @cached_property
-    def _cell_keys(self) -> set[str]:
-        return {cell.key for cell in self.cells}
-
-    @cached_property
-    def _of_a_cell(self) -> dict[str, Any]:
-        return self.options.of_a_cell
+    def _steps(self) -> "dict[str, Fit | PlannedCell]":
+        """Every fit and every cell by key, with the last fits at all points that may be chosen."""
+        steps = [step for cell in self.cells for step in (cell, *cell.fits)]
+        for cell in self.cells if self.options.refit else ():
+            steps += [_last_fit(cell, fit.point, fit.seed, self.options) for fit in cell.fits]
+        return {step.key: step for step in steps}
 
     @property
     def n_fits(self) -> int:
@@ -171,10 +184,11 @@ def points_of(method: Configured, search: str) -> list[dict[str, Any]]:
 
 def refits_of(cell: PlannedCell, chosen: Mapping[int, dict[str, Any]], options: Options) -> list[Fit]:
     """Return the last fits of a cell, on train and validation together, from the chosen fit of each seed."""
-    return [
-        _fit(cell.fold, cell.method, fit["parameters"], seed, "train and vali", options)
-        for seed, fit in chosen.items()
-    ]
+    return [_last_fit(cell, fit["parameters"], seed, options) for seed, fit in chosen.items()]
+
+
+def _last_fit(cell: PlannedCell, point: Mapping[str, Any], seed: int, options: Options) -> Fit:
+    return _fit(cell.fold, cell.method, point, seed, TOGETHER, options)
 
 
 def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedCell:

@@ -215,7 +215,8 @@ def _checked_collection(fold: FoldSource, reader: FoldReader, store: Store) -> d
     small = sum(each.features.nbytes for each in splits) <= LARGEST_COPY
     check = check_data(joined(splits) if small else splits.train)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
-    record = {**as_plain(check.to_dict()), "lines": check.lines(), "of": what}
+    plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
+    record = {**plain, "lines": list(map(printable, check.lines())), "of": what}
     store.put(key, "data-check", record)
     return record
 

@@ -142,7 +142,7 @@ class Sweep:
             self._announced = cell.key
             self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
         train, vali = self.reader(fit.fold)[:2]
-        if fit.trained_on != "train":
+        if fit.is_last:
             train, vali = joined((train, vali)), None
         return fit_point(train, vali, fit, self.plan.options.select_by, self.n_threads)
 
