@@ -77,10 +77,9 @@ def _operating(name: str) -> tuple[int, str]:
 
 def unusable(path: Path | None, problem: str) -> DataError:
     """Return the error about a file that is not a store, with the remedy."""
-    return DataError(
-        f"{path}: not a store of directrank, or damaged ({problem}); move it away, or choose another folder "
-        "with --out, and rerun the same command"
-    )
+    what = f"not a store of directrank, or damaged ({' '.join(problem.split())})"
+    remedy = "move it away, or choose another folder with --out, and rerun the same command"
+    return DataError(f"{path}: {what}; {remedy}")
 
 
 def refuse_others(path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from directrank.diagnostics.test_diagnostics import CUTOFFS
 from directrank.experiments.records.shapes import (
     OddValueError,
     Shape,
@@ -105,7 +106,7 @@ def _measured(convention: str, measures: tuple[str, ...], n_seeds: int) -> dict[
         "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": number, "fit_seconds": number,
         "peak_memory": either(nothing, whole), "training": TRAINING, "weights": either(nothing, weights),
         "seeds": every(run, n_seeds), "values": values, "per_query": per_query,
-        "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, least=1)),
+        "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, CUTOFFS)),
         "qid": every(QID, least=1), "ranked": every(every(number)), "ties": tied,
         "bounds": either(nothing, BOUNDS),
     }  # fmt: skip
@@ -124,10 +125,13 @@ def _agree(record: Mapping[str, Any], place: str) -> None:
     for where, values in lists.items():
         if len(values) != expected[where]:
             raise OddValueError(f"{place}.{where}", len(values), f"{expected[where]} values")
-    names = sorted(record["chosen"])
-    for at, each in enumerate(record["tried"]):
-        if sorted(each["parameters"]) != names:
-            raise OddValueError(f"{place}.tried[{at}].parameters", sorted(each["parameters"]), str(names))
+    tried = [each["parameters"] for each in record["tried"]]
+    for at, each in enumerate(tried):
+        if sorted(each) != sorted(record["chosen"]):
+            raise OddValueError(f"{place}.tried[{at}].parameters", each, str(sorted(record["chosen"])))
+    for chosen in (record["chosen"], *(run["chosen"] for run in record["seeds"])):
+        if chosen not in tried:
+            raise OddValueError(f"{place}.chosen", chosen, "parameters that were tried")
 
 
 def _features(record: Mapping[str, Any]) -> list[str]:
