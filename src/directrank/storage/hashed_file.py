@@ -29,10 +29,11 @@ class HashedFile(io.RawIOBase):
 
     def readinto(self, buffer, /) -> int:
         """Read into a buffer and return the number of bytes, 0 at the end."""
-        count = self._file.readinto(buffer) or 0
+        view = memoryview(buffer)
+        count = self._file.readinto(view) or 0
         if count:
-            self._digest.update(memoryview(buffer)[:count])
-        elif len(buffer):
+            self._digest.update(view[:count])
+        elif len(view):
             self._ended(self._digest.hexdigest())
         return count
 

@@ -106,43 +106,16 @@ def at(content, path):
     return content, last
 
 
-REQUIRED = [
-    "dataset",
-    "select_by",
-    "measures",
-    "convention",
-    "seeds",
-    "refit",
-    "methods",
-    "folds",
-    "data_check",
-    "written",
-    "environment.directrank",
-    "significance.letor3",
-    "methods.0.label",
-    "folds.0.sha256.test",
-    "data_check.of",
-    "significance.standard.letters.regression",
-    "significance.letor3.pairs.AP",
-    "cells.0",
-    "cells.1.chosen",
-    "cells.0.values.letor3.test.AP",
-    "cells.0.per_query.standard.AP.0",
-    "cells.0.qid.3",
-    "cells.0.ranked.2",
-    "cells.0.curve.letor3.9",
-    "cells.0.parts.vali",
-    "cells.0.parts.test.queries",
-    "cells.0.options.audit",
-    "cells.0.training.history",
-    "cells.0.weights.features.1",
-    "cells.0.ties.input.AP",
-    "cells.0.bounds.rows.0.name",
-    "cells.0.tried.0",
-    "cells.0.seeds.0.values",
-    "cells.0.fit_seconds",
-    "significance.letor3.pairs.AP.0.p_holm",
-]
+REQUIRED = (
+    "dataset", "select_by", "measures", "convention", "seeds", "refit", "methods", "folds", "data_check",
+    "written", "environment.directrank", "significance.letor3", "methods.0.label", "folds.0.sha256.test",
+    "data_check.of", "significance.standard.letters.regression", "significance.letor3.pairs.AP", "cells.0",
+    "cells.1.chosen", "cells.0.values.letor3.test.AP", "cells.0.per_query.standard.AP.0", "cells.0.qid.3",
+    "cells.0.ranked.2", "cells.0.curve.letor3.9", "cells.0.parts.vali", "cells.0.parts.test.queries",
+    "cells.0.options.audit", "cells.0.training.history", "cells.0.weights.features.1",
+    "cells.0.ties.input.AP", "cells.0.bounds.rows.0.name", "cells.0.tried.0", "cells.0.seeds.0.values",
+    "cells.0.fit_seconds", "significance.letor3.pairs.AP.0.p_holm",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("path", REQUIRED)

@@ -77,7 +77,8 @@ def cell(value: Any, place: str) -> None:
     if isinstance(value, dict) and "error" in value:
         FAILED_CELL(value, place)
         return
-    options = value.get("options") if isinstance(value, dict) else None
+    by_name(setting)(value, place)
+    options: Any = value.get("options")
     OPTIONS(options, f"{place}.options")
     measured = _measured(options["convention"], tuple(options["measures"]), len(options["seeds"]))
     fields(**FRAME, **measured)(value, place)
