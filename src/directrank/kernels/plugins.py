@@ -98,7 +98,7 @@ def _interpreted(function: Callable[..., Any], plugin: Any) -> Callable[..., Any
 
 def _overloaded(function: Callable[..., Any]) -> None:
     # numba compiles the function returned as a part of its caller, which alone is cached.
-    @overload(function, jit_options=OPTIONS, strict=False)
+    @overload(function, jit_options=OPTIONS, strict=False)  # type: ignore[arg-type]
     def chosen(plugin, *others):
         return getattr(_KERNELS[function, plugin.instance_class], "py_func")  # noqa: B009
 

@@ -174,9 +174,11 @@ def _compare_cells(block, cells, depth, greater, equal):
         c4, c5, c6, c7 = cells[j + 4], cells[j + 5], cells[j + 6], cells[j + 7]
         for i in range(WIDTH):
             v = x[i]
-            g[i] += (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v) + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
-            e[i] += (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
-            e[i] += (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
+            # Without compilation a sum of truth values alone would be a truth value.
+            g[i] += 0 + (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v)
+            g[i] += 0 + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
+            e[i] += 0 + (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
+            e[i] += 0 + (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
 
 
 @inline_kernel
