@@ -16,7 +16,7 @@ from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.rankings.assignment import most_violated_assignment
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
 from directrank.surrogates.rankings.rescaled import FACTORS, hull, largest
-from directrank.surrogates.rankings.two_class_search import CutPlugin, most_violated_rankings
+from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
 
 GRADES = ("binary", "all")
 
@@ -157,7 +157,8 @@ class BoundTwoClasses(BoundTypeTwo):
         terms = self.measure.relevant_terms(sizes, relevant)
         cross = self.surrogate.feature_map == "cross"
         pairs = relevant * (sizes - relevant) if cross else sizes * (sizes - 1)
-        return CutPlugin(
+        convex = (np.diff(terms.curve[1:], 2) >= -1e-15).all()
+        return (ConvexCutPlugin if convex else CutPlugin)(
             queries.indptr,
             len(terms.curve) - 1,
             np.where(self.weights > 0, relevant, 0),
@@ -165,7 +166,6 @@ class BoundTwoClasses(BoundTypeTwo):
             terms.curve,
             np.cumsum(terms.curve),
             2.0 / np.maximum(pairs, 1),
-            bool((np.diff(terms.curve[1:], 2) >= -1e-15).all()),
             self.out_of_reach,
         )
 
