@@ -9,6 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
+from directrank.contracts import Surrogate
+from directrank.oracles import ORACLES, ValueAndGradient
+from directrank.surrogates import SURROGATES, CosineDistance
+from oracles import slope
 from surrogate_examples import (
     bound,
     differentiable,
@@ -19,11 +24,6 @@ from surrogate_examples import (
     some_queries,
     value,
 )
-
-from directrank.contracts import Surrogate
-from directrank.oracles import ORACLES, ValueAndGradient
-from directrank.surrogates import SURROGATES, CosineDistance
-from oracles import slope
 
 
 @pytest.mark.parametrize("cls", SURROGATES)

@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.data.folds import PARTS
-from directrank.report.blocks import Cell, Row, Section, details, grid, plain, warned
+from directrank.report.blocks import Cell, Row, details, grid, plain, warned
 from directrank.report.facts import Facts
 
 
@@ -37,6 +37,3 @@ def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:
         cells = [Cell(fold["name"]), Cell(name, title=title), *sizes, Cell(grades, tone="long")]
         rows.append(Row([*cells, Cell(digest[:16], tone="code", title=digest)]))
     return rows
-
-
-SECTION = Section("data", "Data", build)

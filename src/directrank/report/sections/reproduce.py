@@ -4,7 +4,7 @@ import shlex
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Section, plain, terms
+from directrank.report.blocks import plain, terms
 from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
@@ -30,6 +30,3 @@ def build(facts: Facts) -> list[Markup]:
         ),
         terms([*options, *summary["environment"].items()]),
     ]
-
-
-SECTION = Section("reproduce", "Reproduce", build)

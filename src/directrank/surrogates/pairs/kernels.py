@@ -54,10 +54,8 @@ def _sums_of(margin):
                 value, pulls = _four_winners(margin, x, losers, slopes, weights[r], a, width)
                 total += np.float64(value)
                 # The gradient is read only now: the call has added to it where winners are losers too.
-                gradient[i] -= pulls[0]
-                gradient[i + 1] -= pulls[1]
-                gradient[i + 2] -= pulls[2]
-                gradient[i + 3] -= pulls[3]
+                for k in range(4):
+                    gradient[i + k] -= pulls[k]
                 i += 4
             while i < last:
                 w = weights[r] * strength[i]

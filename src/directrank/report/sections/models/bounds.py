@@ -4,7 +4,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.report.blocks import NOTHING, Cell, Row, Section, details, grid, note, plain, score
+from directrank.report.blocks import NOTHING, Cell, Row, details, grid, note, plain, score
 from directrank.report.facts import Facts, mean
 
 Named = tuple[str, str]
@@ -103,6 +103,3 @@ def _holds(rows: list[dict[str, Any]]) -> bool | None:
 def _words(name: Named) -> str:
     kind, what = name
     return what if kind in ("approximation", "bound") else f"{kind}: {what}"
-
-
-SECTION = Section("bounds", "Theory checks", build)

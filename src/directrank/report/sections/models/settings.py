@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Section, gathered, grid, plain, score, warned
+from directrank.report.blocks import Cell, gathered, grid, plain, score, warned
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number
 from directrank.report.sections.models.landscape import landscape, shown
@@ -46,6 +46,3 @@ def _selected(facts: Facts, by: str) -> Markup:
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)
-
-
-SECTION = Section("settings", "Settings", build)

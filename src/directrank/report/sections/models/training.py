@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Section, details, figure, gathered, grid, plain, warned
+from directrank.report.blocks import Cell, details, figure, gathered, grid, plain, warned
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts
 
@@ -120,6 +120,3 @@ def _warnings(facts: Facts) -> list[str]:
         for text in cell["warnings"]:
             runs.setdefault(text, []).append(f"{cell['method']} on {cell['fold']}")
     return [f"{text} ({', '.join(where)})" for text, where in runs.items()]
-
-
-SECTION = Section("training", "Training", build)

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Column, Row, Section, details, gathered, grid, plain
+from directrank.report.blocks import Cell, Column, Row, details, gathered, grid, plain
 from directrank.report.facts import Facts, mean
 
 #: Features of the overview, and of each method.
@@ -93,6 +93,3 @@ def _feature(name: str) -> str:
 
 def _percent(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:.1f} %".replace("-", "−")
-
-
-SECTION = Section("weights", "Feature weights", build)

@@ -2,8 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.experiments.tables.layout import by_fold
-from directrank.report.blocks import NOTHING, Cell, Section, details, grid, plain, variant
+from directrank.report.blocks import NOTHING, Cell, details, grid, plain, variant
 from directrank.report.facts import Facts
 from directrank.report.formatting import number
 
@@ -28,7 +27,7 @@ def build(facts: Facts) -> list[Markup]:
 
 
 def _table(facts: Facts, convention: str, measure: str) -> Markup:
-    table = by_fold(facts.result, convention, measure)
+    table = facts.result.by_fold(convention, measure)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
     rows = []
     for label in facts.ranked(convention, measure):
@@ -44,6 +43,3 @@ def _table(facts: Facts, convention: str, measure: str) -> Markup:
         rows.append(facts.row(label, cells))
     columns = ["method", *table.columns, f"{facts.level(convention)} interval of the mean"]
     return grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
-
-
-SECTION = Section("folds", "Fold by fold", build)

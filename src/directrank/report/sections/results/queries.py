@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Section, note, plain
+from directrank.report.blocks import note, plain
 from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
@@ -26,6 +26,3 @@ def build(facts: Facts) -> list[Markup]:
             ),
         ),
     ]
-
-
-SECTION = Section("queries", "Query by query", build)

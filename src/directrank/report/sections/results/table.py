@@ -6,9 +6,9 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.experiments.cells import TOP
-from directrank.experiments.tables.layout import Table, headline
+from directrank.experiments.tables.layout import Table
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.report.blocks import Cell, Column, DotRow, Row, Section, dots, grid, note, plain, variant
+from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, plain, variant
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
 from directrank.report.formatting import listed, number
@@ -43,7 +43,7 @@ def build(facts: Facts) -> list[Markup]:
 
 
 def _table(facts: Facts, convention: str) -> Markup:
-    table = headline(facts.result, convention)
+    table = facts.result.headline(convention)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
     summaries = {each["label"]: each["summary"] for each in facts.summary["methods"]}
     columns: list[str | Column] = ["method"]
@@ -147,6 +147,3 @@ def _dots(facts: Facts, convention: str, measure: str) -> Markup | None:
         scale,
         rows,
     )
-
-
-SECTION = Section("results", "Results", build)

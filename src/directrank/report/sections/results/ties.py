@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import NOTHING, Cell, Column, Row, Section, details, grid, plain, score, variant
+from directrank.report.blocks import NOTHING, Cell, Column, Row, details, grid, plain, score, variant
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number, signed
 
@@ -54,6 +54,3 @@ def _rows(facts: Facts, measure: str) -> list[Row]:
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
         rows.append(facts.row(label, [*counts, score(expected), score(by_rows), difference]))
     return rows
-
-
-SECTION = Section("ties", "Ties", build)
