@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from directrank.contracts import Surrogate
-from directrank.oracles import ORACLES, ValueAndGradient
+from directrank.oracles import ValueAndGradient
 from directrank.surrogates import SURROGATES, CosineDistance
 from oracles import slope
 from surrogate_examples import (
+    ORACLES,
     bound,
     differentiable,
     every,

@@ -17,7 +17,7 @@ from directrank.estimators.methods import Method
 from directrank.experiments import Comparison, read_results
 from directrank.experiments.demo import write_folds
 from directrank.report import render
-from directrank.report.blocks import plain
+from directrank.report.blocks import paragraph
 from directrank.report.payload import MOST_VALUES, UNIT
 from directrank.report.sections import SECTIONS, Section
 
@@ -309,7 +309,7 @@ def test_many_queries_leave_room_for_those_that_tell_methods_apart():
 
 
 def test_a_section_is_one_file_and_one_line(result):
-    own = Section("own", "My own", lambda facts: [plain(f"about {facts.main}")])
+    own = Section("own", "My own", lambda facts: [paragraph(f"about {facts.main}")])
     shown = Page(render(result, (*SECTIONS, own)))
     assert ("section", {"id": "own", "aria-labelledby": "own-title"}) in shown.tags
     assert "about AP" in shown.text

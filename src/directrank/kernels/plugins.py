@@ -106,19 +106,14 @@ def _is_our_type(plugin: Any) -> bool:
     return _is_our_class(plugin.instance_class) and all(_is_our_type(each) for each in inner)
 
 
-@overload(query_gradient, inline="always")
-def _query_gradient(plugin, q, scores, scratch, gradient):
-    chosen = _kernel_for(query_gradient, plugin)
-    return lambda plugin, q, scores, scratch, gradient: chosen(plugin, q, scores, scratch, gradient)
+def _compiled(function: Callable[..., Any]) -> None:
+    """Make compiled code call the kernel of a plug-in where it calls a function."""
+
+    @overload(function, inline="always")
+    def implementation(plugin, q, given, scratch, written):
+        chosen = _kernel_for(function, plugin)
+        return lambda plugin, q, given, scratch, written: chosen(plugin, q, given, scratch, written)
 
 
-@overload(position_slopes, inline="always")
-def _position_slopes(plugin, q, positions, scratch, slopes):
-    chosen = _kernel_for(position_slopes, plugin)
-    return lambda plugin, q, positions, scratch, slopes: chosen(plugin, q, positions, scratch, slopes)
-
-
-@overload(cut_of_query, inline="always")
-def _cut_of_query(plugin, q, scores, scratch, direction):
-    chosen = _kernel_for(cut_of_query, plugin)
-    return lambda plugin, q, scores, scratch, direction: chosen(plugin, q, scores, scratch, direction)
+for _function in (query_gradient, position_slopes, cut_of_query):
+    _compiled(_function)

@@ -18,11 +18,6 @@ def paragraph(*pieces: str, role: str = "") -> Markup:
     return element("p", {"class": role}, *pieces)
 
 
-def plain(text: str) -> Markup:
-    """Return a paragraph of one text."""
-    return paragraph(text)
-
-
 def note(text: str) -> Markup:
     """Return a paragraph in small print."""
     return paragraph(text, role="note")

@@ -32,7 +32,7 @@ class TypeTwoBound(Surrogate):
     Parameters
     ----------
     measure : TwoClassMeasure
-        With ``grades="all"``, one whose value is a sum of gains at positions (nDCG, DCG).
+        With ``grades="all"``, one whose value is a sum of gains at positions (nDCG).
     feature_map : {"cross", "pairs"}, default="cross"
         F as the mean over pairs of a relevant and an irrelevant document of ±(s_k − s_l); or Eq. (2), which
         divides by n (n − 1) instead and, for graded gains, has pairs of one grade too.

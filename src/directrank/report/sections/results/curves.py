@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import figure, grid, plain, score, variant
+from directrank.report.blocks import figure, grid, paragraph, score, variant
 from directrank.report.charts import Line, line_chart
 from directrank.report.charts.lines import colour
 from directrank.report.facts import Facts, mean
@@ -15,7 +15,7 @@ def build(facts: Facts) -> list[Markup]:
     """Return a chart for every convention."""
     charts = [(each, _chart(facts, each)) for each in facts.result.conventions]
     shown = [variant(chart, convention=each) for each, chart in charts if chart is not None]
-    return [plain("How good the first k documents are, for every k."), *shown] if shown else []
+    return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
 
 
 def _mean_curves(facts: Facts, convention: str) -> dict[str, list[float]]:

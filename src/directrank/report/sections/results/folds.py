@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import NOTHING, Cell, details, grid, plain, variant
+from directrank.report.blocks import NOTHING, Cell, details, grid, paragraph, variant
 from directrank.report.facts import Facts
 from directrank.report.formatting import number
 
@@ -15,9 +15,12 @@ def build(facts: Facts) -> list[Markup]:
         for convention in facts.result.conventions
     ]
     if len(facts.result.folds) == 1:
-        return [plain("There is one fold, so its values are the means above."), details("The table", *tables)]
+        return [
+            paragraph("There is one fold, so its values are the means above."),
+            details("The table", *tables),
+        ]
     return [
-        plain(
+        paragraph(
             "The queries are divided into training, validation and test sets in several ways; each division "
             "is a fold. A method that is ahead of another on every fold is probably better. The interval is "
             "where the mean would lie if other queries like these had been drawn."

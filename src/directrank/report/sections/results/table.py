@@ -8,7 +8,7 @@ from markupsafe import Markup
 from directrank.experiments.cells import TOP
 from directrank.experiments.tables.layout import Table
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, plain, variant
+from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, paragraph, variant
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
 from directrank.report.formatting import listed, number
@@ -18,7 +18,7 @@ from directrank.report.opening import RULES
 def build(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
     blocks: list[Markup] = [
-        plain(
+        paragraph(
             "Every method was trained on the training queries. Its settings were selected on the validation "
             f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. Values "
             "lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
