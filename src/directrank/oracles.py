@@ -214,7 +214,6 @@ class BoundObjective(
     QueryWeights,
     DocumentWeights,
     Reweighable,
-    ApproximationErrors,
     GradientKernel,
     Staged,
     Protocol,

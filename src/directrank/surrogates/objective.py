@@ -157,12 +157,12 @@ class Objective:
         vector *= self.scale
         return total * self.scale, vector
 
-    def _per_query(self, oracle: Callable, scores: np.ndarray, columns: int = 1) -> np.ndarray:
-        """Return what an oracle returns for each query, float64 (columns, n_queries)."""
-        values = np.empty((columns, self.n_queries))
+    def _per_query(self, oracle: Callable, scores: np.ndarray) -> np.ndarray:
+        """Return what an oracle returns for each query, float64 (n_queries,)."""
+        values = np.empty(self.n_queries)
 
         def fill(part: Part) -> None:
-            values[:, part.queries] = oracle(part.oracles, scores[part.rows])
+            values[part.queries] = oracle(part.oracles, scores[part.rows])
 
         self._for_each(fill)
         return values
@@ -217,16 +217,11 @@ class Objective:
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
-        return self._per_query(lambda oracles, s: oracles.query_values(s), scores)[0]
+        return self._per_query(lambda oracles, s: oracles.query_values(s), scores)
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if skipped."""
-        return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)[0]
-
-    def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far each query's approximation is off, and a proved bound, float64 (n_queries,)."""
-        errors, bounds = self._per_query(lambda oracles, s: oracles.approximation_errors(s), scores, 2)
-        return errors, bounds
+        return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)
 
 
 def _training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None) -> np.ndarray:

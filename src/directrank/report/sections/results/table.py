@@ -11,7 +11,7 @@ from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, paragraph, variant
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
-from directrank.report.formatting import listed, number
+from directrank.report.formatting import enumerated, number
 from directrank.report.opening import RULES
 
 
@@ -119,7 +119,7 @@ def _lowered(facts: Facts, convention: str) -> str:
     return (
         f"Values are lower here than under the standard convention because {convention} scores a measure at "
         "cutoff k as 0 on a query with fewer than k documents, and keeps the query in the mean. This "
-        f"concerns {listed(short)} test queries."
+        f"concerns {''.join(enumerated(short))} test queries."
     )
 
 
