@@ -48,6 +48,8 @@ class Measure(Protocol):
     meaning: ClassVar[str]
     #: Whether more than two grades can change the value.
     graded: ClassVar[bool] = True
+    #: Whether all values lie in [0, 1].
+    bounded: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from directrank.report.charts.elements import lines_of
 from directrank.report.facts import Facts
 from directrank.report.formatting import plural
 from directrank.report.opening import opening
-from directrank.report.payload import embedded, payload
+from directrank.report.payload import payload
 from directrank.report.sections import SECTIONS, Section
 from directrank.storage.atomic import write_atomically
 
@@ -55,6 +55,7 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
         loader=PackageLoader("directrank.report", "templates"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     page = environment.get_template("page.html.jinja").render(
         style=Markup(style),
         script=Markup(script),
@@ -80,7 +81,7 @@ def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
             for section in sections
             if (blocks := section.build(facts))
         ],
-        "data": embedded(payload(facts)),
+        "data": payload(facts),
     }
 
 

@@ -64,8 +64,6 @@ class Definition(Measure):
 
     #: Other words for it, in any case.
     aliases: ClassVar[tuple[str, ...]] = ()
-    #: Whether all values lie in [0, 1].
-    bounded: ClassVar[bool] = True
 
     #: The last rank that counts; None for all.
     cutoff: int | None = field(default=None, init=False)

@@ -57,15 +57,14 @@ def _sums_of(margin):
                 for k in range(4):
                     gradient[i + k] -= pulls[k]
                 i += 4
-            while i < last:
-                w = weights[r] * strength[i]
+            for k in range(i, last):
+                w = weights[r] * strength[k]
                 if margin == LOGISTIC:
-                    value, pull = _logistic(scores[i], losers, slopes, w)
+                    value, pull = _logistic(scores[k], losers, slopes, w)
                 else:
-                    value, pull = _winner(margin, scores[i], losers, slopes, w, width)
+                    value, pull = _winner(margin, scores[k], losers, slopes, w, width)
                 total += w * np.float64(value)
-                gradient[i] -= pull
-                i += 1
+                gradient[k] -= pull
         return total
 
     return pair_sums
