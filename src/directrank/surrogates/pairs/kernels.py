@@ -39,8 +39,8 @@ def _named_for(margin):
     return rename
 
 
+# One kernel a margin, so that only the code of that margin is compiled.
 def _sums_of(margin):
-    # One kernel a margin, so that only the code of that margin is compiled.
     @kernel
     @_named_for(margin)
     def pair_sums(scores, runs, weights, strength, width, gradient):
@@ -54,8 +54,10 @@ def _sums_of(margin):
                 value, pulls = _four_winners(margin, x, losers, slopes, weights[r], a, width)
                 total += np.float64(value)
                 # The gradient is read only now: the call has added to it where winners are losers too.
-                for k in range(4):
-                    gradient[i + k] -= pulls[k]
+                gradient[i] -= pulls[0]
+                gradient[i + 1] -= pulls[1]
+                gradient[i + 2] -= pulls[2]
+                gradient[i + 3] -= pulls[3]
                 i += 4
             for k in range(i, last):
                 w = weights[r] * strength[k]
