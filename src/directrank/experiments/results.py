@@ -15,7 +15,7 @@ from directrank.experiments.options import STANDARD
 from directrank.experiments.records.of_results import check_results
 from directrank.experiments.records.shapes import OddValueError
 from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
-from directrank.experiments.tables.layout import headline
+from directrank.experiments.tables.layout import Table, is_error
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
 
@@ -43,7 +43,7 @@ class Comparison:
         self._by_method_and_fold = {(cell["method"], cell["fold"]): cell for cell in cells}
 
     def __repr__(self) -> str:
-        table = headline(self, self.conventions[0])
+        table = self.headline(self.conventions[0])
         first = replace(table, caption="", rows=table.rows[:SHOWN])
         more = len(table.rows) - len(first.rows)
         return plain(first) + (f"\n… and {more} more" if more else "")
@@ -129,6 +129,41 @@ class Comparison:
         values: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
         return nw.from_dict(values, backend=library).to_native()
 
+    def headline(self, convention: str) -> Table:
+        """Return the means over folds on the test set: one row a method, one column a measure."""
+        folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
+        caption = f"hyper-parameters chosen on validation by {self.summary['select_by']}"
+        tested = self.summary.get("significance", {}).get(convention)
+        letters, marks = [], []
+        if tested and any(tested["pairs"].values()):
+            rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
+            caption += (
+                f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
+                f"p < {tested['alpha']:g}"
+            )
+            letters = [tested["letters"].get(row, "") for row in self.methods]
+            better = [tested["better_than"][name] for name in self.measures]
+            marks = [[each.get(row, "") for each in better] for row in self.methods]
+        return Table(
+            f"{self.dataset}: test, {folds}, convention {convention}",
+            caption,
+            self.measures,
+            [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.methods],
+            [is_error(measure) for measure in self.measures],
+            letters,
+            marks,
+        )
+
+    def by_fold(self, convention: str, measure: str) -> Table:
+        """Return one measure on the test set of every fold, with its mean."""
+        rows = []
+        for method in self.methods:
+            values = [self.value(method, fold, measure, convention) for fold in self.folds]
+            rows.append((method, [*values, self.mean(method, measure, convention)]))
+        title = f"{self.dataset}: test {measure} by fold, convention {convention}"
+        columns = [*self.folds, "mean"]
+        return Table(title, "", columns, rows, [is_error(measure)] * len(columns))
+
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""
         return csv_text(COLUMNS, self.rows(convention))
@@ -150,7 +185,7 @@ class Comparison:
         """
         folder, convention = Path(folder), self.conventions[0]
         folder.mkdir(parents=True, exist_ok=True)
-        table = headline(self, convention)
+        table = self.headline(convention)
         texts = {
             "results.csv": self.to_csv(convention),
             "results.standard.csv": self.to_csv(STANDARD),
@@ -158,7 +193,7 @@ class Comparison:
             **{f"table.{end}": form(table) + "\n" for end, form in TABLES.items()},
         }
         if "significance" in self.summary:
-            texts["significance.csv"] = contrasts_csv(self, convention)
+            texts["significance.csv"] = contrasts_csv(self.summary["significance"][convention]["pairs"])
         for name, text in texts.items():
             write_atomically(folder / name, text)
 
