@@ -18,10 +18,11 @@ from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
+from directrank.estimators.feature_scaling import check_scaling, grouped, scaling_for, scores_of
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
-from directrank.scorers import SCORERS, Linear, default_scorer
+from directrank.scorers import LINEAR, SCORERS, QueryLinear, Scaling, default_scorer
 from directrank.solvers import SOLVERS
 from directrank.surrogates import Objective
 
@@ -50,12 +51,16 @@ class Ranker(BaseEstimator):
         Number of threads; all processors by default. Results do not depend on it.
     strict_qid : bool, default=False
         Refuse rows without qid, rather than treat them as one query.
+    scaling : {"auto", "none", "standard", "log", "query"}, default="auto"
+        Scaling of the features of a linear scorer (`directrank.scorers.scaling`).
 
     Attributes
     ----------
     scorer_ : Scorer
     coef_ : ndarray of shape (n_features,), float64
         The weight of each feature, where the scorer is linear. No ranking depends on an intercept.
+    scaling_ : str
+        The scaling of features: as asked for, or as "auto" chose, for `scaling_reason_`.
     history_ : list of dict
         One row an iteration.
     status_ : str
@@ -88,21 +93,24 @@ class Ranker(BaseEstimator):
     # qid and sample_weight follow their rows through pipelines and searches without being asked for.
     __metadata_request__fit: ClassVar[dict] = {"qid": True, "sample_weight": True}
     __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
+    __metadata_request__predict: ClassVar[dict] = {"qid": True}
 
     select_by: str | Measure | None = None
     random_state: Any = 0
     n_jobs: int | None = None
     strict_qid: bool = False
+    # Only rankers that can have a linear scorer have the parameter.
+    scaling = "none"
 
     def __init__(
         self, surrogate=None, solver=None, scorer=None, *,
-        select_by=None, random_state=0, n_jobs=None, strict_qid=False,
+        select_by=None, random_state=0, n_jobs=None, strict_qid=False, scaling="auto",
     ):  # fmt: skip
         if isinstance(surrogate, Surrogate) and isinstance(solver, Solver):
             check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
         self.select_by, self.random_state = select_by, random_state
-        self.n_jobs, self.strict_qid = n_jobs, strict_qid
+        self.n_jobs, self.strict_qid, self.scaling = n_jobs, strict_qid, scaling
 
     def fit(
         self, X, y=None, qid=None, *,
@@ -137,20 +145,23 @@ class Ranker(BaseEstimator):
         """
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
         surrogate, solver, scorer = self.components()
-        measure = self._selection_measure(surrogate, solver, scorer)
-        objective = Objective(
-            surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
-        )
+        measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
+        objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else self._groups(*part, reset=False)
+        scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
+        groups = scaling.of(groups, n_threads)
+        validation = None if validation is None else scaling.of(validation, n_threads)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        scorer = self._initial_scorer(scorer, groups, weights)
+        scorer = self._initial_scorer(scorer, groups, weights, scaling)
         with threadpool_limits(limits=1, user_api="blas"):
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = objective.notes()
+        self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
+        self.scorer_ = scaling.scorer(solution.scorer)
         return self._adopt(solution, measure)
 
     def checked(self) -> "Ranker":
@@ -158,21 +169,26 @@ class Ranker(BaseEstimator):
         self._selection_measure(*self.components())
         return self
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X, qid=None) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,), in the order of the rows given.
 
         Parameters
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
             Columns with names are found by their names, in any order.
+        qid : array of shape (n_docs,), optional
+            The query of each row. Only models with ``scaling="query"`` read it, and they need it.
 
         Raises
         ------
         DataError
-            If a column of the training data is missing.
+            If a column of the training data is missing, or `qid` where the model needs it.
         """
         features, in_caller_order = self._features(X)
-        return in_caller_order(self.scorer_.scores(features))
+        if not isinstance(self.scorer_, QueryLinear):
+            return in_caller_order(self.scorer_.scores(features))
+        groups = X if isinstance(X, QueryGroups) else grouped(features, qid)
+        return groups.to_caller(scores_of(self.scorer_, groups))
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Return the mean over queries of nDCG@10, or of `select_by` if it is given, with expected ties.
@@ -190,13 +206,17 @@ class Ranker(BaseEstimator):
         if self.select_by is None and groups.queries.standardised:
             raise DataError(f"{SCORE} needs grades, not preferences or rankings: set select_by, such as WPD")
         measure = parse_measure(SCORE if self.select_by is None else self.select_by)
-        return mean_value(measure, groups.queries, self.scorer_.scores(groups.features), weights)
+        return mean_value(measure, groups.queries, scores_of(self.scorer_, groups), weights)
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weight of each feature, float64 (n_features,); only rankers with a linear scorer have it."""
+        """The weight of each feature, float64 (n_features,); only rankers with a linear scorer have it.
+
+        Weights are of raw features; of their logarithms where ``scaling_`` is "log" and ``scorer_.logarithm``
+        is true, and of features scaled to [0, 1] where it is "query".
+        """
         scorer = getattr(self, "scorer_", None)
-        if not isinstance(scorer, Linear):
+        if not isinstance(scorer, LINEAR):
             why = "is not fitted yet" if scorer is None else f"has the scorer {scorer!r}, which is not linear"
             raise AttributeError(f"{type(self).__name__} has no coef_: it {why}")
         return np.asarray(scorer.coefficients, np.float64)
@@ -207,8 +227,8 @@ class Ranker(BaseEstimator):
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
-    def _initial_scorer(self, scorer, groups: QueryGroups, weights):
-        """Return the scorer from which training starts."""
+    def _initial_scorer(self, scorer, groups: QueryGroups, weights, scaling: Scaling):
+        """Return the scorer of scaled features from which training starts."""
         return scorer
 
     def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
@@ -221,6 +241,7 @@ class Ranker(BaseEstimator):
     def _selection_measure(self, surrogate, solver, scorer):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
         check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
+        check_scaling(self.scaling, scorer)
         if self.select_by is not None:
             return parse_measure(self.select_by)
         return surrogate.measure or parse_measure("AP")
@@ -275,7 +296,7 @@ class Ranker(BaseEstimator):
             )
 
     def _adopt(self, solution, measure) -> "Ranker":
-        self.scorer_, self.history_ = solution.scorer, solution.trace
+        self.history_ = solution.trace
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate

@@ -14,7 +14,9 @@ from directrank.storage.strict_json import as_plain
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
 FORMAT = 1
 #: Fitted attributes that are saved beside the scorer, as JSON.
-FITTED = ("status_", "certificate_", "history_", "message_", "selected_by_")
+FITTED = (
+    "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
+)  # fmt: skip
 #: Parameters of a composed `Ranker` that are objects, which a data-only file cannot hold.
 COMPOSED = ("surrogate", "solver", "scorer")
 

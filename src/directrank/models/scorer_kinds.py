@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.scorers import Additive, Linear
+from directrank.scorers import Additive, Linear, LogLinear, QueryLinear
 from directrank.scorers.additive import fits as trees_fit
 
 Tensors = dict[str, np.ndarray]
@@ -16,12 +16,20 @@ def _linear_fits(tensors: Tensors, n_features: int) -> bool:
     return coefficients.dtype == np.float64 and coefficients.shape == (n_features,)
 
 
+def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
+    logarithm = tensors["logarithm"]
+    flags = logarithm.dtype == np.bool_ and logarithm.shape == (n_features,)
+    return flags and _linear_fits(tensors, n_features)
+
+
 NODES = ("feature", "threshold", "left", "right", "offset", "slope")
 
 #: Every kind of scorer that can be saved, by its name in the file, which never changes: the class, the
 #: attributes that hold its arrays, and the check whether loaded arrays are a scorer of so many features.
 SCORER_KINDS = {
     "linear": (Linear, ("coefficients",), _linear_fits),
+    "log-linear": (LogLinear, ("coefficients", "logarithm"), _log_linear_fits),
+    "query-linear": (QueryLinear, ("coefficients",), _linear_fits),
     "additive": (Additive, ("coefficients", "root", *NODES), trees_fit),
 }
 

@@ -4,9 +4,13 @@ from typing import Any
 
 from directrank.scorers.additive import Additive, Tree, single_feature, stump, tree_of
 from directrank.scorers.linear import Linear
+from directrank.scorers.scaled_linear import LogLinear, QueryLinear
+from directrank.scorers.scaling import Scaling, fit_scaling
 
-#: Every scorer.
+#: Every scorer that can be trained.
 SCORERS = (Linear, Additive)
+#: Scorers with one coefficient for each feature, raw or scaled.
+LINEAR = (Linear, LogLinear, QueryLinear)
 
 
 def default_scorer(kind: type) -> Any:
@@ -14,4 +18,18 @@ def default_scorer(kind: type) -> Any:
     return next(scorer for scorer in (each() for each in SCORERS) if isinstance(scorer, kind))
 
 
-__all__ = ["SCORERS", "Additive", "Linear", "Tree", "default_scorer", "single_feature", "stump", "tree_of"]
+__all__ = [
+    "LINEAR",
+    "SCORERS",
+    "Additive",
+    "Linear",
+    "LogLinear",
+    "QueryLinear",
+    "Scaling",
+    "Tree",
+    "default_scorer",
+    "fit_scaling",
+    "single_feature",
+    "stump",
+    "tree_of",
+]
