@@ -6,7 +6,7 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, check_choice
-from directrank.scorers import Linear, LogLinear, QueryLinear, Scaling
+from directrank.scorers import Linear, Scaling, scores_in_queries
 from directrank.scorers.scaling import CHOICES, fit_scaling
 
 UNSCALED = Scaling("none")
@@ -29,12 +29,11 @@ def scaling_for(
 
 def scores_of(scorer: Any, groups: QueryGroups) -> np.ndarray:
     """Return the scores of documents in the inner order; some scorers also read the queries."""
-    queries = (groups.queries.indptr,) if isinstance(scorer, QueryLinear) else ()
-    return scorer.scores(groups.features, *queries)
+    return scores_in_queries(scorer, groups.features, groups.queries.indptr)
 
 
 def grouped(X: np.ndarray, qid) -> QueryGroups:
-    """Return rows as queries, for a model that scales features inside each query.
+    """Return rows as queries, for a model that scales features or scores inside each query.
 
     Raises
     ------
@@ -43,7 +42,7 @@ def grouped(X: np.ndarray, qid) -> QueryGroups:
     """
     if qid is None:
         raise DataError(
-            "qid is missing: the model scales features inside each query (scaling='query'); "
+            "qid is missing: the model scales features or scores inside each query; "
             "pass qid=… with the query of each row"
         )
     return QueryGroups(X, None, np.asarray(qid))

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from directrank.contracts import Measure, Solver, Surrogate, check_fit
+from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.categories import as_grades
 from directrank.data.frames import columns_in_order
 from directrank.data.groups import QueryGroups
@@ -22,7 +22,7 @@ from directrank.estimators.feature_scaling import check_scaling, grouped, scalin
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
-from directrank.scorers import LINEAR, SCORERS, QueryLinear, Scaling, default_scorer
+from directrank.scorers import LINEAR, OF_QUERIES, SCORERS, Scaling, default_scorer
 from directrank.solvers import SOLVERS
 from directrank.surrogates import Objective
 
@@ -144,11 +144,15 @@ class Ranker(BaseEstimator):
             If the data cannot be used, or there is nothing to learn from in any query.
         """
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
+        part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
+        validation = None if part is None else self._groups(*part, reset=False)
+        return self._adopt(*self._train(groups, weights, validation))
+
+    def _train(self, groups, weights, validation: QueryGroups | None) -> tuple[Solution, Measure]:
+        """Return the solution, with a scorer of raw features, and the measure that selected it."""
         surrogate, solver, scorer = self.components()
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
         objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
-        part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
-        validation = None if part is None else self._groups(*part, reset=False)
         scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
         groups = scaling.of(groups, n_threads)
         validation = None if validation is None else scaling.of(validation, n_threads)
@@ -161,8 +165,7 @@ class Ranker(BaseEstimator):
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = objective.notes()
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
-        self.scorer_ = scaling.scorer(solution.scorer)
-        return self._adopt(solution, measure)
+        return replace(solution, scorer=scaling.scorer(solution.scorer)), measure
 
     def checked(self) -> "Ranker":
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
@@ -177,7 +180,8 @@ class Ranker(BaseEstimator):
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
             Columns with names are found by their names, in any order.
         qid : array of shape (n_docs,), optional
-            The query of each row. Only models with ``scaling="query"`` read it, and they need it.
+            The query of each row. Only committees and models with ``scaling="query"`` read it,
+            and they need it.
 
         Raises
         ------
@@ -185,7 +189,7 @@ class Ranker(BaseEstimator):
             If a column of the training data is missing, or `qid` where the model needs it.
         """
         features, in_caller_order = self._features(X)
-        if not isinstance(self.scorer_, QueryLinear):
+        if not isinstance(self.scorer_, OF_QUERIES):
             return in_caller_order(self.scorer_.scores(features))
         groups = X if isinstance(X, QueryGroups) else grouped(features, qid)
         return groups.to_caller(scores_of(self.scorer_, groups))
@@ -296,7 +300,7 @@ class Ranker(BaseEstimator):
             )
 
     def _adopt(self, solution, measure) -> "Ranker":
-        self.history_ = solution.trace
+        self.scorer_, self.history_ = solution.scorer, solution.trace
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate

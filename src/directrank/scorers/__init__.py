@@ -3,6 +3,7 @@
 from typing import Any
 
 from directrank.scorers.additive import Additive, Tree, single_feature, stump, tree_of
+from directrank.scorers.committee import Committee, scores_in_queries
 from directrank.scorers.linear import Linear
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear
 from directrank.scorers.scaling import Scaling, fit_scaling
@@ -11,6 +12,8 @@ from directrank.scorers.scaling import Scaling, fit_scaling
 SCORERS = (Linear, Additive)
 #: Scorers with one coefficient for each feature, raw or scaled.
 LINEAR = (Linear, LogLinear, QueryLinear)
+#: Scorers that read all documents of a query.
+OF_QUERIES = (Committee, QueryLinear)
 
 
 def default_scorer(kind: type) -> Any:
@@ -20,8 +23,10 @@ def default_scorer(kind: type) -> Any:
 
 __all__ = [
     "LINEAR",
+    "OF_QUERIES",
     "SCORERS",
     "Additive",
+    "Committee",
     "Linear",
     "LogLinear",
     "QueryLinear",
@@ -29,6 +34,7 @@ __all__ = [
     "Tree",
     "default_scorer",
     "fit_scaling",
+    "scores_in_queries",
     "single_feature",
     "stump",
     "tree_of",
