@@ -5,7 +5,6 @@ from typing import Any
 from directrank.scorers.additive import Additive, Tree, single_feature, stump, tree_of
 from directrank.scorers.linear import Linear
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear
-from directrank.scorers.scaling import Scaling, fit_scaling
 
 #: Every scorer that can be trained.
 SCORERS = (Linear, Additive)
@@ -25,10 +24,8 @@ __all__ = [
     "Linear",
     "LogLinear",
     "QueryLinear",
-    "Scaling",
     "Tree",
     "default_scorer",
-    "fit_scaling",
     "single_feature",
     "stump",
     "tree_of",

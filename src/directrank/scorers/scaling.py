@@ -22,15 +22,16 @@ from directrank.data.groups import QueryGroups
 from directrank.data.shards import map_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
-from directrank.scorers.column_statistics import ColumnStatistics, column_statistics, read_row
+from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
 from directrank.scorers.linear import Linear
 from directrank.scorers.query_ranges import scaled_inside_queries
-from directrank.scorers.scaled_linear import LogLinear, QueryLinear
+from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
 from directrank.scorers.scaling_rule import choose
 
 Kind = Literal["none", "standard", "log", "query"]
 #: What a ranker's parameter `scaling` may be.
 CHOICES = ("auto", "none", "standard", "log", "query")
+NONE = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +52,9 @@ class Scaling:
 
     kind: Kind
     reason: str = ""
-    shift: np.ndarray | None = None
-    factor: np.ndarray | None = None
-    logarithm: np.ndarray | None = None
+    shift: np.ndarray = NONE
+    factor: np.ndarray = NONE
+    logarithm: np.ndarray = NONE
 
     def __repr__(self) -> str:
         return f"Scaling({self.kind})"
@@ -89,7 +90,7 @@ class Scaling:
 
     def on_scaled(self, coefficients: np.ndarray) -> np.ndarray:
         """Return the coefficients of scaled features that mean the same as those of a ranker's `coef_`."""
-        if self.factor is None:
+        if self.kind in ("none", "query"):
             return coefficients
         return np.where(self.factor > 0, coefficients / np.where(self.factor > 0, self.factor, 1.0), 0.0)
 
@@ -105,7 +106,7 @@ class Scaling:
 
 
 def fit_scaling(
-    kind: str, groups: QueryGroups, weights: np.ndarray | None = None, n_threads: int = 1
+    kind: Literal["auto"] | Kind, groups: QueryGroups, weights: np.ndarray | None = None, n_threads: int = 1
 ) -> Scaling:
     """Fit a scaling to training queries.
 
