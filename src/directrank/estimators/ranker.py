@@ -162,7 +162,7 @@ class Ranker(BaseEstimator):
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = objective.notes()
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
-        self.scorer_ = scaling.scorer(solution.scorer)
+        self.scorer_: Any = scaling.scorer(solution.scorer)
         return self._adopt(solution, measure)
 
     def checked(self) -> "Ranker":

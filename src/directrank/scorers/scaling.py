@@ -84,7 +84,7 @@ class Scaling:
 
     def reads_as(self, scorer: "Linear | LogLinear | QueryLinear") -> bool:
         """Return whether a scorer of raw features takes the logarithm of the same features, say."""
-        own = self.scorer(Linear(np.zeros(len(scorer.coefficients))))
+        own = self.scorer(Linear(np.zeros(np.size(scorer.coefficients))))
         same = np.array_equal(getattr(own, "logarithm", ()), getattr(scorer, "logarithm", ()))
         return type(own) is type(scorer) and same
 
