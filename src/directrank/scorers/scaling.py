@@ -13,7 +13,7 @@ No ranking depends on a constant that is added to all scores, so means are not p
 features become 0 and have coefficient 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -31,7 +31,10 @@ from directrank.scorers.scaling_rule import choose
 Kind = Literal["none", "standard", "log", "query"]
 #: What a ranker's parameter `scaling` may be.
 CHOICES = ("auto", "none", "standard", "log", "query")
-NONE = np.empty(0)
+
+
+def _empty() -> np.ndarray:
+    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +55,9 @@ class Scaling:
 
     kind: Kind
     reason: str = ""
-    shift: np.ndarray = NONE
-    factor: np.ndarray = NONE
-    logarithm: np.ndarray = NONE
+    shift: np.ndarray = field(default_factory=_empty)
+    factor: np.ndarray = field(default_factory=_empty)
+    logarithm: np.ndarray = field(default_factory=_empty)
 
     def __repr__(self) -> str:
         return f"Scaling({self.kind})"
@@ -84,7 +87,7 @@ class Scaling:
 
     def reads_as(self, scorer: "Linear | LogLinear | QueryLinear") -> bool:
         """Return whether a scorer of raw features takes the logarithm of the same features, say."""
-        own = self.scorer(Linear(np.zeros(np.size(scorer.coefficients))))
+        own = self.scorer(Linear(scorer.coefficients))
         same = np.array_equal(getattr(own, "logarithm", ()), getattr(scorer, "logarithm", ()))
         return type(own) is type(scorer) and same
 

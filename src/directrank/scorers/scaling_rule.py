@@ -40,7 +40,8 @@ def choose(groups: QueryGroups, found: ColumnStatistics) -> Choice:
         return Choice("none", "features are scaled to [0, 1] inside queries", plain)
     heavy, n_features = heavy_tailed(found), groups.n_features
     if heavy.any():
-        reason = f"logarithm of {heavy.sum()} of {n_features} features, whose tails are heavy; all are standardised"
+        which = f"{heavy.sum()} of {n_features} features, whose tails are heavy"
+        reason = f"the logarithm of {which}; all are standardised"
         return Choice("log", reason, heavy)
     spread = found.deviation[found.varies]
     if not spread.size:
