@@ -12,7 +12,7 @@ from directrank.diagnostics.duplicates import column_hashes, column_ranges, row_
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
 from directrank.scorers.column_statistics import column_statistics
-from directrank.scorers.scaling_rule import choose
+from directrank.scorers.scaling_rule import choose, heavy_tailed
 
 N_EXAMPLES = 5
 # A leak is reported if it moves the mean by this much, and by this many standard errors.
@@ -154,8 +154,9 @@ def _scale(groups: QueryGroups) -> list[Finding]:
     if chosen.kind == "standard":
         message = f"The {chosen.reason}: linear methods standardise them (scaling=auto)."
         return [Finding("scale", message, len(spread), [], values)]
-    names = [feature_name(groups, column) for column in np.flatnonzero(chosen.logarithm).tolist()]
-    sentence = "{} a heavy tail ({}): linear methods take the logarithm first (scaling=auto)."
+    names = [feature_name(groups, column) for column in np.flatnonzero(heavy_tailed(found)).tolist()]
+    which = "of every feature" if chosen.logarithm.all() else "first"
+    sentence = f"{{}} a heavy tail ({{}}): linear methods take the logarithm {which} (scaling=auto)."
     (finding,) = _listing("scale", sentence, ("feature has", "features have"), names)
     return [replace(finding, values=values)]
 
