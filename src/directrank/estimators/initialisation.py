@@ -7,7 +7,8 @@ import numpy as np
 from directrank.estimators.presets.pairs import RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.estimators.ranker import Ranker
-from directrank.scorers import LINEAR, Scaling
+from directrank.scorers import LINEAR
+from directrank.scorers.scaling import Scaling
 
 RANKERS = {"regression": Regression, "ranksvm": RankSVM}
 

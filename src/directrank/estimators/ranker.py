@@ -18,11 +18,13 @@ from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
-from directrank.estimators.feature_scaling import check_scaling, grouped, scaling_for, scores_of
+from directrank.estimators import input_checks
+from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
-from directrank.scorers import LINEAR, OF_QUERIES, SCORERS, Scaling, default_scorer
+from directrank.scorers import SCORERS, default_scorer
+from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
 from directrank.surrogates import Objective
 
@@ -154,8 +156,7 @@ class Ranker(BaseEstimator):
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
         objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
         scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
-        groups = scaling.of(groups, n_threads)
-        validation = None if validation is None else scaling.of(validation, n_threads)
+        groups, validation = scaling.of(groups, n_threads), validation and scaling.of(validation, n_threads)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -189,10 +190,7 @@ class Ranker(BaseEstimator):
             If a column of the training data is missing, or `qid` where the model needs it.
         """
         features, in_caller_order = self._features(X)
-        if not isinstance(self.scorer_, OF_QUERIES):
-            return in_caller_order(self.scorer_.scores(features))
-        groups = X if isinstance(X, QueryGroups) else grouped(features, qid)
-        return groups.to_caller(scores_of(self.scorer_, groups))
+        return in_caller_order(scores_of(self.scorer_, features, X, qid))
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Return the mean over queries of nDCG@10, or of `select_by` if it is given, with expected ties.
@@ -210,20 +208,16 @@ class Ranker(BaseEstimator):
         if self.select_by is None and groups.queries.standardised:
             raise DataError(f"{SCORE} needs grades, not preferences or rankings: set select_by, such as WPD")
         measure = parse_measure(SCORE if self.select_by is None else self.select_by)
-        return mean_value(measure, groups.queries, scores_of(self.scorer_, groups), weights)
+        return mean_value(measure, groups.queries, scores_of(self.scorer_, groups.features, groups), weights)
 
     @property
     def coef_(self) -> np.ndarray:
         """The weight of each feature, float64 (n_features,); only rankers with a linear scorer have it.
 
-        Weights are of raw features; of their logarithms where ``scaling_`` is "log" and ``scorer_.logarithm``
-        is true, and of features scaled to [0, 1] where it is "query".
+        Features are raw; if `scaling_` is "log" they are logarithms where ``scorer_.logarithm`` is true, and
+        if it is "query" they are scaled to [0, 1].
         """
-        scorer = getattr(self, "scorer_", None)
-        if not isinstance(scorer, LINEAR):
-            why = "is not fitted yet" if scorer is None else f"has the scorer {scorer!r}, which is not linear"
-            raise AttributeError(f"{type(self).__name__} has no coef_: it {why}")
-        return np.asarray(scorer.coefficients, np.float64)
+        return coefficients_of(self)
 
     def components(self) -> tuple[Any, Any, Any]:
         """Return the surrogate, the solver and the scorer that `fit` uses."""
@@ -266,8 +260,8 @@ class Ranker(BaseEstimator):
         if isinstance(X, QueryGroups):
             if reset:
                 self.n_features_in_ = X.n_features
-                self._name_features(X.feature_names)
-            self._check_width(X)
+                input_checks.name_features(self, X.feature_names)
+            input_checks.check_width(X, self)
             return X
         if y is None:
             raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
@@ -282,22 +276,9 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         X = columns_in_order(X, getattr(self, "feature_names_in_", None))
         if isinstance(X, QueryGroups):
-            self._check_width(X)
+            input_checks.check_width(X, self)
             return X.features, X.to_caller
         return validate_data(self, X, reset=False, dtype=np.float32, order="C"), np.asarray
-
-    def _name_features(self, names) -> None:
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_width(self, groups: QueryGroups) -> None:
-        if groups.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {groups.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
 
     def _adopt(self, solution, measure) -> "Ranker":
         self.scorer_, self.history_ = solution.scorer, solution.trace

@@ -6,7 +6,6 @@ from directrank.scorers.additive import Additive, Tree, single_feature, stump, t
 from directrank.scorers.committee import Committee, scores_in_queries
 from directrank.scorers.linear import Linear
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear
-from directrank.scorers.scaling import Scaling, fit_scaling
 
 #: Every scorer that can be trained.
 SCORERS = (Linear, Additive)
@@ -30,10 +29,8 @@ __all__ = [
     "Linear",
     "LogLinear",
     "QueryLinear",
-    "Scaling",
     "Tree",
     "default_scorer",
-    "fit_scaling",
     "scores_in_queries",
     "single_feature",
     "stump",

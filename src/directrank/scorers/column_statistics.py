@@ -1,6 +1,5 @@
 """Mean, deviation and range of every feature, with the same bits for any number of threads."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,9 +8,7 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import map_in_order
 from directrank.kernels.compile import kernel
-
-#: A table of float64, or one value a row.
-Table = np.ndarray
+from directrank.scorers.scaled_linear import read_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +84,6 @@ def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStati
     given = X.astype(np.float64)
     values = np.where(logarithm, np.sign(given) * np.log1p(np.abs(given)), given)
     return ColumnStatistics(values.mean(0), values.std(0), values.min(0), values.max(0))
-
-
-@kernel
-def read_row(features, i, columns, row):
-    """Write row i in float64, with the logarithm sign(x) · log1p |x| of some columns."""
-    for k in range(len(row)):
-        row[k] = features[i, k]
-    for k in columns:
-        row[k] = math.copysign(math.log1p(abs(row[k])), row[k])
 
 
 @kernel

@@ -3,11 +3,12 @@
 They are what training leaves; training itself moves the coefficients of a `Linear` of scaled features.
 """
 
+import math
+
 import numpy as np
 
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
-from directrank.scorers.column_statistics import read_row
 from directrank.scorers.linear import Linear
 from directrank.scorers.query_ranges import scaled_inside_queries
 
@@ -80,6 +81,15 @@ class QueryLinear:
                 "the model scales features inside each query: pass qid=… with the query of each row"
             )
         return Linear(self.coefficients).scores(scaled_inside_queries(features, indptr))
+
+
+@kernel
+def read_row(features, i, columns, row):
+    """Write row i in float64, with the logarithm sign(x) · log1p |x| of some columns."""
+    for k in range(len(row)):
+        row[k] = features[i, k]
+    for k in columns:
+        row[k] = math.copysign(math.log1p(abs(row[k])), row[k])
 
 
 @kernel

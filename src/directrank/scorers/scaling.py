@@ -13,7 +13,7 @@ No ranking depends on a constant that is added to all scores, so means are not p
 features become 0 and have coefficient 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -22,15 +22,19 @@ from directrank.data.groups import QueryGroups
 from directrank.data.shards import map_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
-from directrank.scorers.column_statistics import ColumnStatistics, column_statistics, read_row
+from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
 from directrank.scorers.linear import Linear
 from directrank.scorers.query_ranges import scaled_inside_queries
-from directrank.scorers.scaled_linear import LogLinear, QueryLinear
+from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
 from directrank.scorers.scaling_rule import choose
 
 Kind = Literal["none", "standard", "log", "query"]
 #: What a ranker's parameter `scaling` may be.
 CHOICES = ("auto", "none", "standard", "log", "query")
+
+
+def _empty() -> np.ndarray:
+    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +55,9 @@ class Scaling:
 
     kind: Kind
     reason: str = ""
-    shift: np.ndarray | None = None
-    factor: np.ndarray | None = None
-    logarithm: np.ndarray | None = None
+    shift: np.ndarray = field(default_factory=_empty)
+    factor: np.ndarray = field(default_factory=_empty)
+    logarithm: np.ndarray = field(default_factory=_empty)
 
     def __repr__(self) -> str:
         return f"Scaling({self.kind})"
@@ -83,13 +87,13 @@ class Scaling:
 
     def reads_as(self, scorer: "Linear | LogLinear | QueryLinear") -> bool:
         """Return whether a scorer of raw features takes the logarithm of the same features, say."""
-        own = self.scorer(Linear(np.zeros(len(scorer.coefficients))))
+        own = self.scorer(Linear(scorer.coefficients))
         same = np.array_equal(getattr(own, "logarithm", ()), getattr(scorer, "logarithm", ()))
         return type(own) is type(scorer) and same
 
     def on_scaled(self, coefficients: np.ndarray) -> np.ndarray:
         """Return the coefficients of scaled features that mean the same as those of a ranker's `coef_`."""
-        if self.factor is None:
+        if self.kind in ("none", "query"):
             return coefficients
         return np.where(self.factor > 0, coefficients / np.where(self.factor > 0, self.factor, 1.0), 0.0)
 
@@ -105,7 +109,7 @@ class Scaling:
 
 
 def fit_scaling(
-    kind: str, groups: QueryGroups, weights: np.ndarray | None = None, n_threads: int = 1
+    kind: Literal["auto"] | Kind, groups: QueryGroups, weights: np.ndarray | None = None, n_threads: int = 1
 ) -> Scaling:
     """Fit a scaling to training queries.
 

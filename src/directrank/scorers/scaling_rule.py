@@ -13,6 +13,8 @@ from directrank.scorers.query_ranges import are_scaled_inside_queries
 
 #: A feature has a heavy tail if it reaches further from its mean than this many standard deviations.
 HEAVY = 6.0
+#: If this share of features has a heavy tail, the others are of their kind: counts, lengths, frequencies.
+MANY = 0.25
 #: Between -1 and 1 the logarithm is almost a straight line.
 STRAIGHT = 1.0
 #: Standard deviations between these suit the penalties that comparisons try.
@@ -32,16 +34,18 @@ class Choice(NamedTuple):
 def choose(groups: QueryGroups, found: ColumnStatistics) -> Choice:
     """Return the scaling of features with these statistics.
 
-    None for features that are scaled inside each query already, or whose deviations are alike and near 1;
-    else every feature is standardised, heavy-tailed ones after the logarithm sign(x) · log1p |x|.
+    None for features that are scaled inside each query already, or whose deviations are alike and near 1.
+    Else every feature is standardised: heavy-tailed ones after the logarithm sign(x) · log1p |x|, and all of
+    them after the logarithm if many have heavy tails.
     """
     plain = np.full(groups.n_features, False)
     if are_scaled_inside_queries(groups.features, groups.queries.indptr):
         return Choice("none", "features are scaled to [0, 1] inside queries", plain)
     heavy, n_features = heavy_tailed(found), groups.n_features
     if heavy.any():
-        reason = f"{heavy.sum()} of {n_features} features have heavy tails; the others are standardised"
-        return Choice("log", reason, heavy)
+        many = heavy.sum() >= MANY * n_features
+        reason = f"{heavy.sum()} of {n_features} features have heavy tails: the logarithm of "
+        return Choice("log", reason + ("all" if many else "these"), heavy | many)
     spread = found.deviation[found.varies]
     if not spread.size:
         return Choice("none", "features are constant", plain)

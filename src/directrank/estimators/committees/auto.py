@@ -12,13 +12,12 @@ from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.committees.ensemble import CommitteeRanker, committee_of, selecting_measure
-from directrank.estimators.feature_scaling import scores_of
 from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.parameters import AnyMeasure, estimator, positional
 from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures.evaluation.batches import values_of
-from directrank.scorers.committee import standardised_scores
+from directrank.scorers.committee import scores_in_queries, standardised_scores
 
 #: Pairwise, listwise, smoothed, consistent and boosted: their errors differ.
 MEMBERS = "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg"
@@ -100,7 +99,7 @@ class AutoRanker(CommitteeRanker):
         found = None
         for point in method.points():
             ranker = self._built(method, point).fit(train, sample_weight=weights, eval_set=judged)
-            scores = scores_of(ranker.scorer_, judged)
+            scores = scores_in_queries(ranker.scorer_, judged.features, judged.queries.indptr)
             (values,) = values_of([measure], judged.queries, scores)
             if found is None or values.mean() > found.values.mean():
                 scores = standardised_scores(scores, judged.queries.indptr)

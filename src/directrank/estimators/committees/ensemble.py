@@ -43,9 +43,10 @@ class Ensemble(CommitteeRanker):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         measure = parse_measure(SCORE if self.select_by is None else self.select_by)
-        self.rankers_ = [
-            clone(each).fit(groups, sample_weight=weights, eval_set=validation) for each in self.rankers
-        ]
+        self.rankers_ = []
+        for each in self.rankers:
+            member: Any = clone(each)
+            self.rankers_.append(member.fit(groups, sample_weight=weights, eval_set=validation))
         names = [type(each).__name__ for each in self.rankers_]
         return committee_of(self, self.rankers_, [{"member": each} for each in names], groups), measure
 
