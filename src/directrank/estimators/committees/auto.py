@@ -136,7 +136,8 @@ def _better(values: np.ndarray, whole: np.ndarray, tests: int) -> bool:
     differences = values - whole
     if not np.ptp(differences):
         return False
-    return bool(ttest_1samp(differences, 0.0, alternative="greater").pvalue * tests < LEVEL)
+    tested: Any = ttest_1samp(differences, 0.0, alternative="greater")
+    return bool(tested.pvalue * tests < LEVEL)
 
 
 def _described(member: Trained, kept: bool) -> dict[str, Any]:
