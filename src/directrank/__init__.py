@@ -25,9 +25,11 @@ _PACKAGES = ("errors", "data", "measures", "diagnostics", "models", "estimators"
 __all__ = [
     "AdaRank",
     "ApproxRank",
+    "AutoRanker",
     "ConsistentRank",
     "DataError",
     "DataFormatError",
+    "Ensemble",
     "FRank",
     "LambdaLoss",
     "LambdaRank",

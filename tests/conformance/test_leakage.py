@@ -39,8 +39,9 @@ def absurd(place, X, y):
 
 def compared(data, folder):
     result = compare(
-        data, "all", measures=("AP", "ERR@5"), search="random:2", refit=True, seeds=(0, 1), out=folder
-    )
+        data, "all", measures=("AP", "ERR@5"), search="random:2", refit=True, seeds=(0, 1), out=folder,
+        settings={"auto.members": "ranksvm,frank"},
+    )  # fmt: skip
     connection = sqlite3.connect(folder / "store.sqlite")
     rows = connection.execute("SELECT label, value FROM cells WHERE label LIKE '% on %'").fetchall()
     connection.close()

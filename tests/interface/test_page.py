@@ -201,8 +201,9 @@ def test_best_is_marked_and_for_errors_it_is_the_smallest(result):
 
 def test_failed_method_is_shown_as_failed(result, page):
     table = page.tables["Test, mean of 3 folds, convention letor3"]
-    assert table[3] == ["broken", *["failed"] * len(MEASURES), "fails"]
+    assert table[4] == ["broken", *["failed"] * len(MEASURES), "fails"]
     assert "3 of 9 runs failed" in page.text
+    assert "To try all methods and keep, on every fold, the one with the highest validation" in page.text
     assert "broken on Fold2: ZeroDivisionError: </script><b>" in page.text
 
 
@@ -263,7 +264,7 @@ def test_values_of_queries_are_those_of_the_results(result, page):
     data = json.loads(page.data)
     queries = data["queries"]
     assert (data["methods"], queries["of"], len(queries["qid"])) == (result.methods, 36, 36)
-    assert queries["methods"] == [0, 1]  # the third failed
+    assert queries["methods"] == [0, 1, 3]  # the third failed
     for at, method in enumerate(("regression", "adarank")):
         cells = [result.cell(method, fold) for fold in result.folds]
         exact = [value for cell in cells for value in cell["per_query"]["letor3"]["nDCG@3"]]

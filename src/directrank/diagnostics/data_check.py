@@ -1,7 +1,7 @@
 """Checks of a collection before training: what would make training or comparisons misleading."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from directrank.data.queries import Queries
 from directrank.diagnostics.duplicates import column_hashes, column_ranges, row_hashes
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
+from directrank.scorers.column_statistics import column_statistics
+from directrank.scorers.scaling_rule import choose, heavy_tailed
 
 N_EXAMPLES = 5
 # A leak is reported if it moves the mean by this much, and by this many standard errors.
@@ -73,8 +75,8 @@ def check_data(groups: QueryGroups) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
     Reported are queries without relevant or without irrelevant documents and others of one grade, features
-    that are constant or duplicated, documents that duplicate another of their query, and an order of rows
-    that leaks the labels.
+    that are constant or duplicated, the scale of features where linear methods need another, documents that
+    duplicate another of their query, and an order of rows that leaks the labels.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     -------
     DataCheck
     """
-    checks = [_features, _duplicate_documents]
+    checks = [_features, _scale, _duplicate_documents]
     if groups.labelled:
         checks = [_grades, *checks, _leaking_order]
     findings = [finding for check in checks for finding in check(groups)]
@@ -140,6 +142,23 @@ def _features(groups: QueryGroups) -> list[Finding]:
             duplicates,
         ),
     ]  # fmt: skip
+
+
+def _scale(groups: QueryGroups) -> list[Finding]:
+    found = column_statistics(groups, np.full(groups.n_features, False))
+    chosen = choose(groups, found)
+    if chosen.kind == "none":
+        return []
+    spread = found.deviation[found.varies]
+    values = {"smallest_deviation": float(spread.min()), "largest_deviation": float(spread.max())}
+    if chosen.kind == "standard":
+        message = f"The {chosen.reason}: linear methods standardise them (scaling=auto)."
+        return [Finding("scale", message, len(spread), [], values)]
+    names = [feature_name(groups, column) for column in np.flatnonzero(heavy_tailed(found)).tolist()]
+    which = "of every feature" if chosen.logarithm.all() else "first"
+    sentence = f"{{}} a heavy tail ({{}}): linear methods take the logarithm {which} (scaling=auto)."
+    (finding,) = _listing("scale", sentence, ("feature has", "features have"), names)
+    return [replace(finding, values=values)]
 
 
 def _listing(code: str, sentence: str, words: tuple[str, str], names: Sequence[Any]) -> list[Finding]:

@@ -14,8 +14,10 @@ from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
+from directrank.estimators.presets.regression import Regression
 from directrank.kernels.compile import cache_folder
 from directrank.measures import CONVENTIONS, MEASURES, evaluate
+from directrank.scorers.scaling import CHOICES
 
 #: One shard, which is trained in float64, and two shards, which are trained in float32.
 SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}
@@ -56,6 +58,7 @@ def warm_steps(
         ("measures", partial(_evaluate, train)),
         ("data check", partial(check_data, train)),
         ("audit", partial(_audit, train, select_by)),
+        ("scaling", partial(_scale, train)),
     ]
     chosen = configured(methods, select_by)
     # The far ends of a grid use other kernels than its middle.
@@ -106,6 +109,11 @@ def _audit(groups: QueryGroups, measure: str) -> None:
     for scale in (1.0, 1e4):
         with np.errstate(all="ignore"):
             audit_scores(scale * groups.X[:, 0], groups, measure)
+
+
+def _scale(groups: QueryGroups) -> None:
+    for kind in CHOICES:
+        Regression(scaling=kind).fit(groups).predict(groups)
 
 
 def _fit(method: Configured, points: Sequence[dict], train: QueryGroups, vali: QueryGroups) -> None:

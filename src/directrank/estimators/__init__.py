@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401 - the names are exported by `directrank`, which lists them
 
+from directrank.estimators.committees.auto import AutoRanker
+from directrank.estimators.committees.ensemble import Ensemble
 from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM

@@ -3,13 +3,13 @@
 from typing import Annotated, Literal
 
 from directrank.errors import check_choice
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import Penalty, estimator
-from directrank.estimators.ranker import Ranker
 from directrank.solvers import LBFGS, SGD
 
 
 @estimator
-class GradientRanker(Ranker):
+class GradientRanker(LinearRanker):
     """Base class of rankers with a choice of gradient method."""
 
     penalty: Penalty = 1e-3

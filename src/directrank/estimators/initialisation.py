@@ -7,7 +7,8 @@ import numpy as np
 from directrank.estimators.presets.pairs import RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.estimators.ranker import Ranker
-from directrank.scorers import Linear
+from directrank.scorers import LINEAR
+from directrank.scorers.scaling import Scaling
 
 RANKERS = {"regression": Regression, "ranksvm": RankSVM}
 
@@ -18,25 +19,33 @@ Start = Annotated[
 ]
 
 
-def initial_coefficients(start, groups, weights) -> np.ndarray | None:
-    """Return the coefficients that a `start` names, or None for zeros.
+def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray | None:
+    """Return the coefficients of scaled features that a `start` names, or None for zeros.
+
+    `groups` have scaled features; a given ranker or array is like `coef_`, of raw features.
 
     Raises
     ------
     ValueError
-        If `start` is none of these, or has another number of features.
+        If `start` is none of these, has another number of features, or was trained with another scaling.
     """
     if isinstance(start, str) and start == "zero":
         return None
     if isinstance(start, str) and start in RANKERS:
-        start = RANKERS[start]().fit(groups, sample_weight=weights)
-    elif isinstance(start, str):
+        return RANKERS[start](scaling="none").fit(groups, sample_weight=weights).coef_
+    if isinstance(start, str):
         raise ValueError(
             "start must be 'auto', 'zero', 'regression', 'ranksvm', coefficients or a fitted ranker, "
             f"not {start!r}"
         )
-    linear = isinstance(getattr(start, "scorer_", None), Linear)
+    scorer = getattr(start, "scorer_", None)
+    linear = isinstance(scorer, LINEAR)
     coefficients = start.coef_ if linear else np.asarray(start, dtype=np.float64)
     if np.shape(coefficients) != (groups.n_features,):
         raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
-    return coefficients
+    if linear and not scaling.reads_as(scorer):
+        raise ValueError(
+            f"start was trained with scaling={start.scaling_!r}, this ranker with {scaling.kind!r} on its "
+            "own training set; set the same scaling, standard or query, in both"
+        )
+    return scaling.on_scaled(coefficients)

@@ -105,6 +105,23 @@ def checked_target(y) -> np.ndarray:
     return check_array(column, ensure_2d=False, dtype=numeric, input_name="y")
 
 
+def check_width(groups: QueryGroups, ranker: Any) -> None:
+    """Raise `ValueError`, in scikit-learn's words, if a fitted ranker has another number of features."""
+    if groups.n_features != ranker.n_features_in_:
+        raise ValueError(
+            f"X has {groups.n_features} features, but {type(ranker).__name__} is expecting "
+            f"{ranker.n_features_in_} features as input"
+        )
+
+
+def name_features(ranker: Any, names) -> None:
+    """Set the names of features, or remove those of an earlier fit."""
+    if names is not None:
+        ranker.feature_names_in_ = np.asarray(names, dtype=object)
+    elif hasattr(ranker, "feature_names_in_"):
+        del ranker.feature_names_in_
+
+
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
     """Return the weight of each query from one weight a row, or one a query in order of appearance.
 

@@ -1,11 +1,14 @@
 """`Method`: one entry of the table of methods. `Configured`: a method with its measure."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import product
 from typing import Any
 
 from directrank.estimators.ranker import Ranker
+from directrank.measures import parse_measure
 
 #: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
@@ -75,3 +78,47 @@ class Configured:
         trained = {"select_by": self.select_by} if self.measure is None else {"measure": self.measure}
         arguments: Any = {**self.method.fixed, **(parameters or {}), **trained}
         return self.method.estimator(**arguments, random_state=random_state)
+
+
+_SPEC = re.compile(r"([A-Za-z][\w-]*)\s*(?:\((.*)\))?$")
+
+
+def split_specs(text: str) -> list[str]:
+    """Split ``adarank(nDCG(dcg='log2')@5),regression`` at the commas outside brackets and quotes."""
+    pieces, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        depth += (letter == "(") - (letter == ")") if not quote else 0
+        if letter == "," and depth == 0 and not quote:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def configured_one(piece: str, table: Sequence[Method], select_by: str) -> Configured:
+    """Return the method that a piece of a list names, such as ``adarank(nDCG@5)``.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown, or a measure is given to one that takes none.
+    """
+    match = _SPEC.match(piece)
+    name, inner = (match.group(1).lower(), match.group(2)) if match else (piece, None)
+    named = {name: method for method in table for name in (method.name, *method.aliases)}
+    if name not in named:
+        near = get_close_matches(name, named, 1)
+        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(named)}"
+        raise ValueError(f"no method is called {piece!r}; {advice}")
+    method = named[name]
+    if inner is not None and not method.takes_measure:
+        raise ValueError(f"{name} takes no measure in brackets, but {piece!r} gives one")
+    measure = parse_measure(inner).name if inner else method.measure
+    if measure is None and method.takes_measure:
+        measure = select_by
+    shown = f"{method.name}({measure})" if measure and measure != method.measure else method.name
+    return Configured(shown, method, measure, select_by)

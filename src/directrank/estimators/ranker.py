@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,17 +11,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from directrank.contracts import Measure, Solver, Surrogate, check_fit
+from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.categories import as_grades
 from directrank.data.frames import columns_in_order
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
+from directrank.estimators import input_checks
+from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
-from directrank.scorers import SCORERS, Linear, default_scorer
+from directrank.scorers import SCORERS, default_scorer
+from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
 from directrank.surrogates import Objective
 
@@ -50,12 +53,16 @@ class Ranker(BaseEstimator):
         Number of threads; all processors by default. Results do not depend on it.
     strict_qid : bool, default=False
         Refuse rows without qid, rather than treat them as one query.
+    scaling : {"auto", "none", "standard", "log", "query"}, default="auto"
+        Scaling of the features of a linear scorer (`directrank.scorers.scaling`).
 
     Attributes
     ----------
     scorer_ : Scorer
     coef_ : ndarray of shape (n_features,), float64
         The weight of each feature, where the scorer is linear. No ranking depends on an intercept.
+    scaling_ : str
+        The scaling of features: as asked for, or as "auto" chose, for `scaling_reason_`.
     history_ : list of dict
         One row an iteration.
     status_ : str
@@ -88,21 +95,24 @@ class Ranker(BaseEstimator):
     # qid and sample_weight follow their rows through pipelines and searches without being asked for.
     __metadata_request__fit: ClassVar[dict] = {"qid": True, "sample_weight": True}
     __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
+    __metadata_request__predict: ClassVar[dict] = {"qid": True}
 
     select_by: str | Measure | None = None
     random_state: Any = 0
     n_jobs: int | None = None
     strict_qid: bool = False
+    # Only rankers that can have a linear scorer have the parameter.
+    scaling = "none"
 
     def __init__(
         self, surrogate=None, solver=None, scorer=None, *,
-        select_by=None, random_state=0, n_jobs=None, strict_qid=False,
+        select_by=None, random_state=0, n_jobs=None, strict_qid=False, scaling="auto",
     ):  # fmt: skip
         if isinstance(surrogate, Surrogate) and isinstance(solver, Solver):
             check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
         self.select_by, self.random_state = select_by, random_state
-        self.n_jobs, self.strict_qid = n_jobs, strict_qid
+        self.n_jobs, self.strict_qid, self.scaling = n_jobs, strict_qid, scaling
 
     def fit(
         self, X, y=None, qid=None, *,
@@ -136,43 +146,51 @@ class Ranker(BaseEstimator):
             If the data cannot be used, or there is nothing to learn from in any query.
         """
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
-        surrogate, solver, scorer = self.components()
-        measure = self._selection_measure(surrogate, solver, scorer)
-        objective = Objective(
-            surrogate, groups.queries, groups.shards, weights=weights, n_threads=self._n_threads()
-        )
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else self._groups(*part, reset=False)
+        return self._adopt(*self._train(groups, weights, validation))
+
+    def _train(self, groups, weights, validation: QueryGroups | None) -> tuple[Solution, Measure]:
+        """Return the solution, with a scorer of raw features, and the measure that selected it."""
+        surrogate, solver, scorer = self.components()
+        measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
+        objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
+        scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
+        groups, validation = scaling.of(groups, n_threads), validation and scaling.of(validation, n_threads)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        scorer = self._initial_scorer(scorer, groups, weights)
+        scorer = self._initial_scorer(scorer, groups, weights, scaling)
         with threadpool_limits(limits=1, user_api="blas"):
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = objective.notes()
-        return self._adopt(solution, measure)
+        self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
+        return replace(solution, scorer=scaling.scorer(solution.scorer)), measure
 
     def checked(self) -> "Ranker":
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
         self._selection_measure(*self.components())
         return self
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X, qid=None) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,), in the order of the rows given.
 
         Parameters
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
             Columns with names are found by their names, in any order.
+        qid : array of shape (n_docs,), optional
+            The query of each row. Only committees and models with ``scaling="query"`` read it,
+            and they need it.
 
         Raises
         ------
         DataError
-            If a column of the training data is missing.
+            If a column of the training data is missing, or `qid` where the model needs it.
         """
         features, in_caller_order = self._features(X)
-        return in_caller_order(self.scorer_.scores(features))
+        return in_caller_order(scores_of(self.scorer_, features, X, qid))
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Return the mean over queries of nDCG@10, or of `select_by` if it is given, with expected ties.
@@ -190,16 +208,16 @@ class Ranker(BaseEstimator):
         if self.select_by is None and groups.queries.standardised:
             raise DataError(f"{SCORE} needs grades, not preferences or rankings: set select_by, such as WPD")
         measure = parse_measure(SCORE if self.select_by is None else self.select_by)
-        return mean_value(measure, groups.queries, self.scorer_.scores(groups.features), weights)
+        return mean_value(measure, groups.queries, scores_of(self.scorer_, groups.features, groups), weights)
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weight of each feature, float64 (n_features,); only rankers with a linear scorer have it."""
-        scorer = getattr(self, "scorer_", None)
-        if not isinstance(scorer, Linear):
-            why = "is not fitted yet" if scorer is None else f"has the scorer {scorer!r}, which is not linear"
-            raise AttributeError(f"{type(self).__name__} has no coef_: it {why}")
-        return np.asarray(scorer.coefficients, np.float64)
+        """The weight of each feature, float64 (n_features,); only rankers with a linear scorer have it.
+
+        Features are raw; if `scaling_` is "log" they are logarithms where ``scorer_.logarithm`` is true, and
+        if it is "query" they are scaled to [0, 1].
+        """
+        return coefficients_of(self)
 
     def components(self) -> tuple[Any, Any, Any]:
         """Return the surrogate, the solver and the scorer that `fit` uses."""
@@ -207,8 +225,8 @@ class Ranker(BaseEstimator):
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
-    def _initial_scorer(self, scorer, groups: QueryGroups, weights):
-        """Return the scorer from which training starts."""
+    def _initial_scorer(self, scorer, groups: QueryGroups, weights, scaling: Scaling):
+        """Return the scorer of scaled features from which training starts."""
         return scorer
 
     def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
@@ -221,6 +239,7 @@ class Ranker(BaseEstimator):
     def _selection_measure(self, surrogate, solver, scorer):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
         check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
+        check_scaling(self.scaling, scorer)
         if self.select_by is not None:
             return parse_measure(self.select_by)
         return surrogate.measure or parse_measure("AP")
@@ -241,8 +260,8 @@ class Ranker(BaseEstimator):
         if isinstance(X, QueryGroups):
             if reset:
                 self.n_features_in_ = X.n_features
-                self._name_features(X.feature_names)
-            self._check_width(X)
+                input_checks.name_features(self, X.feature_names)
+            input_checks.check_width(X, self)
             return X
         if y is None:
             raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
@@ -257,22 +276,9 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         X = columns_in_order(X, getattr(self, "feature_names_in_", None))
         if isinstance(X, QueryGroups):
-            self._check_width(X)
+            input_checks.check_width(X, self)
             return X.features, X.to_caller
         return validate_data(self, X, reset=False, dtype=np.float32, order="C"), np.asarray
-
-    def _name_features(self, names) -> None:
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_width(self, groups: QueryGroups) -> None:
-        if groups.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {groups.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
 
     def _adopt(self, solution, measure) -> "Ranker":
         self.scorer_, self.history_ = solution.scorer, solution.trace

@@ -95,6 +95,7 @@ def _measured(method: Configured, splits: Splits, options: Options, fits, refits
         "fit_seconds": math.fsum(fit["seconds"] for fit in every),
         "peak_memory": max(fit["peak_memory"] or 0 for fit in every) or None,
         "training": {name: first_tested[name] for name in training},
+        "scaling": first_tested["scaling"],
         "weights": _weights(splits.train, restored(first_tested, method)),
         "seeds": [
             {

@@ -127,6 +127,7 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
         "history": thinned(ranker.history_),
         "peak_memory": peak_memory(),
         "n_features": int(ranker.n_features_in_),
+        "scaling": {"kind": ranker.scaling_, "reason": ranker.scaling_reason_},
         "scorer": {"kind": kind, "safetensors": base64.b64encode(save(tensors)).decode()},
     }
     return _readable(as_plain(record))

@@ -9,6 +9,7 @@ from typing import Any
 
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured, configured
+from directrank.experiments.chosen import chosen_cells, entry
 from directrank.experiments.jobs.environment import code_digest, environment
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
@@ -182,7 +183,10 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
         records = run_in_processes(plan, store, observer, options.jobs)
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
-    result = Comparison(_summary(plan, check, command), records)
+    summary = _summary(plan, check, command)
+    if chosen_cells(records, [each.name for each in plan.folds]):
+        summary["methods"].append(entry(options.select_by))
+    result = Comparison(summary, records)
     result.summary["significance"] = {
         each: significance(result, each, baseline=options.baseline, correction=options.correction)
         for each in result.conventions

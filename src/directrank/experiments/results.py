@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.errors import DataError
+from directrank.experiments.chosen import CHOSEN, chosen_cells
 from directrank.experiments.options import STANDARD
 from directrank.experiments.records.of_results import check_results
 from directrank.experiments.records.shapes import OddValueError
@@ -35,12 +36,15 @@ class Comparison:
     summary : dict
         Data set, options, methods, folds, data check, environment and command.
     cells : list of dict
-        The record of every method on every fold; one that failed has ``"error"``.
+        The record of every method on every fold; one that failed has ``"error"``. Those of the row "chosen on
+        validation" come last.
     """
 
     def __init__(self, summary: dict[str, Any], cells: list[dict[str, Any]]):
-        self.summary, self.cells = summary, cells
-        self._by_method_and_fold = {(cell["method"], cell["fold"]): cell for cell in cells}
+        self.summary = summary
+        derived = chosen_cells(cells, self.folds) if CHOSEN in self.methods else []
+        self.cells = [*cells, *derived]
+        self._by_method_and_fold = {(cell["method"], cell["fold"]): cell for cell in self.cells}
 
     def __repr__(self) -> str:
         table = self.headline(self.conventions[0])
@@ -170,7 +174,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {**self.summary, "cells": self.cells}
+        return {**self.summary, "cells": [cell for cell in self.cells if cell["method"] != CHOSEN]}
 
     def write(self, folder: str | os.PathLike) -> None:
         """Write the results and the table of the requested convention; each file is complete or unchanged.

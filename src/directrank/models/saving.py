@@ -14,9 +14,12 @@ from directrank.storage.strict_json import as_plain
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
 FORMAT = 1
 #: Fitted attributes that are saved beside the scorer, as JSON.
-FITTED = ("status_", "certificate_", "history_", "message_", "selected_by_")
+FITTED = (
+    "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
+    "members_",
+)  # fmt: skip
 #: Parameters of a composed `Ranker` that are objects, which a data-only file cannot hold.
-COMPOSED = ("surrogate", "solver", "scorer")
+COMPOSED = ("surrogate", "solver", "scorer", "rankers")
 
 
 def save(ranker, path: str | os.PathLike) -> None:
@@ -117,10 +120,10 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
 
 def _classes() -> tuple[type, ...]:
     """Return the estimators that a file may name: those of the table of methods, and `Ranker`."""
-    from directrank.estimators import Ranker
+    from directrank.estimators import Ensemble, Ranker
     from directrank.estimators.methods import METHODS
 
-    return tuple(dict.fromkeys([*(method.estimator for method in METHODS), Ranker]))
+    return tuple(dict.fromkeys([*(method.estimator for method in METHODS), Ensemble, Ranker]))
 
 
 def _check_class(ranker) -> None:
@@ -139,8 +142,8 @@ def _check_class(ranker) -> None:
 
 def _parameters(ranker) -> dict[str, Any]:
     parameters = ranker.get_params(deep=False)
-    if type(ranker).__name__ == "Ranker":
-        parameters.update(dict.fromkeys(COMPOSED))
+    if type(ranker).__name__ in ("Ranker", "Ensemble"):
+        parameters.update(dict.fromkeys(name for name in COMPOSED if name in parameters))
     if not isinstance(parameters.get("weak_ranker", ""), str):
         # The scorer has the trees of the classifier; to be fitted again the ranker needs it anew.
         parameters["weak_ranker"] = None

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.scorers import Additive, Linear
+from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear
 from directrank.scorers.additive import fits as trees_fit
 
 Tensors = dict[str, np.ndarray]
@@ -16,14 +16,26 @@ def _linear_fits(tensors: Tensors, n_features: int) -> bool:
     return coefficients.dtype == np.float64 and coefficients.shape == (n_features,)
 
 
+def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
+    logarithm = tensors["logarithm"]
+    flags = logarithm.dtype == np.bool_ and logarithm.shape == (n_features,)
+    return flags and _linear_fits(tensors, n_features)
+
+
 NODES = ("feature", "threshold", "left", "right", "offset", "slope")
 
 #: Every kind of scorer that can be saved, by its name in the file, which never changes: the class, the
 #: attributes that hold its arrays, and the check whether loaded arrays are a scorer of so many features.
 SCORER_KINDS = {
     "linear": (Linear, ("coefficients",), _linear_fits),
+    "log-linear": (LogLinear, ("coefficients", "logarithm"), _log_linear_fits),
+    "query-linear": (QueryLinear, ("coefficients",), _linear_fits),
     "additive": (Additive, ("coefficients", "root", *NODES), trees_fit),
 }
+
+
+#: The name of a committee in the file; its tensors are called ``0.linear.coefficients`` and so on.
+COMMITTEE = "committee"
 
 
 def take_apart(scorer: Any) -> tuple[str, Tensors]:
@@ -34,6 +46,8 @@ def take_apart(scorer: Any) -> tuple[str, Tensors]:
     TypeError
         If it cannot be saved.
     """
+    if type(scorer) is Committee:
+        return COMMITTEE, _of_members([take_apart(each) for each in scorer.members])
     for weak in getattr(scorer, "others", {}).values():
         name = type(getattr(weak, "classifier", weak)).__name__
         raise TypeError(
@@ -55,6 +69,8 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     ModelFormatError
         If there is no such kind, or the tensors are not a scorer of that many features.
     """
+    if name == COMMITTEE:
+        return Committee([put_together(*member, n_features) for member in _members_of(tensors)])
     if name not in SCORER_KINDS or sorted(tensors) != sorted(SCORER_KINDS[name][1]):
         raise ModelFormatError(f"scorer {name!r} with tensors {sorted(tensors)} is not known")
     kind, _, fits = SCORER_KINDS[name]
@@ -63,3 +79,33 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise ModelFormatError("it holds a number that is not finite")
     return kind(**tensors)
+
+
+def _of_members(members: list[tuple[str, Tensors]]) -> Tensors:
+    """Return the tensors of all members, each under the member's number and kind."""
+    return {
+        f"{number}.{kind}.{name}": tensor
+        for number, (kind, tensors) in enumerate(members)
+        for name, tensor in tensors.items()
+    }
+
+
+def _members_of(tensors: Tensors) -> list[tuple[str, Tensors]]:
+    """Return kind and tensors of each member, in their order.
+
+    Raises
+    ------
+    ModelFormatError
+        If a name has another form, or a number is missing.
+    """
+    found: dict[tuple[str, str], Tensors] = {}
+    for name, tensor in tensors.items():
+        number, _, rest = name.partition(".")
+        kind, _, inner = rest.partition(".")
+        if kind not in SCORER_KINDS:
+            raise ModelFormatError(f"tensor {name!r} belongs to no member of a committee")
+        found.setdefault((number, kind), {})[inner] = tensor
+    numbers = {number for number, _ in found}
+    if not found or numbers != {str(at) for at in range(len(found))}:
+        raise ModelFormatError(f"the members of its committee are numbered {sorted(numbers)}")
+    return [(kind, found[number, kind]) for number, kind in sorted(found, key=lambda each: int(each[0]))]

@@ -1,10 +1,12 @@
 """The first screen: the leader, the size of its lead, and whether the lead is significant."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
+from directrank.experiments.chosen import CHOSEN
 from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
 from directrank.report.charts import Scale
@@ -22,8 +24,11 @@ def opening(facts: Facts) -> list[Markup]:
     blocks: list[Markup] = [_leader(facts, known), *_separated(facts, [*known])] if known else []
     failed, remarks = facts.result.failed, len(facts.summary["data_check"]["lines"])
     if failed:
-        said = f"{len(failed)} of {len(facts.result.cells)} runs failed. The others are complete; the errors"
+        runs = sum(cell["method"] != CHOSEN for cell in facts.result.cells)
+        said = f"{len(failed)} of {runs} runs failed. The others are complete; the errors"
         blocks.append(warned(f"{said} are under Settings."))
+    if CHOSEN in known:
+        blocks.append(_choice(facts, known[CHOSEN]))
     if len(known) > 1:
         blocks.append(_chart(facts, known))
     if remarks:
@@ -106,6 +111,19 @@ def _rule(facts: Facts, first: str, second: str) -> Markup:
     return note(
         f"Fisher's randomisation test on paired queries; significant means p < {tested['alpha']:g} after "
         f"{RULES[tested['correction']]} for {plural(pairs, 'pair')} of methods.{lead}"
+    )
+
+
+def _choice(facts: Facts, value: float) -> Markup:
+    """Return what a user who tries all methods and keeps the best on validation can expect."""
+    of_folds = Counter(cell["chosen"]["method"] for cell in facts.cells(CHOSEN))
+    names = [f"{label} on {plural(folds, 'fold')}" for label, folds in of_folds.most_common()]
+    selecting = f"validation {facts.summary['select_by']}"
+    said = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
+    return paragraph(
+        f"{said}, gives mean test {facts.main} {number(value)} (",
+        *_enumerated(names),
+        "). The highest test value of many methods is partly chance; the test set has no part in this one.",
     )
 
 

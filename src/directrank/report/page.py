@@ -12,6 +12,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from directrank.experiments import Comparison
+from directrank.experiments.chosen import CHOSEN
 from directrank.report.charts.elements import lines_of
 from directrank.report.facts import Facts
 from directrank.report.formatting import plural
@@ -70,7 +71,8 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
 def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
     """Return what the template shows."""
     result, written = facts.result, datetime.fromisoformat(facts.summary["written"])
-    sizes = f"{plural(len(result.methods), 'method')}, {plural(len(result.folds), 'fold')}"
+    methods = [each for each in result.methods if each != CHOSEN]
+    sizes = f"{plural(len(methods), 'method')}, {plural(len(result.folds), 'fold')}"
     return {
         "title": f"{result.dataset}: ranking methods compared",
         "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "

@@ -3,10 +3,16 @@
 from typing import Any
 
 from directrank.scorers.additive import Additive, Tree, single_feature, stump, tree_of
+from directrank.scorers.committee import Committee, scores_in_queries
 from directrank.scorers.linear import Linear
+from directrank.scorers.scaled_linear import LogLinear, QueryLinear
 
-#: Every scorer.
+#: Every scorer that can be trained.
 SCORERS = (Linear, Additive)
+#: Scorers with one coefficient for each feature, raw or scaled.
+LINEAR = (Linear, LogLinear, QueryLinear)
+#: Scorers that read all documents of a query.
+OF_QUERIES = (Committee, QueryLinear)
 
 
 def default_scorer(kind: type) -> Any:
@@ -14,4 +20,19 @@ def default_scorer(kind: type) -> Any:
     return next(scorer for scorer in (each() for each in SCORERS) if isinstance(scorer, kind))
 
 
-__all__ = ["SCORERS", "Additive", "Linear", "Tree", "default_scorer", "single_feature", "stump", "tree_of"]
+__all__ = [
+    "LINEAR",
+    "OF_QUERIES",
+    "SCORERS",
+    "Additive",
+    "Committee",
+    "Linear",
+    "LogLinear",
+    "QueryLinear",
+    "Tree",
+    "default_scorer",
+    "scores_in_queries",
+    "single_feature",
+    "stump",
+    "tree_of",
+]

@@ -20,6 +20,7 @@ from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
+from directrank.experiments.chosen import CHOSEN
 from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.rows import signature
 from directrank.experiments.jobs.store import Store
@@ -355,7 +356,7 @@ def test_methods_of_ones_own_stand_beside_names(folder, tmp_path):
     ridge = Method("mine, λ = 5", Regression, "ridge", "", fixed={"ridge": 5.0})
     mine = Configured(ridge.name, ridge, None, "AP")
     result = compare(folder, ["counting", mine], measures=MEASURES, out=tmp_path / "run")
-    assert result.methods == ["counting", "mine, λ = 5"]
+    assert result.methods == ["counting", "mine, λ = 5", CHOSEN]
     fold = result.folds[0]
     train, _, test = find_folds(folder)[0].load()
     scores = Regression(ridge=5.0).fit(train).predict(test)
@@ -456,7 +457,7 @@ def test_random_search_draws_points_of_the_grid(folder, monkeypatch):
 def test_random_starts_are_made_where_a_method_takes_them(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(methods, "METHODS", METHODS)
     result = compare(folder, "approxap,regression", measures=("AP",), search="random:1", restarts=2)
-    histories = [result.cell(method, "Fold1")["training"]["history"] for method in result.methods]
+    histories = [result.cell(method, "Fold1")["training"]["history"] for method in result.methods[:2]]
     starts = [{row.get("start") for row in history} for history in histories]
     assert [len(each) for each in starts] == [3, 1]
     assert result.cell("approxap", "Fold1")["chosen"]["n_restarts"] == 2
@@ -494,8 +495,9 @@ def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
         folder, "regression,approxap", measures=MEASURES, search="random:2", out=tmp_path / "b", jobs=2
     )
     assert (tmp_path / "a" / "results.csv").read_bytes() == (tmp_path / "b" / "results.csv").read_bytes()
-    assert [cell["tried"][0]["validation"] for cell in alone.cells] == [
-        cell["tried"][0]["validation"] for cell in shared.cells
+    assert [cell["validation"] for cell in alone.cells] == [cell["validation"] for cell in shared.cells]
+    assert [cell["tried"][0]["validation"] for cell in alone.cells if cell["tried"]] == [
+        cell["tried"][0]["validation"] for cell in shared.cells if cell["tried"]
     ]
 
 
@@ -559,7 +561,7 @@ def test_results_files(folder, tmp_path):
     for name, convention in (("results.csv", "letor3"), ("results.standard.csv", "standard")):
         rows = list(csv.reader(io.StringIO((out / name).read_text())))
         assert rows[0] == ["dataset", "method", "split", "fold", "measure", "value"]
-        assert len(rows) == 1 + 2 * 2 * 3 * 2
+        assert len(rows) == 1 + 3 * 2 * 3 * 2
         for dataset, method, split, fold, measure, value in rows[1:]:
             assert dataset == '=a,"b'
             assert float(value) == result.value(method, fold, measure, convention, split)

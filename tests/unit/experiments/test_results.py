@@ -59,9 +59,9 @@ def test_the_representation_is_the_beginning_of_the_table(result, monkeypatch):
     lines = repr(result).splitlines()
     assert lines[0] == "made: test, one fold, convention letor3"
     assert lines[1].split() == ["method", "AP", "nDCG@3"]
-    assert [line.split()[0] for line in lines[2:]] == ["regression", "adarank(AP)"]
+    assert [line.split()[0] for line in lines[2:]] == ["regression", "adarank(AP)", "chosen"]
     monkeypatch.setattr(results, "SHOWN", 1)
-    assert repr(result).splitlines()[-1] == "… and 1 more"
+    assert repr(result).splitlines()[-1] == "… and 2 more"
 
 
 @pytest.fixture(scope="module")

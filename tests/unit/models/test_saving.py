@@ -20,7 +20,12 @@ from directrank.solvers import LBFGS
 from directrank.storage.strict_json import dump
 from directrank.surrogates import SmoothedPositions
 
-SMALL = {"approxap": {"max_iterations": 3}, "approxndcg": {"max_iterations": 3}, "adarank": {"rounds": 3}}
+SMALL = {
+    "approxap": {"max_iterations": 3},
+    "approxndcg": {"max_iterations": 3},
+    "adarank": {"rounds": 3},
+    "auto": {"members": "ranksvm,frank"},
+}
 
 
 @pytest.fixture(scope="module")

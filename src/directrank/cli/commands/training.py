@@ -66,6 +66,10 @@ def fit(
     print(
         ": ".join(filter(None, (facts["status"], facts["message"]))) + (f" ({evidence})" if evidence else "")
     )
+    if facts["scaling"] != "none" or facts["scaling_reason"]:
+        print(
+            f"scaling: {facts['scaling']}" + f" ({facts['scaling_reason']})" * bool(facts["scaling_reason"])
+        )
     for note in facts["notes"]:
         print(f"note: {note}")
     print(f"saved: {out}")
@@ -222,6 +226,8 @@ def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -
         "status": ranker.status_,
         "message": ranker.message_,
         "certificate": ranker.certificate_,
+        "scaling": ranker.scaling_,
+        "scaling_reason": ranker.scaling_reason_,
         "notes": ranker.notes_,
         "model": str(out),
     }

@@ -7,6 +7,7 @@ import numpy as np
 
 from directrank.estimators.gradient_ranker import GradientRanker
 from directrank.estimators.initialisation import Start, initial_coefficients
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import AnyMeasure, MaxIterations, Penalty, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import AP, NDCG, parse_measure
@@ -61,17 +62,17 @@ class ApproxRank(GradientRanker):
         )
         return surrogate, self._gradient_method(n_restarts=self.n_restarts, certify=self.certify), Linear()
 
-    def _initial_scorer(self, scorer, groups, weights):
+    def _initial_scorer(self, scorer, groups, weights, scaling):
         start = self.start
         if isinstance(start, str) and start == "auto":
             measure = parse_measure(self.measure)
             whole = isinstance(measure, AP | NDCG) and measure.cutoff is None
             start = "zero" if whole else "regression"
-        return Linear(initial_coefficients(start, groups, weights))
+        return Linear(initial_coefficients(start, groups, weights, scaling))
 
 
 @estimator
-class SoftRank(Ranker):
+class SoftRank(LinearRanker):
     """Expected measure under Gaussian noise on scores, with an L2 penalty.
 
     References
@@ -98,5 +99,5 @@ class SoftRank(Ranker):
         solver = LBFGS(penalty=self.penalty, n_restarts=self.n_restarts, max_iterations=self.max_iterations)
         return surrogate, solver, Linear()
 
-    def _initial_scorer(self, scorer, groups, weights):
-        return Linear(initial_coefficients(self.start, groups, weights))
+    def _initial_scorer(self, scorer, groups, weights, scaling):
+        return Linear(initial_coefficients(self.start, groups, weights, scaling))

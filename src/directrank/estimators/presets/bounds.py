@@ -3,8 +3,8 @@
 from typing import Annotated, Literal
 
 from directrank.errors import check_choice
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import AnyMeasure, estimator, positional
-from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
@@ -19,7 +19,7 @@ VARIANTS = {
 
 
 @estimator
-class AdaRank(Ranker):
+class AdaRank(LinearRanker):
     """Boosting of single features over weighted queries, bound on the measure.
 
     The bound is of type one. The paper weighs queries by the bound at the ensemble, and ends where the
@@ -59,7 +59,7 @@ class AdaRank(Ranker):
 
 
 @estimator
-class StructuralSVM(Ranker):
+class StructuralSVM(LinearRanker):
     """The margin-rescaled hinge over all rankings: SVM^map, SVM^ndcg, SVM^mrr and the like.
 
     References
@@ -116,7 +116,7 @@ class StructuralSVM(Ranker):
 
 
 @estimator
-class PermuRank(Ranker):
+class PermuRank(LinearRanker):
     """Working sets of perfect and imperfect rankings, bound on the measure.
 
     The bound is of type two, and the working sets grow. The paper's own form is ``feature_map="pairs",

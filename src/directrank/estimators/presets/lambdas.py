@@ -2,8 +2,8 @@
 
 from typing import Annotated, ClassVar
 
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import AnyMeasure, Penalty, estimator, positional
-from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import Reweighted
@@ -11,7 +11,7 @@ from directrank.surrogates import SwapWeighted
 
 
 @estimator
-class ReweightedRanker(Ranker):
+class ReweightedRanker(LinearRanker):
     """Base class: weights stay fixed during each of some short runs of L-BFGS."""
 
     weights: ClassVar[str]

@@ -5,8 +5,8 @@ from typing import Annotated
 import numpy as np
 
 from directrank.estimators.initialisation import Start, initial_coefficients
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import Gain, MaxIterations, Penalty, estimator, positional
-from directrank.estimators.ranker import Ranker
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS
 from directrank.surrogates import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
@@ -16,7 +16,7 @@ START_LENGTH = 10.0
 
 
 @estimator
-class ListNet(Ranker):
+class ListNet(LinearRanker):
     """Cross entropy of top-one probabilities, with an L2 penalty.
 
     References
@@ -38,7 +38,7 @@ class ListNet(Ranker):
 
 
 @estimator
-class ListMLE(Ranker):
+class ListMLE(LinearRanker):
     """Likelihood of the ranking by relevance under the Plackett-Luce model, with an L2 penalty.
 
     `directrank.surrogates.PlackettLuce` says how it treats documents of equal relevance.
@@ -58,7 +58,7 @@ class ListMLE(Ranker):
 
 
 @estimator
-class RankCosine(Ranker):
+class RankCosine(LinearRanker):
     """Cosine distance between scores and relevance.
 
     There is no penalty, as the scale of scores is free. The best iterate by the selection measure is the
@@ -81,8 +81,8 @@ class RankCosine(Ranker):
         solver = LBFGS(penalty=0.0, max_iterations=self.max_iterations, keep="best")
         return CosineDistance(self.supervision), solver, Linear()
 
-    def _initial_scorer(self, scorer, groups, weights):
-        start = initial_coefficients(self.start, groups, weights)
+    def _initial_scorer(self, scorer, groups, weights, scaling):
+        start = initial_coefficients(self.start, groups, weights, scaling)
         if start is not None and start.any():
             start = start * (START_LENGTH / np.linalg.norm(start))
         return Linear(start)

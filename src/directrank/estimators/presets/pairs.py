@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from directrank.contracts import Measure
 from directrank.errors import check_choice
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import MaxIterations, Normalise, Penalty, Width, estimator
-from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
@@ -36,7 +36,7 @@ def _weight(weight: Any) -> Any:
 
 
 @estimator
-class RankSVM(Ranker):
+class RankSVM(LinearRanker):
     """Ranking SVM: a hinge on each pair of documents of different relevance.
 
     The margin "hinge" is solved by cutting planes to a duality gap of 0.01 %, the others by truncated Newton.
@@ -72,7 +72,7 @@ class RankSVM(Ranker):
 
 
 @estimator
-class RankNet(Ranker):
+class RankNet(LinearRanker):
     """Cross entropy on pairs of documents of different relevance.
 
     References
@@ -91,7 +91,7 @@ class RankNet(Ranker):
 
 
 @estimator
-class Preorder(Ranker):
+class Preorder(LinearRanker):
     """A margin on each pair of documents of different relevance, weighted by their grades.
 
     References

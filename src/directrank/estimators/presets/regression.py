@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import estimator
-from directrank.estimators.ranker import Ranker
 from directrank.scorers import Linear
 from directrank.solvers import ClosedForm
 from directrank.surrogates import SquaredError
 
 
 @estimator
-class Regression(Ranker):
+class Regression(LinearRanker):
     """Least squares on relevance, without regard to queries."""
 
     ridge: Annotated[

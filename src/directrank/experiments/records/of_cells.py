@@ -34,13 +34,14 @@ WARNINGS = by_name(whole)
 QID = either(text, flag, any_float, every(either(text, flag, any_float)))
 END = {"status": text, "message": text, "certificate": by_name(any_float), "iterations": whole}
 TRAINING = fields(**END, history=every(by_name(SCALAR)))
+SCALING = fields(kind=text, reason=text)
 ERROR = {"type": text, "message": text, "traceback": text}
 
 #: What a method made of a fit; the record of a fit that ended, and of one that failed; a step whose
 #: processes died.
 TRAINED: dict[str, Shape] = {
     "validation": either(nothing, number), "seconds": number, **END, "history": every(by_name(SCALAR)),
-    "peak_memory": either(nothing, whole), "n_features": whole,
+    "peak_memory": either(nothing, whole), "n_features": whole, "scaling": SCALING,
     "scorer": fields(kind=text, safetensors=text),
 }  # fmt: skip
 FIT = fields(parameters=PARAMETERS, seed=whole, **TRAINED, warnings=WARNINGS)
@@ -105,7 +106,7 @@ def _measured(convention: str, measures: tuple[str, ...], n_seeds: int) -> dict[
     weights = fields(features=every(text), coefficients=every(any_float))
     return {
         "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": number, "fit_seconds": number,
-        "peak_memory": either(nothing, whole), "training": TRAINING, "weights": either(nothing, weights),
+        "peak_memory": either(nothing, whole), "training": TRAINING, "scaling": SCALING, "weights": either(nothing, weights),
         "seeds": every(run, n_seeds), "values": values, "per_query": per_query,
         "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, CUTOFFS)),
         "qid": every(QID, least=1), "ranked": every(every(number)), "ties": tied,

@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
+from directrank.experiments.chosen import CHOSEN, chosen_cells
 from directrank.experiments.options import CORRECTIONS, OF_A_CELL
 from directrank.experiments.records.of_cells import DATA_CHECK, OPTIONS, PARTS, STANDARD, cell
 from directrank.experiments.records.shapes import (
@@ -87,8 +88,10 @@ def _check_cells(
 ) -> None:
     """Refuse all but one cell for each method and fold, made with the options of the comparison."""
     found = sorted((each["fold"], each["method"]) for each in cells)
-    if found != sorted(product(folds, methods)):
+    if found != sorted(product(folds, [each for each in methods if each != CHOSEN])):
         raise OddValueError(".cells", f"{len(found)} cells", "one for each fold and method")
+    if CHOSEN in methods and not chosen_cells(cells, list(folds)):
+        raise OddValueError(".methods", CHOSEN, "two or more methods to choose from")
     names: dict[str, list[str]] = {}
     for at, each in enumerate(cells):
         one_of(dict(options))(each["options"], f".cells[{at}].options")

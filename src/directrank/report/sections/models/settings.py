@@ -1,5 +1,7 @@
 """The settings that each method selected on the validation queries."""
 
+from typing import Any
+
 from markupsafe import Markup
 
 from directrank.report.blocks import Cell, gathered, grid, paragraph, score, warned
@@ -38,11 +40,20 @@ def _selected(facts: Facts, by: str) -> Markup:
             if "error" in cell:
                 cells.append(Cell("failed", tone="failed"))
             else:
-                values = ", ".join(shown(value) for _, value in sorted(cell["chosen"].items())) or "–"
-                cells.append(Cell(values, title=f"validation {by} {number(cell['validation'])}"))
+                values = ", ".join(shown(value) for _, value in sorted(_settings(cell).items())) or "–"
+                reason = cell.get("scaling", {}).get("reason")
+                title = f"validation {by} {number(cell['validation'])}" + (f"; {reason}" if reason else "")
+                cells.append(Cell(values, title=title))
         known = facts.cells(label)
-        names = ", ".join(sorted(known[0]["chosen"])) if known else ""
+        names = ", ".join(sorted(_settings(known[0]))) if known else ""
         value = mean(cell["validation"] for cell in known) if known else None
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)
+
+
+def _settings(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that a fold selected, and the scaling if "auto" chose one."""
+    scaling = cell.get("scaling", {})
+    chosen = {"scaling": scaling["kind"]} if scaling.get("reason") else {}
+    return cell["chosen"] | chosen

@@ -1,0 +1,1 @@
+"""Rankers that average the scores of other rankers."""

@@ -1,0 +1,101 @@
+"""The table of methods of a surrogate and a solver."""
+
+from directrank.estimators.method import PENALTIES, Method
+from directrank.estimators.presets.approximate import ApproxRank, SoftRank
+from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
+from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
+from directrank.estimators.presets.consistent import ConsistentRank
+from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank
+from directrank.estimators.presets.listwise import ListMLE, ListNet, RankCosine
+from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM
+from directrank.estimators.presets.regression import Regression
+
+BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
+QIN = "Qin, Liu, Li, Information Retrieval 2010"
+YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
+CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
+SMOOTHED = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}
+C = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
+HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}
+
+#: Every method that minimises one surrogate, in the order of printing.
+PRESETS = (
+    Method("regression", Regression, paper="the baseline of LETOR's tables"),
+    Method(
+        "ranksvm", RankSVM, "squared hinge on pairs, truncated Newton",
+        "Joachims, KDD 2002; Chapelle, Keerthi, Information Retrieval 2010",
+        grid=PENALTIES, aliases=("preorder",),
+    ),
+    Method(
+        "irsvm", RankSVM, "squared hinge on pairs, each query's weights summing to one, truncated Newton",
+        "Cao et al., SIGIR 2006", fixed=NORMALISED, grid=PENALTIES, aliases=("preorder-norm",),
+    ),
+    Method("ranknet", RankNet, paper="Burges et al., ICML 2005", grid=PENALTIES),
+    Method(
+        "preorder-norm-dcg", Preorder,
+        "squared hinge on pairs weighted by the difference of gains, over the number of pairs",
+        "Buffoni et al., ICML 2011", grid=PENALTIES,
+    ),
+    Method("listnet", ListNet, paper="Cao, Qin, Liu, Tsai, Li, ICML 2007", grid=PENALTIES),
+    Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
+    Method(
+        "rankcosine", RankCosine, paper="Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
+        grid={"supervision": ("relevance", "gain")},
+    ),
+    Method(
+        "lambdarank", LambdaRank, paper="Burges, Ragno, Le, NIPS 2006",
+        measure="nDCG", takes_measure=True, grid=PENALTIES,
+    ),
+    Method(
+        "lambdaloss", LambdaLoss, paper="Wang et al., CIKM 2018",
+        measure="nDCG", takes_measure=True, grid=PENALTIES,
+    ),
+    Method(
+        "consistent-dcg", ConsistentRank, "order-preserving loss weighted by the gain", BUFFONI,
+        measure="DCG", fixed=HINGE, grid=PENALTIES,
+    ),
+    Method(
+        "consistent-ndcg", ConsistentRank,
+        "order-preserving loss weighted by the gain over the ideal, or for the measure given", BUFFONI,
+        measure="nDCG", takes_measure=True, fixed=HINGE, grid=PENALTIES,
+    ),
+    Method(
+        "consistent-norm-dcg", ConsistentRank,
+        "order-preserving loss weighted by the gain, over the number of pairs", BUFFONI,
+        measure="DCG", fixed=NORMALISED, grid=PENALTIES,
+    ),
+    Method(
+        "approxap", ApproxRank, "smooth approximation of average precision", QIN,
+        measure="AP", grid=SMOOTHED,
+    ),
+    Method(
+        "approxndcg", ApproxRank, "smooth approximation of nDCG over the whole list, or of the measure given",
+        QIN, measure="nDCG", takes_measure=True, grid=SMOOTHED,
+    ),
+    Method(
+        "approxp", ApproxRank, "smooth approximation of precision at 5, or of the measure given", QIN,
+        measure="P@5", takes_measure=True, grid=SMOOTHED,
+    ),
+    Method(
+        "softrank", SoftRank, paper="Taylor, Guiver, Robertson, Minka, WSDM 2008",
+        measure="nDCG", takes_measure=True, grid={"noise": (0.03, 0.1, 0.3, 1.0)},
+    ),
+    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
+    Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=C),
+    Method(
+        "svmndcg", StructuralSVM, "structural SVM on nDCG of two classes, or with a cutoff", CHAKRABARTI,
+        measure="nDCG", takes_measure=True, grid=C,
+    ),
+    Method("svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=C),
+    Method(
+        "svmp", StructuralSVM, "structural SVM on precision at a cutoff", "Joachims, ICML 2005",
+        measure="P@5", takes_measure=True, grid=C,
+    ),
+    Method("permurank", PermuRank, paper="Xu, Liu, Lu, Li, Ma, SIGIR 2008", takes_measure=True),
+    Method("rankboost", RankBoost, paper="Freund, Iyer, Schapire, Singer, JMLR 2003"),
+    Method("frank", FRank, paper="Tsai, Liu, Qin, Chen, Ma, SIGIR 2007"),
+    Method(
+        "ndcgboost", NDCGBoost, paper="Valizadegan, Jin, Zhang, Mao, NIPS 2009",
+        measure="nDCG", takes_measure=True,
+    ),
+)  # fmt: skip

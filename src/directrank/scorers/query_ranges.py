@@ -1,0 +1,72 @@
+"""The range of every feature inside each query: LETOR's scaling to [0, 1]."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.compile import kernel
+
+#: Least share of queries in which a feature must run from 0 to 1 to count as scaled inside queries.
+MOST_QUERIES = 0.9
+# Text files keep six digits.
+DIGITS = 1e-5
+
+
+def scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Return features scaled to [0, 1] inside each query, float32; a constant feature becomes 0."""
+    out = aligned_zeros(features.shape, np.float32)
+    _scale(features, indptr, out)
+    return out
+
+
+def scaled_inside_queries_naive(features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """The same by definition, for tests."""
+    out = np.zeros(features.shape)
+    for a, b in pairwise(indptr):
+        rows = features[a:b].astype(np.float64)
+        width = np.ptp(rows, axis=0)
+        out[a:b] = np.where(width > 0, (rows - rows.min(axis=0)) / np.where(width > 0, width, 1.0), 0.0)
+    return out.astype(np.float32)
+
+
+def are_scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> bool:
+    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query."""
+    counts = np.zeros(features.shape[1], np.int64)
+    varied = np.zeros(features.shape[1], np.int64)
+    _count(features, indptr, DIGITS, counts, varied)
+    return bool(varied.any() and (counts >= MOST_QUERIES * varied).all())
+
+
+@kernel
+def _ranges(rows, smallest, largest):
+    smallest[:], largest[:] = np.inf, -np.inf
+    for i in range(len(rows)):
+        for k in range(len(smallest)):
+            smallest[k] = min(smallest[k], rows[i, k])
+            largest[k] = max(largest[k], rows[i, k])
+
+
+@kernel
+def _scale(features, indptr, out):
+    smallest, largest = np.empty(features.shape[1]), np.empty(features.shape[1])
+    for q in range(len(indptr) - 1):
+        first, last = indptr[q], indptr[q + 1]
+        _ranges(features[first:last], smallest, largest)
+        for k in range(len(smallest)):
+            width = largest[k] - smallest[k]
+            largest[k] = 1.0 / width if width > 0 else 0.0
+        for i in range(first, last):
+            for k in range(len(smallest)):
+                out[i, k] = (features[i, k] - smallest[k]) * largest[k]
+
+
+@kernel
+def _count(features, indptr, digits, counts, varied):
+    smallest, largest = np.empty(features.shape[1]), np.empty(features.shape[1])
+    for q in range(len(indptr) - 1):
+        _ranges(features[indptr[q] : indptr[q + 1]], smallest, largest)
+        for k in range(len(smallest)):
+            if largest[k] > smallest[k]:
+                varied[k] += 1
+                counts[k] += abs(smallest[k]) <= digits and abs(largest[k] - 1.0) <= digits

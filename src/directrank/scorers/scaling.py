@@ -1,0 +1,153 @@
+"""The scaling of features before a linear scorer: fitted on the training set, part of the model.
+
+========== ===================================================================== =========================
+kind       each feature becomes                                                  in the saved model
+========== ===================================================================== =========================
+none       itself
+standard   (x − mean) / standard deviation                                       folded into coefficients
+log        the same of sign(x) · log1p |x|                                       the features with logarithm
+query      (x − smallest) / (largest − smallest), inside each query              a scorer that needs queries
+========== ===================================================================== =========================
+
+No ranking depends on a constant that is added to all scores, so means are not part of the model. Constant
+features become 0 and have coefficient 0.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from directrank.data.groups import QueryGroups
+from directrank.data.shards import map_in_order
+from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.compile import kernel
+from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
+from directrank.scorers.linear import Linear
+from directrank.scorers.query_ranges import scaled_inside_queries
+from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
+from directrank.scorers.scaling_rule import choose
+
+Kind = Literal["none", "standard", "log", "query"]
+#: What a ranker's parameter `scaling` may be.
+CHOICES = ("auto", "none", "standard", "log", "query")
+
+
+def _empty() -> np.ndarray:
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """A fitted scaling: features to scaled features, and coefficients of the one to those of the other.
+
+    Attributes
+    ----------
+    kind : str
+    reason : str
+        Why "auto" chose it, for people; empty if it was asked for.
+    shift, factor : ndarray of shape (n_features,), float64
+        Scaled features are ``(x - shift) * factor``, after the logarithm; the factor of constant features
+        is 0. Empty for the kinds "none" and "query".
+    logarithm : ndarray of shape (n_features,), bool
+        The features whose logarithm is taken.
+    """
+
+    kind: Kind
+    reason: str = ""
+    shift: np.ndarray = field(default_factory=_empty)
+    factor: np.ndarray = field(default_factory=_empty)
+    logarithm: np.ndarray = field(default_factory=_empty)
+
+    def __repr__(self) -> str:
+        return f"Scaling({self.kind})"
+
+    def of(self, groups: QueryGroups, n_threads: int = 1) -> QueryGroups:
+        """Return the same queries with scaled features; with the kind "none", the groups themselves."""
+        if self.kind == "none":
+            return groups
+        if self.kind == "query":
+            features = scaled_inside_queries(groups.features, groups.queries.indptr)
+        else:
+            features = self._standardised(groups, n_threads)
+        names = groups.feature_names
+        return QueryGroups.from_inner(
+            features, groups.queries, feature_names=names, name=groups.name, labelled=groups.labelled
+        )
+
+    def scorer(self, scaled: Linear) -> "Linear | LogLinear | QueryLinear":
+        """Return the scorer of raw features that ranks as a linear scorer of scaled features does."""
+        if self.kind == "none":
+            return scaled
+        weights = np.asarray(scaled.coefficients, np.float64)
+        if self.kind == "query":
+            return QueryLinear(weights)
+        folded = weights * self.factor
+        return LogLinear(folded, self.logarithm) if self.kind == "log" else Linear(folded)
+
+    def reads_as(self, scorer: "Linear | LogLinear | QueryLinear") -> bool:
+        """Return whether a scorer of raw features takes the logarithm of the same features, say."""
+        own = self.scorer(Linear(scorer.coefficients))
+        same = np.array_equal(getattr(own, "logarithm", ()), getattr(scorer, "logarithm", ()))
+        return type(own) is type(scorer) and same
+
+    def on_scaled(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the coefficients of scaled features that mean the same as those of a ranker's `coef_`."""
+        if self.kind in ("none", "query"):
+            return coefficients
+        return np.where(self.factor > 0, coefficients / np.where(self.factor > 0, self.factor, 1.0), 0.0)
+
+    def _standardised(self, groups: QueryGroups, n_threads: int) -> np.ndarray:
+        out, columns = aligned_zeros(groups.features.shape, np.float32), np.flatnonzero(self.logarithm)
+
+        def fill(shard) -> None:
+            rows = shard.rows
+            _standardise(groups.features[rows], columns, self.shift, self.factor, out[rows])
+
+        map_in_order(fill, groups.shards, n_threads)
+        return out
+
+
+def fit_scaling(
+    kind: Literal["auto"] | Kind, groups: QueryGroups, weights: np.ndarray | None = None, n_threads: int = 1
+) -> Scaling:
+    """Fit a scaling to training queries.
+
+    Parameters
+    ----------
+    kind : {"auto", "none", "standard", "log", "query"}
+    groups : QueryGroups
+    weights : ndarray of shape (n_queries,), optional
+        Weight ≥ 0 of each query; equal by default.
+    n_threads : int, default=1
+        Results do not depend on it.
+    """
+    if kind in ("none", "query"):
+        return Scaling(kind)
+    plain = np.full(groups.n_features, False)
+    if kind == "log":
+        found = column_statistics(groups, ~plain, weights, n_threads)
+        return _affine("log", "", found, ~plain)
+    found = column_statistics(groups, plain, weights, n_threads)
+    if kind == "standard":
+        return _affine("standard", "", found, plain)
+    chosen = choose(groups, found)
+    if chosen.kind == "none":
+        return Scaling("none", chosen.reason)
+    if chosen.kind == "log":
+        found = column_statistics(groups, chosen.logarithm, weights, n_threads)
+    return _affine(chosen.kind, chosen.reason, found, chosen.logarithm)
+
+
+def _affine(kind: Kind, reason: str, found: ColumnStatistics, logarithm: np.ndarray) -> Scaling:
+    factor = np.where(found.varies, 1.0, 0.0) / np.where(found.varies, found.deviation, 1.0)
+    return Scaling(kind, reason, found.mean, factor, logarithm)
+
+
+@kernel
+def _standardise(features, columns, shift, factor, out):
+    row = np.empty(features.shape[1])
+    for i in range(len(features)):
+        read_row(features, i, columns, row)
+        for k in range(len(row)):
+            out[i, k] = (row[k] - shift[k]) * factor[k]

@@ -1,0 +1,154 @@
+"""Every method with a linear scorer takes a scaling; those with trees do not."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from directrank import Ranker, load, save
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError
+from directrank.estimators import ApproxRank, Regression
+from directrank.estimators.presets.boosted import BoostedRanker
+from directrank.estimators.presets.pairs import RankSVM
+from directrank.scorers import Additive, LogLinear, QueryLinear
+from directrank.scorers.scaling import CHOICES, fit_scaling
+from directrank.solvers import LBFGS, ClosedForm, DocumentBoosting
+from directrank.surrogates import Fidelity, SoftmaxCrossEntropy, SquaredError
+from estimator_examples import CLASSES, quick
+
+LINEAR = [cls for cls in CLASSES if not issubclass(cls, BoostedRanker)]
+methods = pytest.mark.parametrize("cls", LINEAR, ids=lambda cls: cls.__name__)
+
+
+def collection(seed=0, n_queries=12):
+    """Features of unlike sizes; one is heavy-tailed, one constant."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(12 * n_queries, 5))
+    y = np.digitize(latent @ [1.0, 0.8, 0.6, 0.4, 0.0] + 0.5 * rng.normal(size=len(latent)), [0.5, 1.5])
+    X = latent.copy()
+    X[:, 0] = np.exp(3 * latent[:, 0])
+    X[:, 1] *= 1e8
+    X[:, 2] = 100 + 1e-3 * latent[:, 2]
+    X[:, 4] = 7.0
+    return QueryGroups(X, y.astype(float), np.repeat(np.arange(n_queries), 12))
+
+
+@methods
+def test_every_scaling_is_saved_loaded_and_cloned(cls, tmp_path):
+    groups, other = collection(), collection(1)
+    for kind in CHOICES:
+        ranker = clone(quick(cls, scaling=kind))
+        assert ranker.get_params()["scaling"] == kind
+        ranker.fit(groups)
+        assert ranker.scaling_ == ("log" if kind == "auto" else kind)
+        assert bool(ranker.scaling_reason_) == (kind == "auto")
+        assert ranker.coef_.shape == (5,)
+        assert kind in ("none", "query") or ranker.coef_[4] == 0
+        save(ranker, tmp_path / "model.dr")
+        back = load(tmp_path / "model.dr")
+        assert back.predict(other).tobytes() == ranker.predict(other).tobytes()
+        assert (back.scaling_, back.scaling_reason_) == (ranker.scaling_, ranker.scaling_reason_)
+        assert back.get_params() == ranker.get_params()
+        assert back.coef_.tobytes() == ranker.coef_.tobytes()
+
+
+@methods
+@pytest.mark.parametrize("kind", ["standard", "log", "query"])
+def test_the_model_is_that_of_the_scaled_features(cls, kind):
+    """Scores of raw features are those of the pipeline that scales first, up to one constant."""
+    groups, other = collection(), collection(1)
+    scaling = fit_scaling(kind, groups)
+    pipeline = quick(cls, scaling="none").fit(scaling.of(groups)).predict(scaling.of(other))
+    scores = quick(cls, scaling=kind).fit(groups).predict(other)
+    difference = (scores - scores.mean()) - (pipeline - pipeline.mean())
+    assert np.abs(difference).max() <= 1e-6 * np.ptp(pipeline)
+
+
+@methods
+def test_standardised_rankings_do_not_depend_on_units(cls):
+    groups, other = collection(), collection(1)
+    # Powers of two change no digit, so that no solver stops an iteration earlier.
+    units = 2.0 ** np.array([-20, 13, 26, -7, 3])
+    first = quick(cls, scaling="standard").fit(groups).predict(other)
+    scaled = [QueryGroups(each.X * units, each.relevance, each.qid) for each in (groups, other)]
+    second = quick(cls, scaling="standard").fit(scaled[0]).predict(scaled[1])
+    for query in np.unique(other.qid):
+        rows = other.qid == query
+        np.testing.assert_array_equal(np.argsort(first[rows]), np.argsort(second[rows]))
+
+
+@methods
+def test_coefficients_are_of_raw_features(cls):
+    groups = collection()
+    ranker = quick(cls, scaling="standard").fit(groups)
+    scores, by_hand = ranker.predict(groups), groups.X.astype(np.float64) @ ranker.coef_
+    assert np.abs(scores - by_hand).max() <= 1e-9 * max(1.0, np.abs(scores).max())
+
+
+@methods
+def test_a_scaling_inside_queries_needs_them(cls):
+    groups, other = collection(), collection(1)
+    ranker = quick(cls, scaling="query").fit(groups)
+    assert isinstance(ranker.scorer_, QueryLinear)
+    order = np.random.default_rng(0).permutation(other.n_docs)
+    scores = ranker.predict(other)
+    np.testing.assert_array_equal(ranker.predict(other.X[order], qid=other.qid[order]), scores[order])
+    with pytest.raises(DataError, match=r"^qid is missing: .* pass qid=… with the query of each row$"):
+        ranker.predict(other.X)
+    assert ranker.score(other) == ranker.score(other.X, other.relevance, qid=other.qid)
+
+
+@methods
+def test_an_unknown_scaling_is_refused(cls):
+    with pytest.raises(ValueError, match=r"scaling must be one of 'auto', .*, not 'z-score'"):
+        quick(cls, scaling="z-score").fit(collection())
+
+
+def test_methods_over_trees_have_no_scaling():
+    for cls in set(CLASSES) - set(LINEAR):
+        assert "scaling" not in cls().get_params()
+        assert quick(cls, rounds=2).fit(collection()).scaling_ == "none"
+
+
+def test_composed_rankers_scale_where_their_scorer_is_linear():
+    groups = collection()
+    ranker = Ranker(SoftmaxCrossEntropy(), LBFGS(penalty=0.01)).fit(groups)
+    assert isinstance(ranker.scorer_, LogLinear)
+    assert Ranker(SquaredError(), ClosedForm(), scaling="standard").fit(groups).scaling_ == "standard"
+    grown = Ranker(Fidelity(), DocumentBoosting(rounds=2)).fit(groups)
+    assert isinstance(grown.scorer_, Additive)
+    with pytest.raises(ValueError, match="scaling='log' needs a linear scorer"):
+        Ranker(Fidelity(), DocumentBoosting(rounds=2), scaling="log").fit(groups)
+
+
+def test_only_training_features_decide():
+    """A validation set of other sizes changes no scaling."""
+    groups, other = collection(), collection(1)
+    far = QueryGroups(1e6 + 1e3 * other.X, other.relevance, other.qid)
+    for kind in ("auto", "standard", "log"):
+        alone = Regression(scaling=kind).fit(groups)
+        assert Regression(scaling=kind).fit(groups, eval_set=far).coef_.tobytes() == alone.coef_.tobytes()
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_training_starts_from_a_ranker_of_the_same_scaling(kind):
+    groups = collection()
+    start = RankSVM(scaling=kind).fit(groups)
+    ranker = ApproxRank(start=start, scaling=kind, max_iterations=0).fit(groups)
+    np.testing.assert_allclose(ranker.predict(groups), start.predict(groups), rtol=1e-6)
+
+
+def test_a_start_of_another_scaling_is_refused():
+    groups = collection()
+    start = RankSVM(scaling="log").fit(groups)
+    with pytest.raises(ValueError, match="start was trained with scaling='log'"):
+        ApproxRank(start=start, scaling="standard").fit(groups)
+
+
+def test_heavy_tails_no_longer_put_a_method_below_least_squares():
+    train, test = collection(2, 40), collection(3, 40)
+    raw, scaled = (
+        RankSVM(scaling=kind, max_iterations=20).fit(train).score(test) for kind in ("none", "auto")
+    )
+    assert scaled > raw
+    assert scaled >= Regression(scaling="auto").fit(train).score(test) - 0.01
