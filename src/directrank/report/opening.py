@@ -122,7 +122,7 @@ def _choice(facts: Facts, value: float) -> Markup:
     said = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
     return paragraph(
         f"{said}, gives mean test {facts.main} {number(value)} (",
-        *_enumerated(names),
+        *enumerated(names),
         "). The highest test value of many methods is partly chance; the test set has no part in this one.",
     )
 

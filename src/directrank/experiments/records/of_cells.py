@@ -106,7 +106,8 @@ def _measured(convention: str, measures: tuple[str, ...], n_seeds: int) -> dict[
     weights = fields(features=every(text), coefficients=every(any_float))
     return {
         "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": number, "fit_seconds": number,
-        "peak_memory": either(nothing, whole), "training": TRAINING, "scaling": SCALING, "weights": either(nothing, weights),
+        "peak_memory": either(nothing, whole), "training": TRAINING, "scaling": SCALING,
+        "weights": either(nothing, weights),
         "seeds": every(run, n_seeds), "values": values, "per_query": per_query,
         "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, CUTOFFS)),
         "qid": every(QID, least=1), "ranked": every(every(number)), "ties": tied,
