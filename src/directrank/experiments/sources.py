@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data import QueryGroups, find_folds
+from directrank.data.files import ReadOptions, columns_line, read_parts
 from directrank.data.folds import PARTS, Fold
-from directrank.data.letor.reader import fill_letor, scan_letor
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.experiments.options import CHECKS
@@ -48,23 +48,21 @@ class FoldSource:
     load: Callable[[], Splits]
 
 
-def folds_of(
-    source: Any, *, missing: str | float = "error", k: int | None = None, seed: int = 0
-) -> tuple[str, list[FoldSource]]:
+def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) -> tuple[str, list[FoldSource]]:
     """Return the name of a data set and its folds.
 
     Parameters
     ----------
     source : path, or sequence of three paths, or of three QueryGroups
         A folder as `directrank.find_folds` takes it, or the training, validation and test set.
-    missing : {"error", "query_min"} or float, default="error"
-        See `directrank.read_letor`.
     k : int, optional
         Split all queries at random into k pieces: in fold i, piece i is the test set, the next one the
         validation set, and the others are the training set. The source may then be one file or one
         QueryGroups, too.
     seed : int, default=0
         The seed of that split.
+    **how
+        Columns and missing values of files, as `directrank.load_data` takes them.
 
     Raises
     ------
@@ -74,9 +72,9 @@ def folds_of(
         If the source is none of these, or k < 3.
     """
     if k is not None:
-        return _divided(source, missing, k, seed)
+        return _divided(source, how, k, seed)
     if isinstance(source, (str, os.PathLike)):
-        return source_name(source), [_of_files(fold, missing) for fold in find_folds(source)]
+        return source_name(source), [_of_files(fold, how) for fold in find_folds(source)]
     parts = list(source)
     if len(parts) != len(PARTS):
         raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
@@ -84,7 +82,16 @@ def folds_of(
         return source_name(parts), [_of_groups(Splits(*parts))]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
-    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), missing)]
+    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how)]
+
+
+def reading_lines(fold: FoldSource, options: Any) -> list[str]:
+    """Return sentences on how the files of a fold are read: the columns of tables, and random folds."""
+    files = fold.files.get("train") or ()
+    columns = columns_line(Path(files[0]), ReadOptions(**options.reading)) if files else ""
+    k = options.kfold
+    folds = "" if k is None else f"{k} random folds, divided by query with seed {options.seed}"
+    return [line for line in (columns, folds) if line]
 
 
 def source_name(source: Any) -> str:
@@ -97,11 +104,11 @@ def source_name(source: Any) -> str:
     return Path(first).resolve().parent.name or "data"
 
 
-def _of_files(fold: Fold, missing: str | float) -> FoldSource:
+def _of_files(fold: Fold, how: Mapping[str, Any]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
     digests = {split: _joined([_file_digest(path) for path in paths]) for split, paths in files.items()}
     names = {split: [str(path) for path in paths] for split, paths in files.items()}
-    return FoldSource(fold.name, digests, names, lambda: Splits(*fold.load(missing=missing)))
+    return FoldSource(fold.name, digests, names, lambda: Splits(*fold.load(**how)))
 
 
 def _file_digest(path: Path) -> str:
@@ -154,9 +161,9 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
     return QueryGroups.from_inner(features, queries, feature_names=parts[0].feature_names)
 
 
-def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str, list[FoldSource]]:
+def _divided(source: Any, how: Mapping[str, Any], k: int, seed: int) -> tuple[str, list[FoldSource]]:
     CHECKS["kfold"](k)
-    name, pool, digest = _pool_of(source, missing)
+    name, pool, digest = _pool_of(source, how)
     folds = []
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
@@ -165,18 +172,18 @@ def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str,
     return name, folds
 
 
-def _pool_of(source: Any, missing: str | float) -> tuple[str, "_Pool", str]:
+def _pool_of(source: Any, how: Mapping[str, Any]) -> tuple[str, "_Pool", str]:
     """Return name, reader and digest of all queries of a source."""
     if isinstance(source, QueryGroups):
-        return source_name([source]), _Pool([], missing, source), _groups_digest(source)
+        return source_name([source]), _Pool([], how, source), _groups_digest(source)
     if isinstance(source, (str, os.PathLike)) and Path(source).is_file():
         files, name = [Path(source)], Path(source).name
     else:
-        name, folds = folds_of(source, missing=missing)
+        name, folds = folds_of(source, **how)
         if not folds[0].files:
-            return name, _Pool([], missing, joined(folds[0].load())), _joined(list(folds[0].digests.values()))
+            return name, _Pool([], how, joined(folds[0].load())), _joined(list(folds[0].digests.values()))
         files = sorted({Path(path) for part in PARTS for path in folds[0].files[part]})
-    return name, _Pool(files, missing), _joined([_file_digest(path) for path in files])
+    return name, _Pool(files, how), _joined([_file_digest(path) for path in files])
 
 
 @dataclass
@@ -184,13 +191,12 @@ class _Pool:
     """All queries of a source; files are read once, on the first call."""
 
     files: Sequence[Path]
-    missing: str | float
+    how: Mapping[str, Any]
     groups: QueryGroups | None = None
 
     def __call__(self) -> QueryGroups:
         if self.groups is None:
-            scan = scan_letor(self.files, missing=self.missing)
-            self.groups = fill_letor(scan, scan.largest_id, missing=self.missing)
+            self.groups = read_parts({"all": self.files}, ReadOptions(**self.how))["all"]
         return self.groups
 
 
