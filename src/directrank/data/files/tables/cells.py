@@ -28,7 +28,7 @@ class Place:
         return DataError(f"{self.path}: column {column!r}, row {self.first + row + 1}: {problem}")
 
 
-def numbers(batch: Any, column: str, dtype: type, place: Place) -> np.ndarray:
+def numbers(batch: Any, column: str, dtype: type, place: Place, expected: str) -> np.ndarray:
     """Return a column as numbers; a missing value is NaN.
 
     Raises
@@ -48,7 +48,7 @@ def numbers(batch: Any, column: str, dtype: type, place: Place) -> np.ndarray:
         cast = values.cast(pa.from_numpy_dtype(dtype), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         row, text = _first_text(values)
-        raise place.error(column, row, f"found {text}, expected a number") from None
+        raise place.error(column, row, f"found {text}, expected {expected}") from None
     return cast.to_numpy(zero_copy_only=False)
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from directrank.data.files.tables.format import TableFormat, readable
+from directrank.data.files.tables.format import NO_DOCUMENT, TableFormat, readable
 from directrank.errors import DataError
 
 KIND = "CSV"
@@ -13,12 +13,18 @@ SEPARATORS = ",\t;|"
 #: The header, and every row, must be shorter.
 BLOCK_BYTES = 1 << 24
 SHOWN = 40
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
 def schema(path: Path) -> Any:
-    """Return the columns, with the types that the first rows have."""
-    with readable(path, KIND) as pa, _opened(pa, path) as file:
-        return _reader(pa, file, _separator(path)).schema
+    """Return the columns, with the types that the first rows have.
+
+    A column of text that holds mostly numbers counts as one of numbers: its text is a fault to be named.
+    """
+    with readable(path, KIND) as pa:
+        batch = next(_rows(pa, path, {}, threads=False), None)
+        fields = [] if batch is None else zip(batch.schema, batch.columns, strict=True)
+        return pa.schema([_mostly_number(pa, values, field) for field, values in fields])
 
 
 def batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
@@ -39,16 +45,32 @@ def batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
         yield from islice(_rows(pa, path, texts, threads=False), n_read, None)
 
 
+def _mostly_number(pa: Any, values: Any, field: Any) -> Any:
+    from pyarrow import compute
+
+    if not pa.types.is_string(values.type):
+        return field
+    numbers = compute.sum(compute.match_substring_regex(values, NUMBER)).as_py() or 0
+    return field.with_type(pa.float32()) if 2 * numbers > len(values) - values.null_count else field
+
+
 def _rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> Iterator[Any]:
+    from pyarrow import csv
+
     ragged = []
 
     def refused(row: Any) -> str:
         ragged.append(row)
         return "error"
 
+    read = csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads)
+    parse = csv.ParseOptions(delimiter=_separator(path), invalid_row_handler=refused)
+    convert = csv.ConvertOptions(
+        include_columns=list(wanted), column_types=dict(wanted), strings_can_be_null=True
+    )
     try:
         with _opened(pa, path) as file:
-            yield from _reader(pa, file, _separator(path), wanted, refused, threads)
+            yield from csv.open_csv(file, read, parse, convert)
     except pa.ArrowInvalid:
         if threads or not ragged:
             raise
@@ -64,23 +86,12 @@ def _opened(pa: Any, path: Path) -> Any:
 
 
 def _separator(path: Path) -> str:
+    """Return the separator of a file, or raise DataError if there is nothing below its header."""
     with readable(path, KIND) as pa, _opened(pa, path) as file:
-        header = file.read(BLOCK_BYTES).split(b"\n", 1)[0].decode()
-    return max(SEPARATORS, key=header.count)
-
-
-def _reader(pa: Any, file: Any, separator: str, wanted=None, refused=None, threads: bool = True) -> Any:
-    from pyarrow import csv
-
-    types = wanted or {}
-    return csv.open_csv(
-        file,
-        read_options=csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
-        parse_options=csv.ParseOptions(delimiter=separator, invalid_row_handler=refused),
-        convert_options=csv.ConvertOptions(
-            include_columns=list(types), column_types=dict(types), strings_can_be_null=True
-        ),
-    )
+        header, _, rows = file.read(BLOCK_BYTES).partition(b"\n")
+    if not rows.strip():
+        raise DataError(f"{path}: {NO_DOCUMENT}")
+    return max(SEPARATORS, key=header.decode().count)
 
 
 FORMAT = TableFormat(

@@ -12,6 +12,7 @@ from directrank.data.files.tables.format import TableFormat, import_pyarrow
 
 #: Rows that are turned from columns into rows at a time: they stay in the cache of the processor.
 BLOCK_ROWS = 512
+EXPECTED = "a number; correct it, or choose other columns by --features (in Python, features=)"
 
 
 def fill_features(
@@ -55,7 +56,7 @@ def fill_features(
 
 
 def _fill_batch(batch: Any, features: Sequence[str], places, X, null: np.float32, place: Place) -> None:
-    columns = [numbers(batch, name, np.float32, place) for name in features]
+    columns = [numbers(batch, name, np.float32, place, EXPECTED) for name in features]
     block = np.empty((BLOCK_ROWS, len(features)), np.float32)
     for first in range(0, len(batch), BLOCK_ROWS):
         rows = block[: min(BLOCK_ROWS, len(batch) - first)]

@@ -9,6 +9,7 @@ from directrank.errors import DataError
 
 #: Documents that are read at a time.
 BATCH_ROWS = 1 << 14
+NO_DOCUMENT = "holds no document; expected one a row, below the names of the columns"
 
 
 class TableFormat(NamedTuple):
@@ -58,4 +59,5 @@ def readable(path: Path, kind: str) -> Iterator[Any]:
     except (FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path}: is not readable as {kind} ({str(error).splitlines()[0]})") from None
+        remedy = "; save it as UTF-8" if "UTF8" in str(error) else ""
+        raise DataError(f"{path}: is not readable as {kind} ({str(error).splitlines()[0]}){remedy}") from None

@@ -11,7 +11,7 @@ from directrank.data.files.options import ReadOptions
 from directrank.data.files.tables.cells import Place, missing_row, numbers, texts
 from directrank.data.files.tables.columns import Columns, choose_columns
 from directrank.data.files.tables.features import fill_features
-from directrank.data.files.tables.format import TableFormat, import_pyarrow
+from directrank.data.files.tables.format import NO_DOCUMENT, TableFormat, import_pyarrow
 from directrank.data.grouping import log_if_apart, sorted_order
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.reader import null_value
@@ -102,19 +102,25 @@ class _Heads:
                 self.docid.append(names.to_numpy(zero_copy_only=False))
             n_rows += len(batch)
         if not n_rows:
-            raise DataError(f"{path}: holds no document; expected one a row, below the names of the columns")
+            raise DataError(f"{path}: {NO_DOCUMENT}")
 
 
 def _qid(batch: Any, column: str, place: Place) -> Any:
+    from pyarrow import types
+
     values = batch.column(column)
     row = missing_row(values)
     if row is not None:
         raise place.error(column, row, "has no value; give every document its query")
+    if types.is_nested(values.type):
+        raise place.error(column, 0, f"holds {values.type}, expected the number or name of a query")
     return values
 
 
 def _labels(batch: Any, column: str, place: Place) -> np.ndarray:
-    values = numbers(batch, column, np.float64, place)
+    values = numbers(
+        batch, column, np.float64, place, "a grade: replace words by 0, 1, 2, …, the best highest"
+    )
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         value = values[wrong[0]]
