@@ -88,7 +88,8 @@ def choose_columns(schema: Any, how: ReadOptions, where: str) -> Columns:
     if how.features is None:
         features = [name for name in free if _is_numeric(schema.field(name).type) and not _numbers_rows(name)]
     else:
-        features = _selected(how.features, free, names, where)
+        trained = "" if how.n_features is None else ", which the model was trained with"
+        features = _selected(how.features, free, names, where, trained)
     if how.features is None and not features:
         raise DataError(
             f"{where}: no column of numbers is left for features; the columns are {listed(names)}"
@@ -107,14 +108,14 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(map(str, names[:SHOWN])) + (f", … ({len(names)} in all)" if len(names) > SHOWN else "")
 
 
-def known_column(name: str, names: Sequence[str], where: str) -> str:
-    """Return the name of a column, or raise DataError that names a similar one."""
+def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> str:
+    """Return the name of a column, or raise DataError that says why it is needed and names a similar one."""
     if name in names:
         return name
     similar = {each.lower(): each for each in reversed(names)}
     close = get_close_matches(name.lower(), similar, 1)
     hint = f"did you mean {similar[close[0]]!r}?" if close else f"the columns are {listed(names)}"
-    raise DataError(f"{where}: no column {name!r}; {hint}")
+    raise DataError(f"{where}: no column {name!r}{why}; {hint}")
 
 
 def _named(role: str, given: str | None, names: Sequence[str], where: str) -> str | None:
@@ -124,7 +125,9 @@ def _named(role: str, given: str | None, names: Sequence[str], where: str) -> st
     return next((plain[guess] for guess in GUESSES[role] if guess in plain), None)
 
 
-def _selected(wanted: Iterable[str], free: Sequence[str], names: Sequence[str], where: str) -> list[str]:
+def _selected(
+    wanted: Iterable[str], free: Sequence[str], names: Sequence[str], where: str, why: str
+) -> list[str]:
     """Return the columns that names and patterns select, each once, in the order of the names."""
     chosen: dict[str, None] = {}
     for each in wanted:
@@ -132,7 +135,7 @@ def _selected(wanted: Iterable[str], free: Sequence[str], names: Sequence[str], 
         found = [name for name in free if fnmatchcase(name, each)] if pattern else [each]
         if not found:
             raise DataError(f"{where}: no column matches {each!r}; the columns are {listed(free)}")
-        if not pattern and known_column(each, names, where) not in free:
+        if not pattern and known_column(each, names, where, why) not in free:
             raise DataError(f"{where}: column {each!r} is not a feature: it is qid, label or docid")
         chosen.update(dict.fromkeys(found))
     return list(chosen)

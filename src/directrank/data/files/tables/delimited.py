@@ -10,8 +10,9 @@ from directrank.errors import DataError
 
 KIND = "CSV"
 SEPARATORS = ",\t;|"
-#: The header, and every row, must be shorter.
-BLOCK_BYTES = 1 << 24
+#: Text that is read at a time, which stays in the cache of the processor; a row must be shorter. Rows are
+#: taken to be at most this many times as long as the header.
+BLOCK_BYTES, ROW_PER_HEADER = 1 << 20, 32
 SHOWN = 40
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
@@ -63,8 +64,9 @@ def _rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> I
         ragged.append(row)
         return "error"
 
-    read = csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads)
-    parse = csv.ParseOptions(delimiter=_separator(path), invalid_row_handler=refused)
+    separator, block_bytes = _layout(path)
+    read = csv.ReadOptions(block_size=block_bytes, use_threads=threads)
+    parse = csv.ParseOptions(delimiter=separator, invalid_row_handler=refused)
     convert = csv.ConvertOptions(
         include_columns=list(wanted), column_types=dict(wanted), strings_can_be_null=True
     )
@@ -85,13 +87,16 @@ def _opened(pa: Any, path: Path) -> Any:
     return pa.input_stream(str(path), compression="detect")
 
 
-def _separator(path: Path) -> str:
-    """Return the separator of a file, or raise DataError if there is nothing below its header."""
+def _layout(path: Path) -> tuple[str, int]:
+    """Return the separator and the bytes to read at a time, or raise DataError if there is only a header."""
     with readable(path, KIND) as pa, _opened(pa, path) as file:
-        header, _, rows = file.read(BLOCK_BYTES).partition(b"\n")
+        text = b""
+        while (more := file.read(BLOCK_BYTES)) and not (text + more).partition(b"\n")[2].strip():
+            text += more
+    header, _, rows = (text + more).partition(b"\n")
     if not rows.strip():
         raise DataError(f"{path}: {NO_DOCUMENT}")
-    return max(SEPARATORS, key=header.decode().count)
+    return max(SEPARATORS, key=header.decode().count), max(BLOCK_BYTES, ROW_PER_HEADER * len(header))
 
 
 FORMAT = TableFormat(
