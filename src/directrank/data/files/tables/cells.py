@@ -43,7 +43,7 @@ def numbers(batch: Any, column: str, dtype: type, place: Place, expected: str) -
     if types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if types.is_string(values.type) or types.is_large_string(values.type):
-        values = compute.utf8_trim_whitespace(values)
+        values = compute.call_function("utf8_trim_whitespace", [values])
     try:
         cast = values.cast(pa.from_numpy_dtype(dtype), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -51,7 +51,8 @@ def _mostly_number(pa: Any, values: Any, field: Any) -> Any:
 
     if not pa.types.is_string(values.type):
         return field
-    numbers = compute.sum(compute.match_substring_regex(values, NUMBER)).as_py() or 0
+    options = compute.MatchSubstringOptions(NUMBER)
+    numbers = compute.call_function("match_substring_regex", [values], options).true_count
     return field.with_type(pa.float32()) if 2 * numbers > len(values) - values.null_count else field
 
 

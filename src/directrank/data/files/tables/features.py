@@ -12,6 +12,7 @@ from directrank.data.files.tables.format import TableFormat, import_pyarrow
 
 #: Rows that are turned from columns into rows at a time: they stay in the cache of the processor.
 BLOCK_ROWS = 512
+FIRST = ", which the first file has"
 EXPECTED = "a number; correct it, or choose other columns by --features (in Python, features=)"
 
 
@@ -43,7 +44,7 @@ def fill_features(
         If a column does not exist, or a cell holds no finite float32.
     """
     pa, schema = import_pyarrow(path), table.schema(path)
-    kinds = [schema.field(known_column(name, schema.names, str(path))).type for name in features]
+    kinds = [schema.field(known_column(name, schema.names, str(path), FIRST)).type for name in features]
     wanted = {
         name: kind if pa.types.is_boolean(kind) else pa.float32()
         for name, kind in zip(features, kinds, strict=True)
