@@ -229,7 +229,7 @@ class TestFaults:
         for content in (b"", b"\x80\x81 hello \xff\n\x80"):
             with pytest.raises(DataError, match=rf"{name}: (is empty|is not)"):
                 load_data(written(content, name))
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match=rf"No such file.*absent-{name}"):
             load_data(tmp_path / f"absent-{name}")
 
     def test_values_of_parquet(self, tmp_path):

@@ -50,14 +50,14 @@ def readable(path: Path, kind: str) -> Iterator[Any]:
     pyarrow = import_pyarrow(path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder, expected a file of {kind}")
-    if path.is_file() and not path.stat().st_size:
+    if not path.stat().st_size:
         raise DataError(f"{path}: is empty, expected {kind} with documents")
     try:
         yield pyarrow
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not UTF-8 text ({error.reason}); save it as UTF-8") from None
-    except (FileNotFoundError, IsADirectoryError, PermissionError):
-        raise
+    except PermissionError as error:
+        raise PermissionError(error.errno, "no permission to read it", str(path)) from None
     except (pyarrow.ArrowException, OSError) as error:
         remedy = "; save it as UTF-8" if "UTF8" in str(error) else ""
         raise DataError(f"{path}: is not readable as {kind} ({str(error).splitlines()[0]}){remedy}") from None
