@@ -14,10 +14,10 @@ from argparse import ArgumentParser
 import numpy as np
 from comparing import Values, compared, error_of, own, parser_of, run
 from paper_tables import ERRORS, LARGE, Row, Table, in_errors, publish
+from pictures import Dot, dot_picture
 from scipy.stats import ttest_rel
 
 from directrank import ConsistentRank, Preorder, evaluate, find_folds
-from directrank.report.charts import Dot, dot_picture
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 STANDARD, TRUNCATED = "standard", "nDCG@10"

@@ -17,10 +17,11 @@ from pathlib import Path
 from baselines import Published, beside, mean_of, read_baselines
 from comparing import Values, called, compared, error_of, own, parser_of, run, say
 from paper_tables import ERRORS, Row, Table, in_errors, publish
+from pictures import line_picture
 from qin2010_results.table4 import WHOLE
 
 from directrank import FRank, ListNet, NDCGBoost, RankSVM
-from directrank.report.charts import Line, line_picture
+from directrank.report.charts import Line
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
 CUTOFFS = range(1, 11)

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 import numpy as np
 from comparing import Values, called, compared, error_of, normalised, own, parser_of, run
 from paper_tables import ERRORS, Row, Table, agreement, publish
+from pictures import Dot, dot_picture
 from scipy.stats import t, ttest_rel
 from xu2008_results import bounds, rounds
 from xu2008_results.printed import ABSENT, COLLECTIONS, ELSEWHERE, METHODS, TABLE2, TABLE3, printed
 
 from directrank import AdaRank, PermuRank, RankBoost, RankSVM, StructuralSVM, find_folds
-from directrank.report.charts import Dot, dot_picture
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
 DIRECT, BASELINES = METHODS[:3], METHODS[3:]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 from comparing import say
 from paper_tables import Row, in_errors
+from pictures import line_picture
 
 from directrank import ApproxRank, SoftRank, evaluate
 from directrank.data import QueryGroups
-from directrank.report.charts import Line, line_picture
+from directrank.report.charts import Line
 
 STEEPNESSES = (10.0, 50.0, 100.0)
 TRUNCATIONS = (1.0, 10.0, 100.0)

@@ -4,10 +4,10 @@ import numpy as np
 from baselines import Published, mean_of
 from comparing import LETOR3, Values, called, compared, own
 from paper_tables import Row
+from pictures import Dot, dot_picture
 from qin2010_results import fold1
 
 from directrank import ApproxRank, SoftRank
-from directrank.report.charts import Dot, dot_picture
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
 MEASURES = ("nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10", "nDCG")

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from paper_tables import Row
+from pictures import Dot, dot_picture, line_picture
 from xu2008_results.printed import FIGURE1
 
 from directrank.diagnostics import Audit, audit
 from directrank.estimators.methods import Configured
 from directrank.experiments import Comparison
 from directrank.measures import parse_measure
-from directrank.report.charts import Dot, Line, dot_picture, line_picture
+from directrank.report.charts import Line
 from directrank.surrogates import WorkingSetBound
 
 DELTA = 0.5

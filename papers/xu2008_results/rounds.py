@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from comparing import own, say
 from paper_tables import Row
+from pictures import line_picture
 
 from directrank import PermuRank
 from directrank.estimators.methods import Configured
 from directrank.experiments import Comparison
-from directrank.report.charts import Line, line_picture
+from directrank.report.charts import Line
 
 PRINTED = "as printed"
 #: Steps from the printed form to the default of directrank (the averaged one).

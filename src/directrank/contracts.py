@@ -18,6 +18,7 @@ surrogate declares the oracles that it offers, and a solver those that it calls 
 Surrogates and solvers inherit from `Surrogate` and `Solver`, and with that what they leave undeclared.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 class Measure(Protocol):
     """A function of positions and relevance, in [0, 1], larger is better.
 
-    `directrank.measures.families.definition.Definition` gives defaults for all but the value and the meaning.
+    What a measure leaves undeclared is as here: it reads all documents and all grades, and is undefined
+    without relevant documents. `directrank.measures.families.definition.Definition` adds parameters and the
+    name.
     """
 
     #: The name without parameters and cutoff, such as ``nDCG``.
@@ -44,7 +47,9 @@ class Measure(Protocol):
     #: One sentence for newcomers.
     meaning: ClassVar[str]
     #: Whether more than two grades can change the value.
-    graded: ClassVar[bool]
+    graded: ClassVar[bool] = True
+    #: Whether all values lie in [0, 1].
+    bounded: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -54,7 +59,7 @@ class Measure(Protocol):
     @property
     def is_error(self) -> bool:
         """Whether reports print 1 − value, so that smaller is better."""
-        ...
+        return False
 
     @property
     def deciding_ranks(self) -> int | None:
@@ -62,8 +67,8 @@ class Measure(Protocol):
         ...
 
     def with_largest_grade(self, grade: float) -> "Measure":
-        """Return the measure for a data set of this largest grade; most measures do not need it."""
-        ...
+        """Return the measure for a data set of this largest grade: itself, unless it needs to know."""
+        return self
 
     def n_read(self, queries: "Queries") -> np.ndarray:
         """How many first documents of each query have their positions read, int64 (n_queries,).
@@ -71,16 +76,17 @@ class Measure(Protocol):
         Documents are sorted by descending relevance; most measures read the positions of relevant
         documents only.
         """
-        ...
+        return queries.sizes
 
     def undefined(self, queries: "Queries") -> np.ndarray:
-        """Which queries have no value (no relevant document, say), bool (n_queries,)."""
-        ...
+        """Which queries have no value, bool (n_queries,): those without a relevant document."""
+        return queries.n_positive == 0
 
     def uninformative(self, queries: "Queries") -> np.ndarray:
         """Which queries have the same value for every ranking, bool (n_queries,); training skips them."""
-        ...
+        return queries.single_grade
 
+    @abstractmethod
     def query_values(self, queries: "Queries", positions: "Positions") -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         ...

@@ -214,7 +214,7 @@ class BoundObjective(
     QueryWeights,
     DocumentWeights,
     Reweighable,
-    ApproximationErrors,
+    GradientKernel,
     Staged,
     Protocol,
 ):
@@ -237,10 +237,6 @@ class BoundObjective(
         """Return the best step along a direction of scores, float64 (n_docs,); see `StepAlong`."""
         ...
 
-    def gradient_plugin(self) -> Any:
-        """Return the plug-in of `GradientKernel` for all queries."""
-        ...
-
     def single_queries(self) -> Sequence[Part]:
         """Return one part for each query that can train."""
         ...
@@ -252,26 +248,6 @@ class BoundObjective(
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""
         ...
-
-
-#: Every oracle.
-ORACLES = (
-    Value,
-    ValueAndGradient,
-    HessianVector,
-    Targets,
-    QueryValues,
-    QueryWeights,
-    DocumentWeights,
-    StepAlong,
-    MostViolated,
-    ViolatedPairs,
-    Reweighable,
-    ApproximationErrors,
-    GradientKernel,
-    CutKernel,
-    Staged,
-)
 
 
 def names_of(oracles: frozenset[type]) -> str:

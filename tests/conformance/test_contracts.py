@@ -17,7 +17,7 @@ from directrank.estimators import Ranker
 from directrank.estimators.methods import METHODS, configured
 from directrank.measures import AP, NDCG, RR, WTA
 from directrank.measures.capabilities import PositionDifferentiable
-from directrank.oracles import ORACLES, MostViolated, ValueAndGradient
+from directrank.oracles import MostViolated, ValueAndGradient
 from directrank.scorers import SCORERS, Additive, Linear, default_scorer
 from directrank.solvers import (
     LBFGS,
@@ -37,6 +37,7 @@ from directrank.surrogates import (
     SwapWeighted,
     TypeOneBound,
 )
+from surrogate_examples import ORACLES
 
 
 class Cuts(Solver):

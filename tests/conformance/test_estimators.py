@@ -8,7 +8,6 @@ from ast import literal_eval
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_examples import bits, every, rows
 from sklearn.base import clone
 
 from directrank.data.groups import QueryGroups
@@ -16,6 +15,7 @@ from directrank.estimators import input_checks
 from directrank.estimators.parameters import SHARED
 from directrank.measures import evaluate
 from directrank.scorers import Linear
+from estimator_examples import bits, every, rows
 
 
 @every

@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from estimator_examples import bits, every, rows
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
@@ -15,6 +14,7 @@ from directrank.estimators import LambdaLoss, LambdaRank, PermuRank, Ranker
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
+from estimator_examples import bits, every, rows
 
 
 @every

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import sklearn
-from estimator_examples import bits, every, rows
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from directrank.estimators import input_checks
+from estimator_examples import bits, every, rows
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ Checks of constructors and of one short fit come first; ``-m "not sklearn"`` ski
 """
 
 import pytest
-from estimator_examples import estimators
 from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from estimator_examples import estimators
 
 #: A check of each kind: parameters, tags, refusals, and one fit with its prediction.
 FIRST = {

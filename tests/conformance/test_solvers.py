@@ -9,7 +9,7 @@ import pytest
 from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
-from directrank.oracles import ORACLES, StepAlong
+from directrank.oracles import StepAlong
 from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (
     BCFW,
@@ -36,6 +36,7 @@ from directrank.surrogates import (
     TypeTwoBound,
     WorkingSetBound,
 )
+from surrogate_examples import ORACLES
 
 
 @dataclass

@@ -9,7 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
+from directrank.contracts import Surrogate
+from directrank.oracles import ValueAndGradient
+from directrank.surrogates import SURROGATES, CosineDistance
+from oracles import slope
 from surrogate_examples import (
+    ORACLES,
     bound,
     differentiable,
     every,
@@ -19,11 +25,6 @@ from surrogate_examples import (
     some_queries,
     value,
 )
-
-from directrank.contracts import Surrogate
-from directrank.oracles import ORACLES, ValueAndGradient
-from directrank.surrogates import SURROGATES, CosineDistance
-from oracles import slope
 
 
 @pytest.mark.parametrize("cls", SURROGATES)

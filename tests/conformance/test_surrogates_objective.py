@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.measures.positions import positions_of
+from directrank.oracles import DocumentWeights, HessianVector, QueryWeights, StepAlong, Targets
 from surrogate_examples import (
     bound,
     differentiable,
@@ -13,10 +17,6 @@ from surrogate_examples import (
     value,
     whole,
 )
-
-from directrank.data.grouping import group_rows
-from directrank.measures.positions import positions_of
-from directrank.oracles import DocumentWeights, HessianVector, QueryWeights, StepAlong, Targets
 
 
 @differentiable

@@ -17,9 +17,9 @@ from directrank.estimators.methods import Method
 from directrank.experiments import Comparison, read_results
 from directrank.experiments.demo import write_folds
 from directrank.report import render
-from directrank.report.blocks import Section, plain
+from directrank.report.blocks import paragraph
 from directrank.report.payload import MOST_VALUES, UNIT
-from directrank.report.sections import SECTIONS
+from directrank.report.sections import SECTIONS, Section
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@10", "WPD")
 LARGEST = 1_500_000
@@ -189,9 +189,7 @@ def test_charts_say_what_is_drawn(page):
 
 
 def test_best_is_marked_and_for_errors_it_is_the_smallest(result):
-    from directrank.experiments.tables.layout import headline
-
-    table = headline(result, "standard")
+    table = result.headline("standard")
     for column, measure in enumerate(MEASURES):
         values = [table.rows[row][1][column] for row in (0, 1)]
         best = min(values) if measure == "WPD" else max(values)
@@ -311,7 +309,7 @@ def test_many_queries_leave_room_for_those_that_tell_methods_apart():
 
 
 def test_a_section_is_one_file_and_one_line(result):
-    own = Section("own", "My own", lambda facts: [plain(f"about {facts.main}")])
+    own = Section("own", "My own", lambda facts: [paragraph(f"about {facts.main}")])
     shown = Page(render(result, (*SECTIONS, own)))
     assert ("section", {"id": "own", "aria-labelledby": "own-title"}) in shown.tags
     assert "about AP" in shown.text

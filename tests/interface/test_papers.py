@@ -13,7 +13,7 @@ import pytest
 from directrank import make_ranking, read_letor
 from directrank.data import write_letor
 from directrank.experiments.demo import write_folds
-from directrank.report.charts import Dot, Line, dot_picture, line_picture
+from directrank.report.charts import Line
 from directrank.report.charts.scale import round_marks
 
 PAPERS = Path(__file__).parents[2] / "papers"
@@ -235,12 +235,14 @@ def test_best_of_some_starts_is_the_mean_over_all_subsets(scripts):
         assert scripts("qin2010_results.fold1").expected_best(values, k) == pytest.approx(expected)
 
 
-def test_charts_escape_and_place():
+def test_charts_escape_and_place(scripts):
+    drawn = scripts("pictures")
     hostile = '<script>alert("x")</script> & ]]>'
     line = Line(hostile, [(1, 0.5), (3, 1.0)], "dashed")
+    dots = [drawn.Dot(hostile, 0.5, 0.1, 0.6), drawn.Dot("b", None)]
     pictures = [
-        line_picture(hostile, hostile, hostile, [line]),
-        dot_picture(hostile, hostile, {hostile: [Dot(hostile, 0.5, 0.1, 0.6), Dot("b", None)]}),
+        drawn.line_picture(hostile, hostile, hostile, [line]),
+        drawn.dot_picture(hostile, hostile, {hostile: dots}),
     ]
     for picture in pictures:
         root = ElementTree.fromstring(picture)
@@ -252,11 +254,12 @@ def test_charts_escape_and_place():
     assert low > high  # larger values stand higher
 
 
-def test_charts_of_equal_values():
+def test_charts_of_equal_values(scripts):
+    drawn = scripts("pictures")
     for from_zero in (True, False):
         flat = Line("a", [(1, 0.5), (2, 0.5)])
-        ElementTree.fromstring(line_picture("t", "x", "y", [flat], from_zero=from_zero))
-        ElementTree.fromstring(dot_picture("t", "x", {"": [Dot("a", 0.5)]}, from_zero=from_zero))
+        ElementTree.fromstring(drawn.line_picture("t", "x", "y", [flat], from_zero=from_zero))
+        ElementTree.fromstring(drawn.dot_picture("t", "x", {"": [drawn.Dot("a", 0.5)]}, from_zero=from_zero))
 
 
 def test_marks_are_round_and_within():

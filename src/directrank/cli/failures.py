@@ -1,5 +1,6 @@
 """Failures of commands: one line for a person, an exit code for a script."""
 
+import io
 import os
 import sys
 import traceback
@@ -62,6 +63,8 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     from directrank.experiments.jobs.interrupts import stoppable
 
     warnings.showwarning = _short_warning
+    if isinstance(sys.stdout, io.TextIOWrapper):  # Paths may hold bytes that are not text.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with stoppable():
             code = command()
@@ -118,7 +121,9 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
 
 
 def _print_error(message: str) -> None:
-    print("directrank:", *message.split(), file=sys.stderr)
+    from directrank.storage.names import printable
+
+    print("directrank:", printable(" ".join(message.split())), file=sys.stderr)
 
 
 def _short_warning(message, *_, **__) -> None:

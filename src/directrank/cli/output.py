@@ -13,15 +13,19 @@ if TYPE_CHECKING:
 
 def remark(text: str, *, quiet: bool = False) -> None:
     """Print a remark on stderr, apart from results."""
+    from directrank.storage.names import printable
+
     if not quiet:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, indented."""
     from directrank.storage.strict_json import as_plain
 
-    print(json.dumps(as_plain(value), indent=2, ensure_ascii=False))
+    # What the terminal cannot show is printed as JSON's own escape.
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(as_plain(value), indent=2, ensure_ascii=not unicode))
 
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

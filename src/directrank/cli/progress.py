@@ -91,16 +91,14 @@ class Bar(Lines):
 
 def plan_line(plan) -> str:
     """Return one sentence about the fits of a plan."""
+    from directrank.report.formatting import plural
 
-    def counted(number: int, what: str) -> str:
-        return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-    methods, folds = counted(len(plan.methods), "method"), counted(len(plan.folds), "fold")
-    fits = f"{counted(plan.n_fits, 'fit')}: {methods}, {folds} of {plan.dataset}"
+    methods, folds = plural(len(plan.methods), "method"), plural(len(plan.folds), "fold")
+    fits = f"{plural(plan.n_fits, 'fit')}: {methods}, {folds} of {plan.dataset}"
     if plan.n_fits_left == plan.n_fits:
         return fits
     done = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
-    return f"{fits}; {done}, {counted(plan.n_fits_left, 'fit')} left"
+    return f"{fits}; {done}, {plural(plan.n_fits_left, 'fit')} left"
 
 
 def cell_line(cell: dict[str, Any]) -> str:

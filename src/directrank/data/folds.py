@@ -43,7 +43,8 @@ class Fold:
         allow_shared_queries : bool, default=False
             Whether a qid may be in more than one set.
         **how : see `load_data`
-            ``qid``, ``label``, ``docid``, ``features`` and ``missing``.
+            ``qid``, ``label``, ``docid``, ``features`` and ``missing``; and ``open_file``, which opens
+            a file to read its bytes.
 
         Raises
         ------

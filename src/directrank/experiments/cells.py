@@ -13,8 +13,10 @@ from directrank.diagnostics.test_diagnostics import bounds, curve, ties
 from directrank.estimators.methods import Configured
 from directrank.experiments.fits import attempted, restored
 from directrank.experiments.options import Options
+from directrank.experiments.records.of_cells import check_measured
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
+from directrank.storage.names import printable
 
 if TYPE_CHECKING:
     from directrank.experiments.plan import PlannedCell
@@ -86,7 +88,7 @@ def _measured(method: Configured, splits: Splits, options: Options, fits, refits
     ]
     tried = ("parameters", "seed", "validation", "seconds", "status")
     training = ("status", "message", "certificate", "iterations", "history")
-    return {
+    record = {
         "tried": [{name: fit[name] for name in tried} for fit in fits],
         "chosen": first["parameters"],
         "validation": _mean_of([fit["validation"] for fit in chosen.values()]),
@@ -106,6 +108,9 @@ def _measured(method: Configured, splits: Splits, options: Options, fits, refits
         **runs[0],
         **{name: _mean_of([run[name] for run in runs]) for name in ("values", "per_query", "curve")},
     }
+    # A record that is refused when it is read back would be made again for ever.
+    check_measured(record, options.of_a_cell)
+    return record
 
 
 def _weights(train: QueryGroups, ranker: Any) -> Record | None:
@@ -113,7 +118,10 @@ def _weights(train: QueryGroups, ranker: Any) -> Record | None:
     if np.shape(coefficients) != (train.n_features,) or train.n_features > MOST_WEIGHTS:
         return None
     names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]
-    return {"features": list(names), "coefficients": np.array(coefficients, dtype=float).tolist()}
+    return {
+        "features": list(map(printable, names)),
+        "coefficients": np.array(coefficients, dtype=float).tolist(),
+    }
 
 
 def _reported(splits: Splits, chosen: Any, tested: Any, options: Options) -> Record:

@@ -10,13 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
+from directrank.experiments.records.of_cells import DIED, FAILED_FIT, FIT, TRAINED
+from directrank.experiments.records.shapes import either, fields, fits
 from directrank.measures import mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.models.scorer_kinds import put_together, take_apart
+from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
 
 if TYPE_CHECKING:
@@ -52,7 +56,7 @@ def fit_point(
         ``warnings`` with their counts; or ``error``.
     """
     found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
-    return as_plain({"parameters": fit.point, "seed": fit.seed, **found})
+    return {"parameters": as_plain(fit.point), "seed": fit.seed, **found}
 
 
 def attempted(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -62,19 +66,43 @@ def attempted(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         try:
             record = work()
         except Exception as error:  # Whatever a method raises, the comparison records it and goes on.
-            text = {"type": type(error).__name__, "message": " ".join(str(error).split())}
+            text = {"type": type(error).__name__, "message": printable(" ".join(str(error).split()))}
             record = {"error": {**text, "traceback": traceback.format_exc()}}
-    texts = (f"{each.category.__name__}: {' '.join(str(each.message).split())}" for each in caught)
+    texts = (printable(f"{each.category.__name__}: {' '.join(str(each.message).split())}") for each in caught)
     return {**record, "warnings": dict(Counter(texts))}
 
 
 def restored(fit: Mapping[str, Any], method: Configured):
     """Return the ranker of a record of `fit_point`; its predictions equal the trained ranker's bitwise."""
     ranker = method.build(fit["parameters"], random_state=fit["seed"])
-    tensors = load(base64.b64decode(fit["scorer"]["safetensors"]))
-    ranker.scorer_ = put_together(fit["scorer"]["kind"], tensors, fit["n_features"])
+    ranker.scorer_ = scorer_of(fit)
     ranker.n_features_in_ = fit["n_features"]
     return ranker
+
+
+def scorer_of(fit: Mapping[str, Any]) -> Any:
+    """Return the scorer of a record of `fit_point`."""
+    tensors = load(base64.b64decode(fit["scorer"]["safetensors"], validate=True))
+    return put_together(fit["scorer"]["kind"], tensors, fit["n_features"])
+
+
+def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
+    """Whether a record is that of a fit, as far as can be told; a fit whose processes died has a bare one."""
+    if fits(DIED, record):
+        return True
+    if not fits(either(FIT, FAILED_FIT), record):
+        return False
+    if (record["parameters"], record["seed"]) != (as_plain(fit.point), fit.seed):
+        return False
+    return "error" in record or (_has_scorer(record) and fit.is_last == (record["validation"] is None))
+
+
+def _has_scorer(record: Mapping[str, Any]) -> bool:
+    try:
+        scorer_of(record)
+    except (ValueError, KeyError, SafetensorError):
+        return False
+    return True
 
 
 def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> dict[str, Any]:
@@ -89,7 +117,7 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
         ranker.set_params(n_jobs=n_threads)
     ranker.fit(train, eval_set=vali)
     kind, tensors = take_apart(ranker.scorer_)
-    return {
+    record = {
         "validation": None if vali is None else _validation(ranker, vali, select_by, max_grade),
         "seconds": time.perf_counter() - started,
         "status": ranker.status_,
@@ -101,6 +129,14 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
         "n_features": int(ranker.n_features_in_),
         "scorer": {"kind": kind, "safetensors": base64.b64encode(save(tensors)).decode()},
     }
+    return _readable(as_plain(record))
+
+
+def _readable(record: dict[str, Any]) -> dict[str, Any]:
+    # A record that is refused when it is read back would be made again for ever.
+    fields(**TRAINED)(record, "")
+    scorer_of(record)
+    return record
 
 
 def _validation(ranker, vali: QueryGroups, select_by: str, max_grade: float) -> float:

@@ -60,6 +60,7 @@ class _Crew:
 
     def __init__(self, plan: Plan, store: Store, folder: Path, observer: Observer, jobs: int):
         self.plan, self.store, self.observer, self.jobs = plan, store, observer, jobs
+        self.store.accepts = plan.accepts
         self.records = dict(plan.finished)
         self._left = {cell.key: cell for cell in plan.cells if cell.key not in plan.finished}
         self._unfitted = {fit.key for cell in self._left.values() for fit in cell.fits} - plan.fitted

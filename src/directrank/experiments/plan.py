@@ -2,19 +2,26 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from directrank.estimators.methods import Configured
+from directrank.experiments.fits import is_record_of
 from directrank.experiments.jobs.environment import code_digest, versions
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
+from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
+from directrank.experiments.records.shapes import fits
 from directrank.experiments.sources import FoldSource
+from directrank.storage.names import printable
 
 #: Changes when the content of a record changes.
-RECORD = 3
+RECORD = 4
+#: What last fits are trained on.
+TOGETHER = "train and vali"
 
 
 @dataclass(frozen=True)
@@ -29,10 +36,16 @@ class Fit:
     key: str
 
     @property
+    def is_last(self) -> bool:
+        """Whether it is on training and validation set together."""
+        return self.trained_on == TOGETHER
+
+    @property
     def label(self) -> str:
         """Fold, method and point, for people."""
         point = ", ".join(f"{name}={value}" for name, value in sorted(self.point.items()))
-        return f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
+        text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
+        return printable(text)
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,10 @@ class PlannedCell:
     def label(self) -> str:
         """Fold and method, for people."""
         return f"{self.fold.name} {self.method.label}"
+
+    def named(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record of this cell with its names: keys do not depend on them, so they may be older."""
+        return {**record, "fold": self.fold.name, "method": self.method.label}
 
 
 @dataclass(frozen=True)
@@ -74,6 +91,24 @@ class Plan:
     cells: Sequence[PlannedCell]
     finished: dict[str, dict[str, Any]]
     fitted: set[str]
+
+    def accepts(self, key: str, record: dict[str, Any]) -> bool:
+        """Whether a record of the store is what its key stands for, as far as can be told."""
+        step = self._steps.get(key)
+        if isinstance(step, Fit):
+            return is_record_of(step, record)
+        if isinstance(step, PlannedCell):
+            options = self.options.of_a_cell
+            return is_cell(record) and record.get("options", options) == options
+        return fits(DATA_CHECK, record)
+
+    @cached_property
+    def _steps(self) -> "dict[str, Fit | PlannedCell]":
+        """Every fit and every cell by key, with the last fits at all points that may be chosen."""
+        steps = [step for cell in self.cells for step in (cell, *cell.fits)]
+        for cell in self.cells if self.options.refit else ():
+            steps += [_last_fit(cell, fit.point, fit.seed, self.options) for fit in cell.fits]
+        return {step.key: step for step in steps}
 
     @property
     def n_fits(self) -> int:
@@ -124,9 +159,11 @@ def make_plan(
     if twice is not None:
         raise ValueError(f"{twice} is named twice; name each method once")
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
+    plan = Plan(dataset, folds, methods, options, cells, {}, set())
+    store.accepts = plan.accepts
     finished = store.outcomes(cell.key for cell in cells)
     open_fits = [fit.key for cell in cells if cell.key not in finished for fit in cell.fits]
-    return Plan(dataset, folds, methods, options, cells, finished, store.ended(open_fits))
+    return replace(plan, finished=finished, fitted=store.ended(open_fits))
 
 
 def points_of(method: Configured, search: str) -> list[dict[str, Any]]:
@@ -150,10 +187,11 @@ def points_of(method: Configured, search: str) -> list[dict[str, Any]]:
 
 def refits_of(cell: PlannedCell, chosen: Mapping[int, dict[str, Any]], options: Options) -> list[Fit]:
     """Return the last fits of a cell, on train and validation together, from the chosen fit of each seed."""
-    return [
-        _fit(cell.fold, cell.method, fit["parameters"], seed, "train and vali", options)
-        for seed, fit in chosen.items()
-    ]
+    return [_last_fit(cell, fit["parameters"], seed, options) for seed, fit in chosen.items()]
+
+
+def _last_fit(cell: PlannedCell, point: Mapping[str, Any], seed: int, options: Options) -> Fit:
+    return _fit(cell.fold, cell.method, point, seed, TOGETHER, options)
 
 
 def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedCell:

@@ -15,10 +15,13 @@ from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of
 from directrank.experiments.overrides import overridden
 from directrank.experiments.parallel import run_in_processes
 from directrank.experiments.plan import Observer, Plan, make_plan
+from directrank.experiments.records.of_cells import DATA_CHECK
+from directrank.experiments.records.shapes import fits
 from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.significance import significance
+from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
 
 #: Joining the splits copies X; beyond this many bytes only the training set is checked.
@@ -163,7 +166,8 @@ def prepare(source: Any, methods: str | Sequence[str | Configured], options: Opt
     dataset, folds = folds_of(source, k=options.kfold, seed=options.seed, **options.reading)
     store = Store(options.out)
     store.begin()
-    return make_plan(options.name or dataset, folds, chosen, options, store), store
+    chosen = [replace(each, label=printable(each.label)) for each in chosen]
+    return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
 
 
 def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
@@ -182,12 +186,13 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     observer.checked(check["lines"])
     for cell in plan.cells:
         if cell.key in plan.finished:
-            observer.finished(plan.finished[cell.key], True)
+            observer.finished(cell.named(plan.finished[cell.key]), True)
     if options.jobs == 1:
         records = Sweep(plan, store, observer, reader).run()
     else:
         records = run_in_processes(plan, store, observer, options.jobs)
     store.close()
+    records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     result = Comparison(_summary(plan, check, command), records)
     result.summary["significance"] = {
         each: significance(result, each, baseline=options.baseline, correction=options.correction)
@@ -217,13 +222,14 @@ def _checked_collection(
     """
     key = key_of(["data check", 2, dict(fold.digests), dict(reading), code_digest()])
     saved = store.get(key)
-    if saved is not None:
+    if saved is not None and fits(DATA_CHECK, saved):
         return saved
     splits = reader(fold)
     small = sum(each.features.nbytes for each in splits) <= LARGEST_COPY
     check = check_data(joined(splits) if small else splits.train)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
-    record = {**as_plain(check.to_dict()), "lines": check.lines(), "of": what}
+    plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
+    record = {**plain, "lines": list(map(printable, check.lines())), "of": what}
     store.put(key, "data-check", record)
     return record
 
@@ -255,6 +261,6 @@ def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[
         "reading": reading_lines(plan.folds[0], options),
         "data_check": check,
         "environment": environment(),
-        "command": list(command),
+        "command": list(map(printable, command)),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -1,5 +1,6 @@
 """The results of a comparison: values, files, and reading them back."""
 
+import hashlib
 import os
 import statistics
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ from typing import Any
 
 from directrank.errors import DataError
 from directrank.experiments.options import STANDARD
+from directrank.experiments.records.of_results import check_results
+from directrank.experiments.records.shapes import OddValueError
 from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
-from directrank.experiments.tables.layout import headline
+from directrank.experiments.tables.layout import Table, is_error
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
 
-FORMAT = "directrank results 1"
+FORMAT = "directrank results 2"
 COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")
 #: Methods that a representation shows.
 SHOWN = 10
@@ -40,7 +43,7 @@ class Comparison:
         self._by_method_and_fold = {(cell["method"], cell["fold"]): cell for cell in cells}
 
     def __repr__(self) -> str:
-        table = headline(self, self.conventions[0])
+        table = self.headline(self.conventions[0])
         first = replace(table, caption="", rows=table.rows[:SHOWN])
         more = len(table.rows) - len(first.rows)
         return plain(first) + (f"\n… and {more} more" if more else "")
@@ -126,6 +129,41 @@ class Comparison:
         values: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
         return nw.from_dict(values, backend=library).to_native()
 
+    def headline(self, convention: str) -> Table:
+        """Return the means over folds on the test set: one row a method, one column a measure."""
+        folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
+        caption = f"hyper-parameters chosen on validation by {self.summary['select_by']}"
+        tested = self.summary.get("significance", {}).get(convention)
+        letters, marks = [], []
+        if tested and any(tested["pairs"].values()):
+            rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
+            caption += (
+                f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
+                f"p < {tested['alpha']:g}"
+            )
+            letters = [tested["letters"].get(row, "") for row in self.methods]
+            better = [tested["better_than"][name] for name in self.measures]
+            marks = [[each.get(row, "") for each in better] for row in self.methods]
+        return Table(
+            f"{self.dataset}: test, {folds}, convention {convention}",
+            caption,
+            self.measures,
+            [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.methods],
+            [is_error(measure) for measure in self.measures],
+            letters,
+            marks,
+        )
+
+    def by_fold(self, convention: str, measure: str) -> Table:
+        """Return one measure on the test set of every fold, with its mean."""
+        rows = []
+        for method in self.methods:
+            values = [self.value(method, fold, measure, convention) for fold in self.folds]
+            rows.append((method, [*values, self.mean(method, measure, convention)]))
+        title = f"{self.dataset}: test {measure} by fold, convention {convention}"
+        columns = [*self.folds, "mean"]
+        return Table(title, "", columns, rows, [is_error(measure)] * len(columns))
+
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""
         return csv_text(COLUMNS, self.rows(convention))
@@ -147,17 +185,22 @@ class Comparison:
         """
         folder, convention = Path(folder), self.conventions[0]
         folder.mkdir(parents=True, exist_ok=True)
-        table = headline(self, convention)
+        table = self.headline(convention)
         texts = {
             "results.csv": self.to_csv(convention),
             "results.standard.csv": self.to_csv(STANDARD),
-            "results.json": dump(as_plain(self.to_dict())) + "\n",
+            "results.json": signed(as_plain(self.to_dict())),
             **{f"table.{end}": form(table) + "\n" for end, form in TABLES.items()},
         }
         if "significance" in self.summary:
-            texts["significance.csv"] = contrasts_csv(self, convention)
+            texts["significance.csv"] = contrasts_csv(self.summary["significance"][convention]["pairs"])
         for name, text in texts.items():
             write_atomically(folder / name, text)
+
+
+def signed(content: dict[str, Any]) -> str:
+    """Return the text of results.json: the canonical text of its content and of that text's SHA-256."""
+    return dump({**content, "sha256": hashlib.sha256(dump(content).encode()).hexdigest()}) + "\n"
 
 
 def read_results(path: str | os.PathLike) -> Comparison:
@@ -166,27 +209,33 @@ def read_results(path: str | os.PathLike) -> Comparison:
     Raises
     ------
     DataError
-        If there are none, or the file holds something else.
+        If there are none, or the file is not as directrank wrote it.
     """
     path = Path(path)
     file = path / "results.json" if path.is_dir() else path
     if not file.exists():
         raise DataError(f"{file}: no results here; `directrank compare DATA --out {path}` writes them")
+    if not file.is_file():
+        raise DataError(f"{file}: is a pipe or a device, expected the results.json of a comparison")
     try:
-        content = parse(file.read_bytes())
-        if content["format"] != FORMAT:
-            raise DataError(f"{file}: has format {content['format']!r}, this release reads {FORMAT!r}")
-        result = Comparison(content, content.pop("cells"))
-        # What the tables need must be there, and its values must be numbers.
-        for convention in result.conventions:
-            sum(row[-1] for row in result.rows(convention))
-            headline(result, convention)
-            tested = content.get("significance", {}).get(convention)
-            for measure in result.measures if tested else ():
-                sum(pair["difference"] for pair in tested["pairs"][measure])
-    except (StrictJSONError, KeyError, TypeError, AttributeError) as error:
+        content = _content(file.read_bytes())
+        check_results(content)
+    except (StrictJSONError, OddValueError) as error:
         raise DataError(
-            f"{file}: not results of directrank compare, or damaged ({type(error).__name__}: {error}). "
+            f"{file}: not results of directrank compare, or damaged ({error}). "
             "Rerun the same compare command: it rebuilds the file from the finished cells."
         ) from None
-    return result
+    return Comparison(content, content.pop("cells"))
+
+
+def _content(text: bytes) -> dict[str, Any]:
+    """Return the content of a file whose every byte is as it was written."""
+    content = parse(text)
+    found = content.pop("format", None) if isinstance(content, dict) else None
+    if found != FORMAT:
+        raise OddValueError("format", found, repr(FORMAT))
+    content["format"] = found
+    content.pop("sha256", None)
+    if signed(content).encode() != text:
+        raise OddValueError("sha256", "other bytes", "those that compare wrote, unchanged")
+    return content

@@ -2,9 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from io import RawIOBase
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +15,12 @@ import numpy as np
 from directrank.data import QueryGroups, find_folds
 from directrank.data.files import ReadOptions, columns_line, read_parts
 from directrank.data.folds import PARTS, Fold
+from directrank.data.letor.blocks import refuse_special
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.experiments.options import CHECKS
+from directrank.storage.hashed_file import HashedFile
+from directrank.storage.names import printable
 
 
 class Splits(NamedTuple):
@@ -73,8 +77,10 @@ def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) ->
     """
     if k is not None:
         return _divided(source, how, k, seed)
+    # In official folds one file belongs to several splits; it is read once.
+    digest_of = cache(file_digest)
     if isinstance(source, (str, os.PathLike)):
-        return source_name(source), [_of_files(fold, how) for fold in find_folds(source)]
+        return source_name(source), [_of_files(fold, how, digest_of) for fold in find_folds(source)]
     parts = list(source)
     if len(parts) != len(PARTS):
         raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
@@ -82,13 +88,14 @@ def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) ->
         return source_name(parts), [_of_groups(Splits(*parts))]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
-    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how)]
+    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how, digest_of)]
 
 
 def reading_lines(fold: FoldSource, options: Any) -> list[str]:
     """Return sentences on how the files of a fold are read: the columns of tables, and random folds."""
-    files = fold.files.get("train") or ()
-    columns = columns_line(Path(files[0]), ReadOptions(**options.reading)) if files else ""
+    # A name that cannot be printed is stored as another.
+    files = [Path(name) for name in fold.files.get("train", ()) if Path(name).is_file()]
+    columns = columns_line(files[0], ReadOptions(**options.reading)) if files else ""
     k = options.kfold
     folds = "" if k is None else f"{k} random folds, divided by query with seed {options.seed}"
     return [line for line in (columns, folds) if line]
@@ -97,30 +104,63 @@ def reading_lines(fold: FoldSource, options: Any) -> list[str]:
 def source_name(source: Any) -> str:
     """Return the name of a data set: that of its folder, or of its training set."""
     if isinstance(source, (str, os.PathLike)):
-        return Path(source).resolve().name or "data"
+        return printable(Path(source).resolve().name) or "data"
     first = source[0]
     if isinstance(first, QueryGroups):
-        return first.name or "data"
-    return Path(first).resolve().parent.name or "data"
+        return printable(first.name) or "data"
+    return printable(Path(first).resolve().parent.name) or "data"
 
 
-def _of_files(fold: Fold, how: Mapping[str, Any]) -> FoldSource:
+def _of_files(fold: Fold, how: Mapping[str, Any], digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
-    digests = {split: _joined([_file_digest(path) for path in paths]) for split, paths in files.items()}
-    names = {split: [str(path) for path in paths] for split, paths in files.items()}
-    return FoldSource(fold.name, digests, names, lambda: Splits(*fold.load(**how)))
+    digests = {split: _joined(list(map(digest_of, paths))) for split, paths in files.items()}
+    names = {split: _shown(paths) for split, paths in files.items()}
+    unchanged = Unchanged({path: digest_of(path) for path in _files_of(fold)})
+
+    def load() -> Splits:
+        return Splits(*fold.load(**how, open_file=unchanged))
+
+    return FoldSource(printable(fold.name), digests, names, load)
 
 
-def _file_digest(path: Path) -> str:
-    # In official folds one file belongs to several splits; it is read once.
-    state = path.stat()
-    return _digest_at(path, state.st_size, state.st_mtime_ns)
+def _shown(paths: Iterable[Path]) -> list[str]:
+    return [printable(str(path)) for path in paths]
 
 
-@cache
-def _digest_at(path: Path, size: int, changed: int) -> str:
+def file_digest(path: Path) -> str:
+    """Return the SHA-256, in hex, of the bytes of a file.
+
+    Raises
+    ------
+    DataError
+        If it is a folder, a pipe or a device.
+    """
+    refuse_special(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Opens files whose bytes, when all are read, must still have the digests that results are kept under.
+
+    Parameters
+    ----------
+    digests : dict of Path to str
+        The SHA-256 of each file, in hex.
+    """
+
+    digests: Mapping[Path, str]
+
+    def __call__(self, path: Path) -> RawIOBase:
+        """Return an open file; its reader gets a DataError in place of the end if the file has changed."""
+
+        def ended(digest: str) -> None:
+            if digest != self.digests[path]:
+                problem = "changed while the comparison ran, so nothing of it is kept"
+                raise DataError(f"{printable(str(path))}: {problem}; rerun the same command")
+
+        return HashedFile(path.open("rb", buffering=0), ended)
 
 
 def _text_digest(text: str) -> str:
@@ -142,7 +182,7 @@ def _groups_digest(groups: QueryGroups) -> str:
     for array in (groups.features, queries.relevance, queries.indptr, queries.row):
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
-    digest.update("\0".join(map(str, queries.qid.tolist())).encode())
+    digest.update("\0".join(map(str, queries.qid.tolist())).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
@@ -167,7 +207,7 @@ def _divided(source: Any, how: Mapping[str, Any], k: int, seed: int) -> tuple[st
     folds = []
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
-        files = {split: [str(path) for path in pool.files] for split in PARTS}
+        files = {split: _shown(pool.files) for split in PARTS if pool.files}
         folds.append(FoldSource(f"Fold{turn + 1}", digests, files, partial(_turned, pool, k, seed, turn)))
     return name, folds
 
@@ -175,28 +215,36 @@ def _divided(source: Any, how: Mapping[str, Any], k: int, seed: int) -> tuple[st
 def _pool_of(source: Any, how: Mapping[str, Any]) -> tuple[str, "_Pool", str]:
     """Return name, reader and digest of all queries of a source."""
     if isinstance(source, QueryGroups):
-        return source_name([source]), _Pool([], how, source), _groups_digest(source)
-    if isinstance(source, (str, os.PathLike)) and Path(source).is_file():
-        files, name = [Path(source)], Path(source).name
+        return source_name([source]), _Pool({}, how, source), _groups_digest(source)
+    if isinstance(source, (str, os.PathLike)):
+        alone = Path(source).is_file()
+        name = printable(Path(source).name) if alone else source_name(source)
+        files = {Path(source)} if alone else _files_of(find_folds(source)[0])
     else:
-        name, folds = folds_of(source, **how)
-        if not folds[0].files:
-            return name, _Pool([], how, joined(folds[0].load())), _joined(list(folds[0].digests.values()))
-        files = sorted({Path(path) for part in PARTS for path in folds[0].files[part]})
-    return name, _Pool(files, how), _joined([_file_digest(path) for path in files])
+        name, (fold,) = folds_of(source, **how)
+        if not fold.files:
+            return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
+        files = set(map(Path, source))
+    digests = {path: file_digest(path) for path in sorted(files)}
+    return name, _Pool(digests, how), _joined(list(digests.values()))
+
+
+def _files_of(fold: Fold) -> set[Path]:
+    return {path for part in PARTS for path in getattr(fold, part)}
 
 
 @dataclass
 class _Pool:
     """All queries of a source; files are read once, on the first call."""
 
-    files: Sequence[Path]
+    files: Mapping[Path, str]
     how: Mapping[str, Any]
     groups: QueryGroups | None = None
 
     def __call__(self) -> QueryGroups:
         if self.groups is None:
-            self.groups = read_parts({"all": self.files}, ReadOptions(**self.how))["all"]
+            how = ReadOptions(**self.how, open_file=Unchanged(self.files))
+            self.groups = read_parts({"all": list(self.files)}, how)["all"]
         return self.groups
 
 

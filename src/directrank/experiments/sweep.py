@@ -43,6 +43,7 @@ class Sweep:
         self, plan: Plan, store: Store, observer: Observer, reader: FoldReader, n_threads: int | None = None
     ):
         self.plan, self.store, self.observer = plan, store, observer
+        self.store.accepts = plan.accepts
         self.reader, self.n_threads = reader, n_threads
         #: Records by key: of cells that have ended, and of finished fits of the other cells.
         self._records = dict(plan.finished)
@@ -141,7 +142,7 @@ class Sweep:
             self._announced = cell.key
             self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
         train, vali = self.reader(fit.fold)[:2]
-        if fit.trained_on != "train":
+        if fit.is_last:
             train, vali = joined((train, vali)), None
         return fit_point(train, vali, fit, self.plan.options.select_by, self.n_threads)
 

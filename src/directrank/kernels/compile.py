@@ -84,7 +84,7 @@ def cache_folder() -> str | None:
     return str(folder)
 
 
-def kernel(function: Function, *, cached: bool = True) -> Function:
+def kernel(function: Function, *, cached: bool = True, inline: bool = False) -> Function:
     """Compile a free function over arrays on its first call.
 
     The compiled code is serial and releases the interpreter's lock, so that a thread pool can map it over
@@ -92,13 +92,24 @@ def kernel(function: Function, *, cached: bool = True) -> Function:
 
     With ``cached=False`` every process compiles the code anew. Kernels that inline code from outside the
     package need this, because the name of the cache folder does not change when that code does.
+
+    With ``inline=True`` numba copies the code into each kernel that calls it before it compiles, which is
+    faster than compiling it on its own first. The promise that arrays do not overlap is then that of the
+    caller: use it only where the arrays that are written are different arguments of the caller.
     """
     folder = cache_folder() if cached else None
     before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         # numba reads this setting when a function is decorated. Functions of others keep their own folder.
         numba.config.CACHE_DIR = folder or before  # type: ignore[attr-defined]
-        compiled: Any = numba.njit(function, cache=folder is not None, **OPTIONS)
+        compiled: Any = numba.njit(
+            function, cache=folder is not None, inline="always" if inline else "never", **OPTIONS
+        )
         return compiled
     finally:
         numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def inline_kernel(function: Function) -> Function:
+    """Compile a free function over arrays inside the kernels that call it; see `kernel`."""
+    return kernel(function, inline=True)

@@ -9,10 +9,10 @@ putting `register_kernel` on the kernel that reads it.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import config, types
+from numba import config
 from numba.extending import overload
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import OPTIONS
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -42,7 +42,7 @@ def query_gradient(plugin, q, scores, scratch, gradient) -> float:
     float
         NaN if this kernel cannot compute the query, and the caller must call the surrogate's oracle.
     """
-    raise TypeError("query_gradient is for compiled code")
+    return _interpreted(query_gradient, plugin)(plugin, q, scores, scratch, gradient)
 
 
 def position_slopes(plugin, q, positions, scratch, slopes) -> float:
@@ -51,9 +51,7 @@ def position_slopes(plugin, q, positions, scratch, slopes) -> float:
     `slopes`, of the shape and type of `positions`, are filled with its derivatives. `scratch` is float64,
     with at least as many entries. NaN means the same as in `query_gradient`.
     """
-    if not config.DISABLE_JIT:  # type: ignore[attr-defined]
-        raise TypeError("position_slopes is for compiled code")
-    return _KERNELS[position_slopes, type(plugin)](plugin, q, positions, scratch, slopes)
+    return _interpreted(position_slopes, plugin)(plugin, q, positions, scratch, slopes)
 
 
 def cut_of_query(plugin, q, scores, scratch, direction) -> float:
@@ -69,7 +67,7 @@ def cut_of_query(plugin, q, scores, scratch, direction) -> float:
         Scratch arrays of shape (4, longest + 2), of int64 and of float64.
     direction : ndarray of shape (n,), type of `scores`, written
     """
-    raise TypeError("cut_of_query is for compiled code")
+    return _interpreted(cut_of_query, plugin)(plugin, q, scores, scratch, direction)
 
 
 def register_kernel(function: Callable[..., Any], plugin: type) -> Callable[[Kernel], Kernel]:
@@ -88,37 +86,22 @@ def is_ours(plugin) -> bool:
     Code compiled for others must not be cached, because the name of the cache folder does not change with it.
     """
     inner = (each for each in plugin if isinstance(each, tuple))
-    return _is_our_class(type(plugin)) and all(is_ours(each) for each in inner)
+    return type(plugin).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
 
 
-def _is_our_class(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "directrank"
+def _interpreted(function: Callable[..., Any], plugin: Any) -> Callable[..., Any]:
+    """Return the kernel for a plug-in where nothing is compiled, or raise an error."""
+    if not config.DISABLE_JIT:  # type: ignore[attr-defined]
+        raise TypeError(f"{function.__name__} is for compiled code")
+    return _KERNELS[function, type(plugin)]
 
 
-def _kernel_for(function: Callable[..., Any], plugin: Any) -> Callable[..., Any]:
-    """Return the kernel for the numba type of a plug-in; it is not cached if it inlines code of others."""
-    chosen: Any = _KERNELS[function, plugin.instance_class]
-    return chosen if _is_our_type(plugin) else kernel(chosen.py_func, cached=False)
+def _overloaded(function: Callable[..., Any]) -> None:
+    # numba compiles the function returned as a part of its caller, which alone is cached.
+    @overload(function, jit_options=OPTIONS, strict=False)  # type: ignore[arg-type]
+    def chosen(plugin, *others):
+        return getattr(_KERNELS[function, plugin.instance_class], "py_func")  # noqa: B009
 
 
-def _is_our_type(plugin: Any) -> bool:
-    inner = (each for each in plugin if isinstance(each, (types.NamedTuple, types.NamedUniTuple)))
-    return _is_our_class(plugin.instance_class) and all(_is_our_type(each) for each in inner)
-
-
-@overload(query_gradient, inline="always")
-def _query_gradient(plugin, q, scores, scratch, gradient):
-    chosen = _kernel_for(query_gradient, plugin)
-    return lambda plugin, q, scores, scratch, gradient: chosen(plugin, q, scores, scratch, gradient)
-
-
-@overload(position_slopes, inline="always")
-def _position_slopes(plugin, q, positions, scratch, slopes):
-    chosen = _kernel_for(position_slopes, plugin)
-    return lambda plugin, q, positions, scratch, slopes: chosen(plugin, q, positions, scratch, slopes)
-
-
-@overload(cut_of_query, inline="always")
-def _cut_of_query(plugin, q, scores, scratch, direction):
-    chosen = _kernel_for(cut_of_query, plugin)
-    return lambda plugin, q, scores, scratch, direction: chosen(plugin, q, scores, scratch, direction)
+for _function in (query_gradient, position_slopes, cut_of_query):
+    _overloaded(_function)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 
 
 def transposed_product_naive(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -40,14 +40,14 @@ def transposed_product(features, gradient, partial, out):
     _flush(partial, out)
 
 
-@kernel
+@inline_kernel
 def _flush(partial, out):
     for k in range(len(out)):
         out[k] += partial[k]
         partial[k] = 0
 
 
-@kernel
+@inline_kernel
 def dot(a, b):
     """Return the scalar product of two vectors."""
     total = 0.0

@@ -1,12 +1,12 @@
 """Sorting inside kernels, where NumPy's sort would take seconds to compile."""
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel
 
 # Up to this length counting, which vectorises, is faster than merging.
 LONGEST_COUNTED = 512
 
 
-@kernel
+@inline_kernel
 def sort_descending(s, order, spare):
     """Fill `order` with the indices of s by descending value, stably; `spare` is a scratch array."""
     if len(s) <= LONGEST_COUNTED:
@@ -15,7 +15,7 @@ def sort_descending(s, order, spare):
         _merge(s, order, spare)
 
 
-@kernel
+@inline_kernel
 def _count(s, order):
     for i in range(len(s)):
         ahead, value = 0, s[i]
@@ -27,7 +27,7 @@ def _count(s, order):
         order[ahead] = i
 
 
-@kernel
+@inline_kernel
 def _merge(s, order, spare):
     n = len(s)
     for i in range(n):

@@ -6,7 +6,7 @@ range of its type. For a larger spread, documents are computed in bands around s
 band are exact to the last digits, although the powers of documents far from its c are cut to e^±340.
 """
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 
 # The exponent of centred scores is at most half the range. float32 overflows at 88 and float64 at 709, and
 # the product of two sums must fit.
@@ -43,7 +43,7 @@ def exponential(z):
     return y * y
 
 
-@kernel
+@inline_kernel
 def extremes(s):
     """Return the least and the largest number, found by two independent chains of comparisons each."""
     low, low1, high, high1 = s[0], s[0], s[0], s[0]

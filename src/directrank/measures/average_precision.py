@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.measures.exchange.tables import ap_swaps, filled_table
 from directrank.measures.families.definition import cached_by_queries, parameter
 from directrank.measures.families.smooth import Smooth
@@ -146,7 +146,7 @@ def _ap(above, tied, indptr, n_read, harmonic, cutoff, flags, scratch, sums):
         sums[q] = value
 
 
-@kernel
+@inline_kernel
 def _sum_with_ties(above, tied, harmonic, n, cutoff, scratch):
     relevant, size = scratch[:n], scratch[n : 2 * n]
     for p in range(n):

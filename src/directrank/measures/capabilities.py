@@ -53,15 +53,6 @@ class TwoClassMeasure(Measure, Protocol):
 
 
 @runtime_checkable
-class GradedGainMeasure(Measure, Protocol):
-    """A measure that is a sum over documents of a gain times a curve of position."""
-
-    def graded_terms(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
-        """The gain of each document, divisor included, (n_docs,), and the curve as in `RelevantTerms`."""
-        ...
-
-
-@runtime_checkable
 class PositionBounded(Measure, Protocol):
     """A measure that falls at most linearly with the position of each document."""
 

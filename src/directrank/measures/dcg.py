@@ -125,11 +125,6 @@ class NDCG(DCG):
         ideal = sums[n_relevant]
         return RelevantTerms.of(discounts, len(sizes), level=1.0 / np.where(ideal > 0, ideal, 1.0))
 
-    def graded_terms(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
-        """See `GradedGainMeasure`."""
-        discounts = cut_discounts(self, max(queries.longest, 1))[0]
-        return self.supervision(queries), np.concatenate(([0.0], discounts))
-
     @cached_by_queries
     def norm(self, queries: Queries) -> np.ndarray:
         """The DCG of the best ranking of each query; 1 where the query is undefined."""

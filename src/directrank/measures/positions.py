@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.vector_math import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
@@ -147,11 +147,11 @@ def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
                 a[i], m[i] = _greater_and_equal(s, s[i], a[i], m[i])
 
 
-@kernel
+@inline_kernel
 def _fill_cells(s, cells):
     # Rounding preserves the order. If the range or its inverse overflows, all documents share a cell.
     low, high = extremes(s)
-    scale = s.dtype.type(CELLS) / (high - low)
+    scale = s.dtype.type(CELLS) / (high - low) if high > low else s.dtype.type(0)
     usable = scale > 0.0 and scale < np.inf
     for j in range(len(s)):
         cells[j] = np.int32((s[j] - low) * scale) + LOWEST_CELL if usable else 0
@@ -159,7 +159,7 @@ def _fill_cells(s, cells):
         cells[len(s) + j] = PADDING
 
 
-@kernel
+@inline_kernel
 def _compare_cells(block, cells, depth, greater, equal):
     # A vector holds several documents and its counters stay in registers; no vector is summed across.
     first = WIDTH * block
@@ -174,12 +174,14 @@ def _compare_cells(block, cells, depth, greater, equal):
         c4, c5, c6, c7 = cells[j + 4], cells[j + 5], cells[j + 6], cells[j + 7]
         for i in range(WIDTH):
             v = x[i]
-            g[i] += (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v) + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
-            e[i] += (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
-            e[i] += (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
+            # Without compilation a sum of truth values alone would be a truth value.
+            g[i] += 0 + (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v)
+            g[i] += 0 + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
+            e[i] += 0 + (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
+            e[i] += 0 + (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
 
 
-@kernel
+@inline_kernel
 def _greater_and_equal(s, x, greater, equal):
     # The counts of cells are right if all documents of the cell are tied; else the scores are compared.
     same, larger = 0, 0

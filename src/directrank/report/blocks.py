@@ -1,8 +1,7 @@
 """Blocks of a section, as HTML in which every text is escaped."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -10,39 +9,13 @@ from directrank.report.charts import Line, Scale, axis, dot_row
 from directrank.report.charts.elements import element, lines_of
 from directrank.report.formatting import number
 
-if TYPE_CHECKING:
-    from directrank.report.facts import Facts
-
 #: Longer lists are folded.
 FEW = 7
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of the page.
-
-    Attributes
-    ----------
-    id : str
-        Its anchor.
-    title : str
-    build : callable
-        From the facts to the blocks of the section; a section without blocks is omitted.
-    """
-
-    id: str
-    title: str
-    build: "Callable[[Facts], list[Markup]]"
 
 
 def paragraph(*pieces: str, role: str = "") -> Markup:
     """Return a paragraph; `role` is ``lead``, ``note`` or empty."""
     return element("p", {"class": role}, *pieces)
-
-
-def plain(text: str) -> Markup:
-    """Return a paragraph of one text."""
-    return paragraph(text)
 
 
 def note(text: str) -> Markup:

@@ -25,6 +25,9 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as an enumeration."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def enumerated(items: Sequence[str]) -> list[str]:
+    """Return items with what stands between them: commas, and an "and" before the last."""
+    pieces = []
+    for place, item in enumerate(items):
+        pieces += [("" if not place else " and " if place == len(items) - 1 else ", "), item]
+    return pieces

@@ -9,7 +9,7 @@ from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
-from directrank.report.formatting import chance, number, plural, signed
+from directrank.report.formatting import chance, enumerated, number, plural, signed
 
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 
@@ -80,23 +80,17 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
         return []
     pieces: list[str] = []
     folded = []
-    for said, names in (
+    for said, methods in (
         ("It is significantly better than ", beaten),
         ("The test does not separate it from ", equal),
     ):
-        if len(names) > FEW:
-            pieces.append(f"{said}{len(names)} of the {len(others)} other methods. ")
-            folded.append(details(f"These {len(names)} methods", paragraph(*_enumerated(names))))
-        elif names:
-            pieces += [said, *_enumerated(names), ". "]
+        names = enumerated([named(each) for each in methods])
+        if len(methods) > FEW:
+            pieces.append(f"{said}{len(methods)} of the {len(others)} other methods. ")
+            folded.append(details(f"These {len(methods)} methods", paragraph(*names)))
+        elif methods:
+            pieces += [said, *names, ". "]
     return [paragraph(*pieces), *folded, _rule(facts, leader, others[0])]
-
-
-def _enumerated(names: Sequence[str]) -> list[str]:
-    pieces: list[str] = []
-    for at, name in enumerate(names):
-        pieces += [("" if not at else " and " if at == len(names) - 1 else ", "), named(name)]
-    return pieces
 
 
 def _rule(facts: Facts, first: str, second: str) -> Markup:

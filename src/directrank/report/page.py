@@ -12,13 +12,12 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from directrank.experiments import Comparison
-from directrank.report.blocks import Section
 from directrank.report.charts.elements import lines_of
 from directrank.report.facts import Facts
 from directrank.report.formatting import plural
 from directrank.report.opening import opening
-from directrank.report.payload import embedded, payload
-from directrank.report.sections import SECTIONS
+from directrank.report.payload import payload
+from directrank.report.sections import SECTIONS, Section
 from directrank.storage.atomic import write_atomically
 
 STYLES = ("page.css", "tables.css", "charts.css", "controls.css", "print.css")
@@ -56,6 +55,7 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
         loader=PackageLoader("directrank.report", "templates"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     page = environment.get_template("page.html.jinja").render(
         style=Markup(style),
         script=Markup(script),
@@ -71,7 +71,6 @@ def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
     """Return what the template shows."""
     result, written = facts.result, datetime.fromisoformat(facts.summary["written"])
     sizes = f"{plural(len(result.methods), 'method')}, {plural(len(result.folds), 'fold')}"
-    built = [(section, section.build(facts)) for section in sections]
     return {
         "title": f"{result.dataset}: ranking methods compared",
         "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "
@@ -79,10 +78,10 @@ def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
         "opening": lines_of(opening(facts)),
         "sections": [
             {"id": section.id, "title": section.title, "blocks": lines_of(blocks)}
-            for section, blocks in built
-            if blocks
+            for section in sections
+            if (blocks := section.build(facts))
         ],
-        "data": embedded(payload(facts)),
+        "data": payload(facts),
     }
 
 

@@ -1,6 +1,5 @@
 """The data of the script: values of queries and tests of pairs, as compact JSON."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -30,14 +29,6 @@ def payload(facts: Facts) -> dict[str, Any]:
         "significance": {each: _pairs(facts, each) for each in result.conventions},
         "queries": _queries(facts),
     }
-
-
-def embedded(value: Any) -> Any:
-    """Return JSON for a script element: no tag can begin or end in it."""
-    from markupsafe import Markup
-
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 def _text(method: dict[str, Any]) -> str:

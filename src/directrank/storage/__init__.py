@@ -1,1 +1,1 @@
-"""Files: atomic writes and strict JSON."""
+"""Files: atomic writes, hashes, strict JSON, and names as parts of paths."""

@@ -72,14 +72,8 @@ class Objective:
         self.offers = surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
         self.n_threads = n_threads
-        weights = np.ones(queries.n_queries) if weights is None else np.asarray(weights, np.float64)
-        self.left_out = surrogate.uninformative(queries) | (weights <= 0)
-        if self.left_out.all():
-            raise DataError(
-                f"nothing to train on: {surrogate.name} is the same for every ranking of every "
-                f"query, of {queries.n_queries} (each has one document, or one class of relevance)"
-            )
-        weights = np.where(self.left_out, 0.0, weights)
+        weights = _training_weights(surrogate, queries, weights)
+        self.left_out = weights == 0
         self.surrogate = surrogate.estimated(queries, weights)
         self.weights = weights / weights.sum()
         self._queries, self._plugin = queries, None
@@ -163,12 +157,12 @@ class Objective:
         vector *= self.scale
         return total * self.scale, vector
 
-    def _per_query(self, oracle: Callable, scores: np.ndarray, columns: int = 1) -> np.ndarray:
-        """Return what an oracle returns for each query, float64 (columns, n_queries)."""
-        values = np.empty((columns, self.n_queries))
+    def _per_query(self, oracle: Callable, scores: np.ndarray) -> np.ndarray:
+        """Return what an oracle returns for each query, float64 (n_queries,)."""
+        values = np.empty(self.n_queries)
 
         def fill(part: Part) -> None:
-            values[:, part.queries] = oracle(part.oracles, scores[part.rows])
+            values[part.queries] = oracle(part.oracles, scores[part.rows])
 
         self._for_each(fill)
         return values
@@ -223,13 +217,20 @@ class Objective:
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
-        return self._per_query(lambda oracles, s: oracles.query_values(s), scores)[0]
+        return self._per_query(lambda oracles, s: oracles.query_values(s), scores)
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if skipped."""
-        return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)[0]
+        return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)
 
-    def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far each query's approximation is off, and a proved bound, float64 (n_queries,)."""
-        errors, bounds = self._per_query(lambda oracles, s: oracles.approximation_errors(s), scores, 2)
-        return errors, bounds
+
+def _training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None) -> np.ndarray:
+    """Return the weight of each query, 0 where nothing can be learned; DataError if that is everywhere."""
+    weights = np.ones(queries.n_queries) if weights is None else np.asarray(weights, np.float64)
+    trains = (weights > 0) & ~surrogate.uninformative(queries)
+    if not trains.any():
+        raise DataError(
+            f"nothing to train on: {surrogate.name} is the same for every ranking of every "
+            f"query, of {queries.n_queries} (each has one document, or one class of relevance)"
+        )
+    return np.where(trains, weights, 0.0)

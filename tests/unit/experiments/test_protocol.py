@@ -1,5 +1,6 @@
 """The protocol: what is trained, chosen, kept and reported."""
 
+import contextlib
 import csv
 import io
 import json
@@ -20,6 +21,7 @@ from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
 from directrank.experiments.demo import write_folds
+from directrank.experiments.jobs.rows import signature
 from directrank.experiments.jobs.store import Store
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
@@ -176,6 +178,75 @@ def test_damaged_fit_is_made_again_and_no_other(folder, tmp_path, damage):
     again = compare(folder, "counting", measures=MEASURES, out=out)
     assert len(Counting.fits) == 6 + 1
     assert again.to_csv("standard") == first.to_csv("standard")
+
+
+def resigned(out, label, change) -> None:
+    """Change the records whose label begins so, and sign them again."""
+    with contextlib.closing(sqlite3.connect(out / "store.sqlite")) as connection, connection:
+        rows = connection.execute("SELECT key, label, state, event, value FROM cells").fetchall()
+        for key, found, state, event, text in rows:
+            if found.startswith(label):
+                record = json.loads(text)
+                change(record)
+                text = json.dumps(record)
+                digest = signature(key, state, event, text.encode())
+                connection.execute(
+                    "UPDATE cells SET value = ?, sha256 = ? WHERE key = ?", (text, digest, key)
+                )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(validation=None),
+        lambda record: record.update(validation="0.5"),
+        lambda record: record.update(seed=7),
+        lambda record: record.update(parameters={}),
+        lambda record: record.pop("history"),
+        lambda record: record.update(n_features=9),
+        lambda record: record["scorer"].update(safetensors="!"),
+        lambda record: record["scorer"].update(safetensors="AAAA"),
+        lambda record: record["scorer"].update(kind="other"),
+        lambda record: record.clear(),
+    ],
+)
+def test_odd_records_under_a_fresh_checksum_are_made_again(folder, tmp_path, change):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    resigned(tmp_path, "Fold2 counting [", change)
+    resigned(tmp_path, "Fold2 counting", lambda record: record.pop("ranked", None))
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    assert len(Counting.fits) == 6 + 2
+    assert again.to_csv("standard") == first.to_csv("standard")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.pop("per_query"),
+        lambda record: record["values"]["standard"]["test"].update(AP=0.125),
+        lambda record: record["options"].update(select_by="nDCG"),
+        lambda record: record.update(lines=[]),
+    ],
+)
+def test_odd_cells_under_a_fresh_checksum_cost_no_fit(folder, tmp_path, change):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    resigned(tmp_path, "Fold2 counting", lambda record: "fold" in record and change(record))
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    assert len(Counting.fits) == 6
+    assert again.to_csv("standard") == first.to_csv("standard")
+
+
+def test_a_fit_that_could_not_be_read_back_fails_at_once(folder, tmp_path, monkeypatch):
+    def fit(self, X, y=None, qid=None, **options):
+        Regression.fit(self, X, y, qid, **options)
+        self.status_ = ("not", "text")
+        return self
+
+    monkeypatch.setattr(Counting, "fit", fit)
+    result = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    assert {cell["error"]["type"] for cell in result.failed} == {"OddValueError"}
+    assert "status: found" in result.failed[0]["error"]["message"]
+    assert read_results(tmp_path).failed == result.failed
 
 
 def test_damaged_record_of_a_cell_costs_no_fit(folder, tmp_path):

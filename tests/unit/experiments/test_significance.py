@@ -10,7 +10,7 @@ from scipy import stats
 
 from directrank.experiments import Comparison
 from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown, plain
-from directrank.experiments.tables.layout import Table, headline
+from directrank.experiments.tables.layout import Table
 from directrank.experiments.tables.significance import (
     bootstrap_interval,
     effect_size,
@@ -217,9 +217,11 @@ def test_plain_text_shows_letters():
 def test_headline_and_csv_of_a_comparison():
     result = comparison({"low": RISING.tolist(), "high": (RISING + 0.1).tolist()})
     result.summary["significance"] = {"standard": significance(result, "standard")}
-    table = headline(result, "standard")
+    table = result.headline("standard")
     assert (list(table.letters), [list(row) for row in table.marks]) == (["a", "b"], [[""], ["a"]])
     assert "Holm, p < 0.05" in table.caption
-    rows = list(csv.DictReader(io.StringIO(contrasts_csv(result, "standard"))))
+    rows = list(
+        csv.DictReader(io.StringIO(contrasts_csv(result.summary["significance"]["standard"]["pairs"])))
+    )
     assert [(row["measure"], row["method"], row["baseline"]) for row in rows] == [("AP", "low", "high")]
     assert float(rows[0]["difference"]) == pytest.approx(-0.1)

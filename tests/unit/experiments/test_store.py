@@ -1,5 +1,6 @@
 """The store: leases, processes, damage, and what is refused."""
 
+import contextlib
 import math
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 from directrank.errors import DataError
 from directrank.experiments.jobs import store as module
 from directrank.experiments.jobs.lease_owner import is_dead, new_owner
+from directrank.experiments.jobs.rows import signature
 from directrank.experiments.jobs.store import Store, key_of
 
 WANTED = [("a", "A"), ("b", "B"), ("c", "C")]
@@ -222,6 +224,74 @@ def test_damaged_value_counts_as_absent(tmp_path):
     assert claim(store, WANTED[:1]) == ["a"]
 
 
+@pytest.mark.parametrize(
+    "column", ["key", "label", "state", "owner", "beat", "tick", "event", "value", "sha256"]
+)
+@pytest.mark.parametrize("damage", [b"\xff\xfe", "odd", 7, None, -1.5], ids=repr)
+def test_a_damaged_record_is_absent_and_no_other(tmp_path, column, damage):
+    """Also where a text is no UTF-8 any more."""
+    store = Store(tmp_path)
+    for key in ("a", "b"):
+        store.put(key, key, {"of": key})
+    changed = "CAST(? AS TEXT)" if isinstance(damage, bytes) else "?"
+    with (
+        contextlib.closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection,
+        contextlib.suppress(sqlite3.IntegrityError),  # a key is not NULL
+        connection,
+    ):
+        connection.execute(f"UPDATE cells SET {column} = {changed} WHERE key = 'a'", (damage,))
+    # Labels are for people; any number can be the time of a record that is not leased.
+    harmless = column in ("label", "owner") or (column in ("beat", "tick") and damage == -1.5)
+    harmless |= column == "key" and damage is None
+    later = Store(tmp_path)
+    later.begin()
+    assert later.get("b") == {"of": "b"}
+    assert later.get("a") in ([{"of": "a"}, None] if harmless else [None])
+    later.log()
+    later.put("a", "a", {"of": "a"})
+    assert Store(tmp_path).outcomes("ab") == {"a": {"of": "a"}, "b": {"of": "b"}}
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "1", "{", '{"a":1,"a":2}', '{"x":NaN}', "[" * 100_000])
+def test_a_signed_value_that_is_no_record_is_absent(tmp_path, text):
+    store = Store(tmp_path)
+    store.put("a", "A", {"x": 1})
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        (event,) = connection.execute("SELECT event FROM cells").fetchone()
+        digest = signature("a", "done", event, text.encode())
+        connection.execute("UPDATE cells SET value = ?, sha256 = ?", (text, digest))
+    assert store.get("a") is None
+    assert claim(store, WANTED[:1]) == ["a"]
+
+
+def test_a_record_does_not_count_under_another_key_or_state(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", "A", {"x": 1})
+    store.exchange([("b", "B", "failed", {"error": {}})])
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE cells SET key = 'c' WHERE key = 'a'")
+        connection.execute("UPDATE cells SET state = 'done' WHERE key = 'b'")
+    assert store.outcomes("abc") == {}
+
+
+def test_what_is_not_accepted_is_absent_and_made_again(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", "A", {"x": "odd"})
+    store.accepts = lambda key, value: value["x"] == 1
+    assert store.ended("a") == set()
+    assert claim(store, WANTED[:1]) == ["a"]
+    store.exchange([("a", "A", "done", {"x": 1})])
+    assert store.get("a") == {"x": 1}
+
+
+@pytest.mark.parametrize("owner", ["", "nobody", "x:0:y", "x:-1:y", "x:999999999999999999999:y", "x:1"])
+def test_a_lease_of_nobody_is_free(tmp_path, owner):
+    store = Store(tmp_path)
+    claim(Store(tmp_path), WANTED[:1])
+    aged(tmp_path, 0.0, owner)
+    assert claim(store, WANTED[:1]) == ["a"]
+
+
 def test_interrupted_transaction_changes_nothing(tmp_path):
     store = Store(tmp_path)
     store.put("a", "A", {"x": 1})
@@ -241,16 +311,21 @@ def test_files_that_are_no_store_are_refused(tmp_path, content):
     assert (tmp_path / "store.sqlite").read_bytes() == content
 
 
-def test_databases_of_others_are_refused_untouched(tmp_path):
-    connection = sqlite3.connect(tmp_path / "store.sqlite")
-    connection.execute("CREATE TABLE theirs (x)")
-    connection.commit()
-    connection.close()
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+@pytest.mark.parametrize("table", ["theirs", "cells"])
+def test_databases_of_others_are_refused_untouched(tmp_path, mode, table):
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection:
+        for statement in (f"PRAGMA journal_mode = {mode}", f"CREATE TABLE {table} (key)"):
+            connection.execute(statement)
+        connection.commit()
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        for use in (lambda: Store(tmp_path).put("a", "A", {}), lambda: Store(tmp_path).get("a")):
+            with pytest.raises(DataError, match="a database of another program"):
+                use()
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     with pytest.raises(DataError, match="a database of another program"):
-        Store(tmp_path).put("a", "A", {})
-    connection = sqlite3.connect(tmp_path / "store.sqlite")
-    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
-    connection.close()
+        Store(tmp_path).begin()
+    assert [path.name for path in tmp_path.iterdir()] == ["store.sqlite"]
 
 
 def test_later_versions_are_refused(tmp_path):
@@ -260,7 +335,7 @@ def test_later_versions_are_refused(tmp_path):
     connection = sqlite3.connect(tmp_path / "store.sqlite")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(DataError, match="version 99, this release reads 2"):
+    with pytest.raises(DataError, match="version 99, this release reads 3"):
         Store(tmp_path).get("a")
 
 

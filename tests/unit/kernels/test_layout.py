@@ -85,9 +85,9 @@ def precision_form(k, cutoff, truncation):
 
 def cut_plugin(k, longest):
     curve, n_queries = 1.0 / np.arange(1.0, longest + 2), len(k["lead"])
-    return passing.CutPlugin(
+    return passing.ConvexCutPlugin(
         *(k["queries"].indptr, longest, k["lead"], np.ones((3, n_queries)), curve, np.cumsum(curve)),
-        *(k["weights"], True, np.zeros(n_queries)),
+        *(k["weights"], np.zeros(n_queries)),
     )
 
 

@@ -37,7 +37,6 @@ def demo(
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
     from directrank.experiments.demo import run_demo
-    from directrank.experiments.tables.layout import headline
 
     check_folder(out, "--out")
     story = _observed(lambda observer: run_demo(out, observer, observer.say), out, json or quiet)
@@ -45,7 +44,7 @@ def demo(
     def show(_: Path) -> None:
         if not quiet:
             print(story.before)
-        print_table(headline(story.result, "standard"))
+        print_table(story.result.headline("standard"))
         if not quiet:
             print(story.after)
 
@@ -138,11 +137,12 @@ def compare(
     from directrank.experiments.protocol import carry_out, prepare
     from directrank.experiments.sources import source_name
     from directrank.experiments.tables.formats import FORMATS
+    from directrank.storage.names import slug
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
-    folder = out or Path("runs") / (name or source_name(data))
+    folder = out or Path("runs") / slug(name or source_name(data))
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
     given = ctx.params | {"out": folder}
@@ -204,13 +204,12 @@ def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any
 
 def _print_comparison(result: "Comparison", form: str) -> None:
     from directrank.experiments.tables.formats import FORMATS
-    from directrank.experiments.tables.layout import by_fold, headline
 
-    tables = [headline(result, convention) for convention in result.conventions]
+    tables = [result.headline(convention) for convention in result.conventions]
     if len(result.folds) > 1:
         measure = result.summary["select_by"]
         shown = measure if measure in result.measures else result.measures[0]
-        tables.append(by_fold(result, result.conventions[0], shown))
+        tables.append(result.by_fold(result.conventions[0], shown))
     for place, table in enumerate(tables):
         if place:
             print()

@@ -23,7 +23,13 @@ class LetorFiles:
 
     def __init__(self, paths: Sequence[Path], how: ReadOptions):
         self._how = how
-        self._scan = scan_letor(paths, labelled=how.labelled, n_features=how.n_features, missing=how.missing)
+        self._scan = scan_letor(
+            paths,
+            labelled=how.labelled,
+            n_features=how.n_features,
+            missing=how.missing,
+            open_file=how.open_file,
+        )
         self.features = how.n_features or self._scan.largest_id
 
     @property

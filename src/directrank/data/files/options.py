@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from directrank.data.letor.blocks import Opener, plain_file
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
@@ -20,6 +22,8 @@ class ReadOptions:
         Whether the documents have relevance.
     n_features : int, optional
         The number of features; any other number is refused, and LETOR text is padded with zeros.
+    open_file : callable
+        Opens a file to read its bytes from start to end; it may refuse them at the end.
     """
 
     qid: str | None = None
@@ -29,3 +33,4 @@ class ReadOptions:
     missing: str | float = "error"
     labelled: bool = True
     n_features: int | None = None
+    open_file: Opener = plain_file

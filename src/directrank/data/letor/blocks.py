@@ -1,13 +1,14 @@
 """Read text files, plain or gzipped, in blocks of whole lines."""
 
 import gzip
+import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -83,7 +84,16 @@ class Block:
         )
 
 
-def blocks_of(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
+#: Opens a file to read its bytes from start to end.
+Opener = Callable[[Path], io.RawIOBase]
+
+
+def plain_file(path: Path) -> io.RawIOBase:
+    """Open a file without a buffer."""
+    return path.open("rb", buffering=0)
+
+
+def blocks_of(path: Path, open_file: Opener = plain_file, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Cut a file into blocks of about `size` bytes.
 
     Raises
@@ -93,7 +103,7 @@ def blocks_of(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
         within a line.
     """
     first_line = 1
-    for content, stop in _whole_lines(path, size):
+    for content, stop in _whole_lines(path, size, open_file):
         block = Block(path, np.frombuffer(content, np.uint8, stop), first_line)
         if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
             problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
@@ -103,24 +113,33 @@ def blocks_of(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
         first_line += int(np.count_nonzero(block.bytes == NEWLINE))
 
 
-def _opened(path: Path) -> BinaryIO:
+def refuse_special(path: Path) -> None:
+    """Raise `DataFormatError` if a path is a folder, a pipe or a device."""
     if path.is_dir():
         problem = "is a folder, expected a file; load_letor reads the folder of one fold"
         raise DataFormatError(str(path), 0, 0, problem)
     if path.exists() and not path.is_file():
         problem = "is a pipe or a device, expected a file: it is read twice; save it first"
         raise DataFormatError(str(path), 0, 0, problem)
-    with path.open("rb") as file:
-        zipped = file.read(2) == GZIP_MAGIC
-    return gzip.open(path) if zipped else path.open("rb", buffering=0)  # type: ignore[return-value]
 
 
-def _whole_lines(path: Path, size: int) -> Iterator[tuple[bytearray, int]]:
+@contextmanager
+def _opened(path: Path, open_file: Opener) -> Iterator[io.BufferedIOBase]:
+    refuse_special(path)
+    with io.BufferedReader(open_file(path)) as file:
+        if not file.peek(2).startswith(GZIP_MAGIC):
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file) as unzipped:
+            yield unzipped
+
+
+def _whole_lines(path: Path, size: int, open_file: Opener) -> Iterator[tuple[bytearray, int]]:
     """Yield a buffer and the number of its bytes that are whole lines."""
     buffer, kept = bytearray(size), 0
     try:
-        with _opened(path) as file:
-            while read := file.readinto(memoryview(buffer)[kept:-1]):  # type: ignore[attr-defined]
+        with _opened(path, open_file) as file:
+            while read := file.readinto(memoryview(buffer)[kept:-1]):
                 filled = kept + read
                 stop = buffer.rfind(b"\n", kept, filled) + 1
                 if not stop:

@@ -66,11 +66,11 @@ def ends_token(byte):
 @kernel
 def digits(block, p, number):
     """Append decimal digits to a number; more than eighteen digits may overflow."""
-    digit = np.uint8(block[p] - ZERO)
+    digit = np.uint8(np.int16(block[p]) - ZERO)
     while digit <= NINE:
         number = number * 10 + np.int64(digit)
         p += ONE
-        digit = np.uint8(block[p] - ZERO)
+        digit = np.uint8(np.int16(block[p]) - ZERO)
     return p, number
 
 
@@ -130,7 +130,7 @@ def decimal(block, p):
 def long_digits(block, p, mantissa):
     """Append digits up to eighteen; return the numbers of digits cut and appended, too."""
     cut, appended = 0, 0
-    digit = np.uint8(block[p] - ZERO)
+    digit = np.uint8(np.int16(block[p]) - ZERO)
     while digit <= NINE:
         if mantissa < LARGEST_EXTENDED:
             mantissa = mantissa * 10 + np.int64(digit)
@@ -138,5 +138,5 @@ def long_digits(block, p, mantissa):
         else:
             cut += 1
         p += ONE
-        digit = np.uint8(block[p] - ZERO)
+        digit = np.uint8(np.int16(block[p]) - ZERO)
     return p, mantissa, cut, appended

@@ -13,7 +13,7 @@ import numpy as np
 
 from directrank.data.grouping import log_if_apart, sorted_order
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.blocks import Block, blocks_of
+from directrank.data.letor.blocks import Block, Opener, plain_file
 from directrank.data.letor.exact import nearest_float32
 from directrank.data.letor.faults import FINE, OVERFLOW, fault
 from directrank.data.letor.numbers import POWERS
@@ -95,16 +95,17 @@ def scan_letor(
     labelled: bool = True,
     n_features: int | None = None,
     missing: str | float = "error",
+    open_file: Opener = plain_file,
 ) -> Scan:
-    """Make the first pass over files that form one data set.
+    """Make the first pass over files that form one data set; `open_file` opens them for both passes.
 
     The error names the first malformed line, even if only the second pass would find its fault.
     """
-    scan = Scan(paths, labelled)
+    scan = Scan(paths, labelled, open_file)
     null = null_value(missing)
     for path in paths:
         before = scan.n_rows
-        for block in blocks_of(path):
+        for block in scan.blocks_of(path):
             code, offset = scan.add(block)
             if code != FINE:
                 _refuse_earlier(scan, block.until(block.line_of(offset)), n_features, null)
@@ -119,7 +120,7 @@ def _refuse_earlier(scan: Scan, last: Block, n_features: int | None, null: np.fl
     """Raise the first fault that the second pass would find up to the end of `last`, if any."""
     X = np.zeros((1, n_features or 0), np.float32)
     for path in scan.paths:
-        for block in blocks_of(path):
+        for block in scan.blocks_of(path):
             here = path == last.path and block.first_line == last.first_line
             part = last if here else block
             _fill_block(scan, part, np.zeros(len(part.bytes), np.int64), X, n_features is not None, null)
@@ -151,7 +152,7 @@ def fill_letor(
 def _fill(scan: Scan, place: np.ndarray, X: np.ndarray, strict: bool, null: np.float32) -> int:
     done, n_null = 0, 0
     for path in scan.paths:
-        for block in blocks_of(path):
+        for block in scan.blocks_of(path):
             rows, nulls = _fill_block(scan, block, place[done:], X, strict, null)
             done, n_null = done + rows, n_null + nulls
     if done != scan.n_rows:

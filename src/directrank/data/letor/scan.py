@@ -1,11 +1,11 @@
 """The first pass over LETOR files: labels, queries, docids and the largest feature id."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from directrank.data.letor.blocks import Block
+from directrank.data.letor.blocks import Block, Opener, blocks_of, plain_file
 from directrank.data.letor.faults import LABEL, fault
 from directrank.data.letor.first_pass import copy_spans, docid_spans, scan_heads
 
@@ -29,12 +29,16 @@ class Scan:
     docid : ndarray of shape (n_rows,) or None
     """
 
-    def __init__(self, paths: Sequence[Path], labelled: bool):
-        self.paths, self.labelled = paths, labelled
+    def __init__(self, paths: Sequence[Path], labelled: bool, open_file: Opener = plain_file):
+        self.paths, self.labelled, self._open_file = paths, labelled, open_file
         self.n_rows, self.largest_id = 0, 0
         self._numbers: dict[bytes, int] = {}
         self._codes, self._labels, self._docids = [], [], []
         self._commented = False
+
+    def blocks_of(self, path: Path) -> Iterator[Block]:
+        """Cut one of the files into blocks of whole lines."""
+        return blocks_of(path, self._open_file)
 
     def add(self, block: Block) -> tuple[int, int]:
         """Read a block; return the code and offset of its first fault."""

@@ -85,7 +85,7 @@ class StructuralSVM(Ranker):
     ] = "cross"
     grades: Annotated[
         Literal["binary", "all"],
-        'Two classes, or the gains of all grades (nDCG with ``feature_map="pairs"``).',
+        'Two classes, or the gains of all grades (nDCG, P or WTA, with ``feature_map="pairs"``).',
     ] = "binary"
     averaged: Annotated[
         bool, 'Return the average of the iterates rather than the last one (``solver="bcfw"``).'

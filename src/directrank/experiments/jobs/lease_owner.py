@@ -3,9 +3,13 @@
 import hashlib
 import os
 import platform
+import re
 import uuid
 from functools import cache
 from pathlib import Path
+
+#: Machine, process number, token.
+OWNER = re.compile(r"[^:]*:([1-9][0-9]{0,8}):[^:]*")
 
 
 def new_owner() -> str:
@@ -19,8 +23,14 @@ def is_here(owner: str) -> bool:
 
 
 def is_dead(owner: str) -> bool:
-    """Whether a process is known to have ended; never known of a process on another machine."""
-    _, number, _ = owner.split(":")
+    """Whether a process is known to have ended; never known of a process on another machine.
+
+    What names no process is dead.
+    """
+    match = OWNER.fullmatch(owner)
+    if match is None:
+        return True
+    number = match[1]
     # On other systems signal 0 ends the process instead of testing for it.
     if not is_here(owner) or os.name != "posix":
         return False

@@ -11,13 +11,20 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from directrank.experiments.jobs.database import check, connect, make_folder, translated_errors
+from directrank.experiments.jobs.database import (
+    check,
+    connect,
+    make_folder,
+    refuse_others,
+    translated_errors,
+)
 from directrank.experiments.jobs.lease_owner import is_dead, is_here, new_owner
-from directrank.storage.strict_json import as_plain, dump, parse
+from directrank.experiments.jobs.rows import Row, read_row, signature
+from directrank.storage.strict_json import as_plain, dump
 
 NAME = "store.sqlite"
 HEARTBEAT = 10.0
@@ -35,7 +42,8 @@ Finished = tuple[str, str, str, dict[str, Any]]
 class Store:
     """Records by key, in ``store.sqlite`` of a folder, or in memory.
 
-    Every record has a checksum; a damaged record counts as absent, so that its work is done again.
+    Every record has a checksum; a damaged record counts as absent, so that its work is done again. So does
+    a record that `accepts` does not accept.
 
     Parameters
     ----------
@@ -48,18 +56,27 @@ class Store:
         On first use, if the file is damaged or not a store.
     OSError
         On any use, if the disk is full, or the file cannot be read or written.
+
+    Attributes
+    ----------
+    accepts : callable
+        From a key and its value to whether the value is what the key stands for; everything by default.
     """
 
     def __init__(self, folder: str | os.PathLike | None):
         self.path = None if folder is None else Path(folder) / NAME
         self.owner = new_owner()
+        self.accepts: Callable[[str, dict[str, Any]], bool] = lambda key, value: True
         #: The last event of earlier runs.
         self.since = 0
         self._open: sqlite3.Connection | None = None
 
     def begin(self) -> None:
         """Begin a run: it retries earlier failures and does not count earlier deaths of processes."""
-        self.since = max((event["id"] for event in self.log()), default=0)
+        self.since = 0
+        if self._exists():
+            with self._transaction("DEFERRED") as connection:
+                self.since = connection.execute("SELECT coalesce(max(id), 0) FROM log").fetchone()[0]
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the value of a key that is done or failed, or None."""
@@ -70,11 +87,11 @@ class Store:
 
         Failures of earlier runs are excluded: they will be retried.
         """
-        return {row["key"]: parse(row["value"].encode()) for row in self._ended_rows(keys)}
+        return dict(self._ended(keys))
 
     def ended(self, keys: Iterable[str]) -> set[str]:
         """Return the keys that `outcomes` would return, without their values."""
-        return {row["key"] for row in self._ended_rows(keys)}
+        return {key for key, _ in self._ended(keys)}
 
     def put(self, key: str, label: str, value: dict[str, Any]) -> None:
         """Save a value; it is on disk when this returns."""
@@ -160,33 +177,38 @@ class Store:
     def _exists(self) -> bool:
         return self._open is not None or (self.path is not None and self.path.exists())
 
-    def _ended_rows(self, keys: Iterable[str]) -> list[sqlite3.Row]:
+    def _ended(self, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         if not self._exists():
-            return []
+            return
         with self._transaction("DEFERRED") as connection:
-            rows = [_row(connection, key) for key in keys]
-        return [row for row in rows if row is not None and self._has_ended(row)]
+            for key in keys:
+                row = self._row(connection, key)
+                if row is not None and row.value is not None and self._has_ended(row):
+                    yield key, row.value
 
-    def _has_ended(self, row: sqlite3.Row) -> bool:
-        if row["state"] == "leased" or not _intact(row):
-            return False
-        return row["state"] == "done" or row["event"] > self.since
+    def _has_ended(self, row: Row) -> bool:
+        return row.state == "done" or (row.state == "failed" and row.event > self.since)
 
     def _state(self, connection: sqlite3.Connection, key: str) -> str:
-        row = _row(connection, key)
+        row = self._row(connection, key)
         if row is None:
             return FREE
-        if row["state"] != "leased":
+        if row.state != "leased":
             return ENDED if self._has_ended(row) else FREE
-        if row["owner"] == self.owner:
+        if row.owner == self.owner:
             return HELD
-        return LOST if self._is_silent(row) or is_dead(row["owner"]) else HELD
+        return LOST if self._is_silent(row) or is_dead(row.owner) else HELD
 
-    def _is_silent(self, row: sqlite3.Row) -> bool:
-        if is_here(row["owner"]):
-            return not 0 <= time.monotonic() - row["tick"] <= 2 * HEARTBEAT
+    def _is_silent(self, row: Row) -> bool:
+        if is_here(row.owner):
+            return not 0 <= time.monotonic() - row.tick <= 2 * HEARTBEAT
         # The heartbeat is too old, or so far in the future that the other machine's clock is useless.
-        return abs(time.time() - row["beat"]) > 2 * HEARTBEAT
+        return not abs(time.time() - row.beat) <= 2 * HEARTBEAT
+
+    def _row(self, connection: sqlite3.Connection, key: str) -> Row | None:
+        """Return the row of a key, or None if there is none that is undamaged and as expected."""
+        row = read_row(connection, key)
+        return row if row is None or row.value is None or self.accepts(key, row.value) else None
 
     def _deaths(self, connection: sqlite3.Connection, key: str) -> int:
         """Return how often a key was leased in this run without being returned."""
@@ -198,14 +220,14 @@ class Store:
 
     def _finish(self, connection: sqlite3.Connection, finished: Sequence[Finished]) -> None:
         for key, label, state, value in finished:
-            row = _row(connection, key)
-            if row is None or row["state"] != "done" or not _intact(row):
+            row = self._row(connection, key)
+            if row is None or row.state != "done":
                 self._write(connection, key, label, state, value)
 
     def _write(self, connection: sqlite3.Connection, key: str, label: str, state: str, value) -> None:
         text = None if value is None else dump(value)
-        digest = None if text is None else _digest(text)
         event = self._record(connection, key, state)
+        digest = signature(key, state, event, (text or "").encode())
         row = (key, label, state, self.owner, time.time(), time.monotonic(), event, text, digest)
         connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
@@ -240,6 +262,7 @@ class Store:
     def _opened(self) -> sqlite3.Connection:
         if self.path is not None:
             make_folder(self.path.parent)
+            refuse_others(self.path)
         connection = connect(":memory:" if self.path is None else str(self.path))
         try:
             check(connection, self.path)
@@ -251,16 +274,4 @@ class Store:
 
 def key_of(facts: Any) -> str:
     """Return the key of a record: the SHA-256, in hex, of the facts that the record depends on."""
-    return _digest(dump(as_plain(facts)))
-
-
-def _row(connection: sqlite3.Connection, key: str) -> sqlite3.Row | None:
-    return connection.execute("SELECT * FROM cells WHERE key = ?", (key,)).fetchone()
-
-
-def _intact(row: sqlite3.Row) -> bool:
-    return row["value"] is not None and row["sha256"] == _digest(row["value"])
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(dump(as_plain(facts)).encode()).hexdigest()

@@ -2,14 +2,11 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from directrank.experiments.tables.layout import Table
 from directrank.storage.strict_json import as_plain, dump
-
-if TYPE_CHECKING:
-    from directrank.experiments.results import Comparison
 
 #: Letters as superscripts; Unicode has none for q and for capitals, which stay unchanged.
 RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
@@ -142,9 +139,8 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 }
 
 
-def contrasts_csv(result: "Comparison", convention: str) -> str:
-    """Return every tested pair of methods as CSV, a line a measure and pair."""
-    tested = result.summary["significance"][convention]["pairs"]
+def contrasts_csv(tested: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Return the tested pairs of methods of each measure as CSV, a line a measure and pair."""
     rows = ({"measure": measure, **pair} for measure, pairs in tested.items() for pair in pairs)
     return csv_text(CONTRASTS, ([row[name] for name in CONTRASTS] for row in rows))
 

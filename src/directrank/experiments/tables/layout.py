@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from directrank.measures import parse_measure
-
-if TYPE_CHECKING:
-    from directrank.experiments.results import Comparison
 
 #: Decimals of a printed value; values that print alike count as equal.
 DECIMALS = 4
@@ -68,43 +65,6 @@ class Table:
             cells = [Printed(self.shown(row, c) or failed, self.best(row, c), marks[c]) for c in columns]
             printed.append((f"{label} {self.letters[row]}".rstrip() if self.letters else label, cells))
         return printed
-
-
-def headline(result: "Comparison", convention: str) -> Table:
-    """Return the means over folds on the test set: one row a method, one column a measure."""
-    folds = f"mean of {len(result.folds)} folds" if len(result.folds) > 1 else "one fold"
-    caption = f"hyper-parameters chosen on validation by {result.summary['select_by']}"
-    tested = result.summary.get("significance", {}).get(convention)
-    letters, marks = [], []
-    if tested and any(tested["pairs"].values()):
-        rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
-        caption += (
-            f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
-            f"p < {tested['alpha']:g}"
-        )
-        letters = [tested["letters"].get(row, "") for row in result.methods]
-        better = [tested["better_than"][name] for name in result.measures]
-        marks = [[each.get(row, "") for each in better] for row in result.methods]
-    return Table(
-        f"{result.dataset}: test, {folds}, convention {convention}",
-        caption,
-        result.measures,
-        [(row, [result.mean(row, name, convention) for name in result.measures]) for row in result.methods],
-        [is_error(measure) for measure in result.measures],
-        letters,
-        marks,
-    )
-
-
-def by_fold(result: "Comparison", convention: str, measure: str) -> Table:
-    """Return one measure on the test set of every fold, with its mean."""
-    rows = []
-    for method in result.methods:
-        values = [result.value(method, fold, measure, convention) for fold in result.folds]
-        rows.append((method, [*values, result.mean(method, measure, convention)]))
-    title = f"{result.dataset}: test {measure} by fold, convention {convention}"
-    columns = [*result.folds, "mean"]
-    return Table(title, "", columns, rows, [is_error(measure)] * len(columns))
 
 
 def is_error(measure: str) -> bool:

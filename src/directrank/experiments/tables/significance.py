@@ -117,8 +117,7 @@ def per_query(result: "Comparison", convention: str, measure: str, method: str) 
 def _contrasts(
     result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
-    from scipy.stats import false_discovery_control
-
+    """Return the tests of each pair of methods by a measure."""
     if not pairs:
         return []
     values = {name: per_query(result, convention, measure, name) for pair in pairs for name in pair}
@@ -127,10 +126,21 @@ def _contrasts(
     differences = differences[np.isfinite(differences).all(axis=1)]
     if not len(differences):
         return []
+    columns = _statistics(differences, -differences if is_error(measure) else differences)
+    return [
+        {"method": first, "baseline": second, "queries": len(differences)}
+        | {name: column[place].item() for name, column in columns.items()}
+        for place, (first, second) in enumerate(pairs)
+    ]
+
+
+def _statistics(differences: np.ndarray, gains: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what is reported of differences, and of how much better the first method is, by name."""
+    from scipy.stats import false_discovery_control
+
     p = randomisation_test(differences)
     low, high = bootstrap_interval(differences)
-    gains = -differences if is_error(measure) else differences
-    columns = {
+    return {
         "difference": differences.mean(axis=0),
         "low": low,
         "high": high,
@@ -143,11 +153,6 @@ def _contrasts(
         "p_holm": holm(p),
         "p_bh": false_discovery_control(p),
     }
-    return [
-        {"method": first, "baseline": second, "queries": len(differences)}
-        | {name: column[place].item() for name, column in columns.items()}
-        for place, (first, second) in enumerate(pairs)
-    ]
 
 
 def _better_than(

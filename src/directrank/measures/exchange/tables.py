@@ -90,19 +90,9 @@ def swap_differences(measure: Measure, queries: Queries, rank: np.ndarray) -> np
 
 
 def swaps_by_evaluation(measure: Measure, queries: Queries, rank: np.ndarray) -> np.ndarray:
-    """Return the table of any measure, by evaluating it after each swap.
+    """Return the same table for any measure, by evaluating it after each swap.
 
     Each pair costs an evaluation of n documents: O(n³) a query, where closed forms take O(n²).
-
-    Parameters
-    ----------
-    measure : Measure
-    queries : Queries
-    rank : ndarray of shape (n_docs,), int64
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,), float64
     """
     tables = [np.zeros(0)]
     for q, (first, last) in enumerate(pairwise(queries.indptr)):

@@ -1,6 +1,5 @@
 """What every definition of a measure inherits: parameters that are written once, a name, and defaults."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
@@ -8,10 +7,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.naming import grammar
-from directrank.measures.positions import Positions, perfect_positions
+from directrank.measures.positions import perfect_positions
 
 Method = TypeVar("Method", bound=Callable[..., np.ndarray])
 
@@ -32,7 +32,7 @@ def count_per_query(which: np.ndarray, queries: Queries) -> np.ndarray:
     return counted[queries.indptr[1:]] - counted[queries.indptr[:-1]]
 
 
-def best_values(measure: "Definition", queries: Queries) -> np.ndarray:
+def best_values(measure: Measure, queries: Queries) -> np.ndarray:
     """Return the value of the best ranking of each query; 1 where that is 0."""
     best = measure.query_values(queries, perfect_positions(queries))
     return np.where(best > 0, best, 1.0)
@@ -54,25 +54,16 @@ def parameter(default: Any, check: grammar.Check, word: str | None = None) -> An
 
 
 @dataclass(frozen=True, repr=False)
-class Definition(ABC):
-    """A measure: its parameters are fields of a frozen dataclass; what a definition leaves out is as here.
+class Definition(Measure):
+    """A measure: its parameters are fields of a frozen dataclass, and its name is by default its class.
 
     A definition needs `meaning` and `query_values`; a field `cutoff` if names may have ``@k``, without a
-    default if they must; other parameters by `parameter`, after `dataclasses.KW_ONLY`. The defaults say that
-    the measure reads all documents and all grades, and is undefined without relevant documents. Measures of
-    one class and one set of parameters are equal.
+    default if they must; other parameters by `parameter`, after `dataclasses.KW_ONLY`. Measures of one class
+    and one set of parameters are equal.
     """
 
-    #: The name without parameters and cutoff; by default that of the class.
-    bare_name: ClassVar[str]
     #: Other words for it, in any case.
     aliases: ClassVar[tuple[str, ...]] = ()
-    #: One sentence for newcomers.
-    meaning: ClassVar[str]
-    #: Whether more than two grades can change the value.
-    graded: ClassVar[bool] = True
-    #: Whether all values lie in [0, 1].
-    bounded: ClassVar[bool] = True
 
     #: The last rank that counts; None for all.
     cutoff: int | None = field(default=None, init=False)
@@ -123,34 +114,9 @@ class Definition(ABC):
         return self.name
 
     @property
-    def is_error(self) -> bool:
-        """Whether reports print 1 − value, so that smaller is better."""
-        return False
-
-    @property
     def deciding_ranks(self) -> int | None:
         """How many first ranks decide whether a ranking is perfect; None for all."""
         return self.cutoff
-
-    def with_largest_grade(self, grade: float) -> "Definition":
-        """Return the measure for a data set of this largest grade: itself, unless it needs to know."""
-        return self
-
-    def n_read(self, queries: Queries) -> np.ndarray:
-        """How many first documents of each query have their positions read, int64 (n_queries,)."""
-        return queries.sizes
-
-    def undefined(self, queries: Queries) -> np.ndarray:
-        """Queries without a relevant document."""
-        return queries.n_positive == 0
-
-    def uninformative(self, queries: Queries) -> np.ndarray:
-        """Queries with the same value for every ranking: those of one grade."""
-        return queries.single_grade
-
-    @abstractmethod
-    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
-        """The value of each query, float64 (n_queries,); 0 where undefined."""
 
 
 def _word(each: Field) -> str:

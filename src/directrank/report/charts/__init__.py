@@ -2,7 +2,6 @@
 
 from directrank.report.charts.dots import axis, dot_row
 from directrank.report.charts.lines import Line, line_chart
-from directrank.report.charts.pictures import Dot, dot_picture, line_picture
-from directrank.report.charts.scale import Scale, Tick
+from directrank.report.charts.scale import Scale
 
-__all__ = ["Dot", "Line", "Scale", "Tick", "axis", "dot_picture", "dot_row", "line_chart", "line_picture"]
+__all__ = ["Line", "Scale", "axis", "dot_row", "line_chart"]

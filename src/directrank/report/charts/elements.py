@@ -1,6 +1,6 @@
 """Elements of HTML and SVG; every text in them is escaped."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -34,11 +34,6 @@ def label(x: Any, y: float, text: str, anchor: str = "", style: str = "") -> Mar
 def percent(value: float) -> str:
     """Return a horizontal coordinate relative to the width of the drawing."""
     return f"{_short(value)}%"
-
-
-def coordinates(xs: Sequence[float], ys: Sequence[float]) -> str:
-    """Return the points of a polyline."""
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
 
 
 def _short(value: Any) -> Any:

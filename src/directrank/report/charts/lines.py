@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from directrank.report.charts.elements import coordinates, element, label, percent
+from directrank.report.charts.elements import element, label, percent
 from directrank.report.charts.scale import Scale, Tick
 
 #: On the page, lines run from FIRST to LAST percent of the width, from TOP to the height less BELOW pixels.
@@ -125,7 +125,7 @@ def frame(
 
 def polyline(line: Line, across: Scale, down: Scale) -> Markup:
     """Return a line; its label shows when the pointer is on it."""
-    points = coordinates([across.at(x) for x, _ in line.points], [down.at(y) for _, y in line.points])
+    points = " ".join(f"{across.at(x):.1f},{down.at(y):.1f}" for x, y in line.points)
     return element("polyline", {"points": points, **_class(line)}, element("title", {}, escape(line.label)))
 
 

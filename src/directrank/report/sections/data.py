@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.data.folds import PARTS
-from directrank.report.blocks import Cell, Row, Section, details, grid, plain, warned
+from directrank.report.blocks import Cell, Row, details, grid, paragraph, warned
 from directrank.report.facts import Facts
 
 
@@ -16,13 +16,13 @@ def build(facts: Facts) -> list[Markup]:
     if check["lines"]:
         found = warned(f"Findings of the data check ({check['of']}: {size})", check["lines"])
     else:
-        found = plain(f"The data check found no problem in {check['of']}: {size}.")
+        found = paragraph(f"The data check found no problem in {check['of']}: {size}.")
     rows = [row for fold in facts.summary["folds"] for row in _rows(facts, fold)]
     columns = [
         "fold", "part", "queries", "documents", "features", "documents by grade", "SHA-256 of the data",
     ]  # fmt: skip
     table = grid("Training, validation and test set of every fold", columns, rows)
-    how = [plain(f"{line}.") for line in facts.summary.get("reading", [])]
+    how = [paragraph(f"{line}.") for line in facts.summary.get("reading", [])]
     return [found, *how, details("Sizes, grades and checksums of every set", table)]
 
 
@@ -38,6 +38,3 @@ def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:
         cells = [Cell(fold["name"]), Cell(name, title=title), *sizes, Cell(grades, tone="long")]
         rows.append(Row([*cells, Cell(digest[:16], tone="code", title=digest)]))
     return rows
-
-
-SECTION = Section("data", "Data", build)

@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.report.blocks import Section, heading, note, plain, terms
+from directrank.report.blocks import heading, note, paragraph, terms
 from directrank.report.facts import Facts
 
 STATISTICS = (
@@ -41,7 +41,7 @@ def build(facts: Facts) -> list[Markup]:
         heading("Measures"),
         terms([*{each.bare_name: each.meaning for each in measures}.items()]),
         heading("Conventions"),
-        plain(
+        paragraph(
             "Tools disagree on details, such as the order of documents with equal scores. A convention fixes "
             "them all."
         ),
@@ -66,6 +66,3 @@ def _computed(facts: Facts) -> list[str]:
         for asked, computed in whole["computed"][convention].items()
         if asked != computed
     ]
-
-
-SECTION = Section("glossary", "Glossary", build)

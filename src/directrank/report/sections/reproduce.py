@@ -4,7 +4,7 @@ import shlex
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Section, plain, terms
+from directrank.report.blocks import paragraph, terms
 from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
@@ -22,7 +22,7 @@ def build(facts: Facts) -> list[Markup]:
     command = shlex.join(summary["command"])
     return [
         *([element("pre", {"tabindex": 0}, element("code", {}, command))] if command else []),
-        plain(
+        paragraph(
             "Rerun the same command to resume; finished work is reused. Files in the same folder: "
             "results.csv has the values of the requested convention with all their digits, "
             "results.standard.csv those of the standard convention, significance.csv every test, "
@@ -30,6 +30,3 @@ def build(facts: Facts) -> list[Markup]:
         ),
         terms([*options, *summary["environment"].items()]),
     ]
-
-
-SECTION = Section("reproduce", "Reproduce", build)

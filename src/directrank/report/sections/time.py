@@ -4,7 +4,7 @@ import math
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Row, Section, grid, note
+from directrank.report.blocks import Cell, Row, grid, note
 from directrank.report.facts import Facts
 
 
@@ -37,6 +37,3 @@ def _row(facts: Facts, label: str, seconds: float, most: float) -> Row:
     bar = Cell("", seconds, bar=(0.0, 100.0 * seconds / most, "plus"), tone="barcell")
     numbers = [Cell(str(fits), fits), Cell(f"{seconds:.1f}", seconds), Cell(f"{each:.2f}", each)]
     return facts.row(label, [*numbers, bar])
-
-
-SECTION = Section("time", "Time", build)

@@ -5,7 +5,7 @@ side, its merit is W²/A summed over both sides (``gini``, the gain of a regress
 that is set to 1 (``eta``, the decrease of the objective to first order).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -80,14 +80,12 @@ class HistogramStumps:
         for k, each in enumerate(edges):
             self.edges[k, : len(each)] = each
         self.bins = np.empty(features.shape, np.uint8)
-        objective.map_shards(self._fill(features))
 
-    def _fill(self, features: np.ndarray) -> Callable[[Sequence[Part]], None]:
-        def statistic(parts: Sequence[Part]) -> None:
+        def fill(parts: Sequence[Part]) -> None:
             for part in parts:
                 _assign_bins(features[part.rows], self.edges, self.bins[part.rows])
 
-        return statistic
+        objective.map_shards(fill)
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
@@ -126,9 +124,7 @@ class HistogramStumps:
                 fill(self.bins[part.rows], weights[part.rows], table.reshape(-1))
             return table
 
-        total: Any = 0.0
-        for table in self.objective.map_shards(statistic):
-            total = total + table
+        total: Any = sum(self.objective.map_shards(statistic))
         return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros((n_features, N_BINS))
 
 

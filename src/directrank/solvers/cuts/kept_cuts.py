@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.products import dot
 from directrank.solvers.cuts.simplex_qp import improve_block
 
@@ -66,9 +66,9 @@ def dual_value(cuts: Cuts) -> float:
     return float(cuts.alpha @ cuts.offsets - 0.5 * cuts.w @ cuts.w)
 
 
-@kernel
-def take_cut(cuts, query, offset, vector, moving):
-    """Store a cut if it is the highest at w, and step if `moving`; return the query's gap before."""
+@inline_kernel
+def take_cut(cuts, query, offset, vector):
+    """Store a cut of a query if it is the highest at w; return the query's gap."""
     # The tuple is read once, because each access costs compilation.
     vectors, offsets, alpha, heights, sizes, w = (
         cuts.vectors, cuts.offsets, cuts.alpha, cuts.heights, cuts.sizes, cuts.w,
@@ -89,12 +89,10 @@ def take_cut(cuts, query, offset, vector, moving):
         offsets[row], alpha[row] = offset, 0.0
         for k in range(len(vector)):
             vectors[row, k] = vector[k]
-    if moving:
-        _step(cuts, query, start)
     return cuts.caps[query] * max(top, height) - held
 
 
-@kernel
+@inline_kernel
 def _free_row(vectors, offsets, alpha, heights, start, stop):
     # Remove the lowest cut without weight; if all have some, make the two of least weight their weighted
     # mean.
@@ -117,8 +115,10 @@ def _free_row(vectors, offsets, alpha, heights, start, stop):
     return lighter
 
 
-@kernel
-def _step(cuts, query, start):
+@inline_kernel
+def step_among_kept(cuts, query):
+    """Step among the stored cuts of a query; return its gap before."""
+    start = query * (len(cuts.offsets) // len(cuts.sizes))
     gap = improve_block(
         cuts.vectors, cuts.offsets, start, start + cuts.sizes[query], cuts.caps[query], cuts.alpha, cuts.w,
         cuts.heights,
@@ -134,11 +134,10 @@ def _step(cuts, query, start):
 @kernel
 def optimise_kept_cuts(cuts, order, target, most_sweeps):
     """Step among the stored cuts until their gap is at most `target`; return the number of sweeps."""
-    most = len(cuts.offsets) // len(cuts.sizes)
     for sweep in range(most_sweeps):
         gap = 0.0
         for query in order:
-            gap += _step(cuts, query, query * most)
+            gap += step_among_kept(cuts, query)
         if gap <= target:
             return sweep + 1
     return most_sweeps

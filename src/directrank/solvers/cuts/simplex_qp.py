@@ -12,7 +12,7 @@ the n-slack form, a block for each plane a sum of hinges.
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.products import dot
 
 
@@ -104,19 +104,18 @@ def improve_block(vectors, offsets, start, stop, cap, alpha, w, heights):
     return gap
 
 
-@kernel
+@inline_kernel
 def _move(vectors, high, low, slope, left, alpha, w):
+    # The plane 0 has the vector 0: factors of 0 and 1 need no branch inside the loops.
+    a, x = vectors[max(high, 0)], 1.0 if high >= 0 else 0.0
+    b, y = vectors[max(low, 0)], 1.0 if low >= 0 else 0.0
     curvature = 0.0
     for k in range(len(w)):
-        a = vectors[high, k] if high >= 0 else 0.0
-        b = vectors[low, k] if low >= 0 else 0.0
-        curvature += (a - b) * (a - b)
+        curvature += (x * a[k] - y * b[k]) * (x * a[k] - y * b[k])
     most = alpha[low] if low >= 0 else left
     step = min(most, slope / curvature) if curvature > 0.0 else most
     for k in range(len(w)):
-        a = vectors[high, k] if high >= 0 else 0.0
-        b = vectors[low, k] if low >= 0 else 0.0
-        w[k] -= step * (a - b)
+        w[k] -= step * (x * a[k] - y * b[k])
     if high >= 0:
         alpha[high] += step
     if low >= 0:

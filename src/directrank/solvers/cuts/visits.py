@@ -14,7 +14,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import cut_of_query, is_ours
 from directrank.kernels.products import dot, row_products, transposed_product
 from directrank.oracles import CutKernel
-from directrank.solvers.cuts.kept_cuts import Cuts, take_cut
+from directrank.solvers.cuts.kept_cuts import Cuts, step_among_kept, take_cut
 
 
 class Visits(Protocol):
@@ -69,7 +69,9 @@ class SingleVisits:
             losses, direction = part.oracles.most_violated(self.scorer.forward(at, block, self.dtype))
             vector = self.scorer.backward(block, direction)
             risk += float(cuts.caps[number] * (losses[0] + vector @ at))
-            gap += take_cut(cuts, number, losses[0], vector, point is None)
+            gap += take_cut(cuts, number, losses[0], vector)
+            if point is None:
+                step_among_kept(cuts, number)
         return gap, risk
 
 
@@ -82,6 +84,14 @@ class CompiledVisits:
         self.numbers = np.flatnonzero(objective.weights > 0)
         self.weights = objective.weights[self.numbers]
         self.loop = _visit if is_ours(self.plugin) else _visit_foreign
+        # The scratch arrays of `_pass` are allocated here to shorten compilation.
+        longest, n_features = self.plugin.longest, features.shape[1]
+        self.scratch = (
+            (np.empty((4, longest + 2), np.int64), np.empty((4, longest + 2))),
+            (np.empty(longest, self.dtype), np.empty(longest, self.dtype)),
+            (np.empty(n_features, self.dtype), np.zeros(n_features, self.dtype)),
+            np.empty(n_features),
+        )
 
     def reorder(self, order: np.ndarray) -> None:
         """Renumber the queries."""
@@ -89,32 +99,29 @@ class CompiledVisits:
 
     def visit(self, cuts: Cuts, order: np.ndarray, point: np.ndarray | None) -> tuple[float, float]:
         """Store the most violated cut of each query; see `Visits`."""
-        at = np.zeros(len(cuts.w)) if point is None else np.array(point)
-        typed = np.zeros(len(at), self.dtype)
-        return self.loop(self.features, self.plugin, self.numbers, order, at, typed, point is None, cuts)
+        moving = point is None
+        at = np.zeros(len(cuts.w)) if moving else np.array(point)
+        return self.loop(self.features, self.plugin, self.numbers, order, moving, at, cuts, self.scratch)
 
 
-def _pass(features, plugin, numbers, order, at, typed, moving, cuts):
-    longest = plugin.longest
-    scratch = np.empty((4, longest + 2), np.int64), np.empty((4, longest + 2))
-    scores, direction = np.empty(longest, typed.dtype), np.empty(longest, typed.dtype)
-    partial, vector = np.zeros(len(at), typed.dtype), np.empty(len(at))
-    gap, risk = 0.0, 0.0
-    indptr, caps, w = plugin.indptr, cuts.caps, cuts.w
+def _pass(features, plugin, numbers, order, moving, point, cuts, scratch):
+    searching, (scores, direction), (typed, partial), vector = scratch
+    gap, risk, indptr, caps = 0.0, 0.0, plugin.indptr, cuts.caps
+    at = cuts.w if moving else point
     for number in order:
         q = numbers[number]
         start, stop = indptr[q], indptr[q + 1]
         block, s, d = features[start:stop], scores[: stop - start], direction[: stop - start]
         for k in range(len(at)):
-            if moving:
-                at[k] = w[k]
             typed[k] = at[k]
             vector[k] = 0.0
         row_products(block, typed, s)
-        offset = cut_of_query(plugin, q, s, scratch, d)
+        offset = cut_of_query(plugin, q, s, searching, d)
         transposed_product(block, d, partial, vector)
         risk += caps[number] * (offset + dot(vector, at))
-        gap += take_cut(cuts, number, offset, vector, moving)
+        gap += take_cut(cuts, number, offset, vector)
+        if moving:
+            step_among_kept(cuts, number)
     return gap, risk
 
 

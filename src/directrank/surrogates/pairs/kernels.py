@@ -39,8 +39,8 @@ def _named_for(margin):
     return rename
 
 
+# One kernel a margin, so that only the code of that margin is compiled.
 def _sums_of(margin):
-    # One kernel a margin, so that only the code of that margin is compiled.
     @kernel
     @_named_for(margin)
     def pair_sums(scores, runs, weights, strength, width, gradient):
@@ -59,15 +59,14 @@ def _sums_of(margin):
                 gradient[i + 2] -= pulls[2]
                 gradient[i + 3] -= pulls[3]
                 i += 4
-            while i < last:
-                w = weights[r] * strength[i]
+            for k in range(i, last):
+                w = weights[r] * strength[k]
                 if margin == LOGISTIC:
-                    value, pull = _logistic(scores[i], losers, slopes, w)
+                    value, pull = _logistic(scores[k], losers, slopes, w)
                 else:
-                    value, pull = _winner(margin, scores[i], losers, slopes, w, width)
+                    value, pull = _winner(margin, scores[k], losers, slopes, w, width)
                 total += w * np.float64(value)
-                gradient[i] -= pull
-                i += 1
+                gradient[k] -= pull
         return total
 
     return pair_sums

@@ -21,12 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import cut_of_query, register_kernel
 from directrank.kernels.sorting import sort_descending
-
-# Beyond this many pairs of a relevant and an irrelevant document, divide and conquer beats the scan.
-SCAN_LIMIT = 1 << 8
 
 
 def best_sequence_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
@@ -62,8 +59,6 @@ class CutPlugin(NamedTuple):
         Cumulative sums of the curve.
     constant : ndarray of shape (n_queries,), float64
         c.
-    convex : bool
-        Whether the curve is convex.
     out_of_reach : ndarray of shape (n_queries,), float64
         The loss 1 − E of the best ranking of each query.
     """
@@ -75,8 +70,11 @@ class CutPlugin(NamedTuple):
     curve: np.ndarray
     sums: np.ndarray
     constant: np.ndarray
-    convex: bool
     out_of_reach: np.ndarray
+
+
+class ConvexCutPlugin(CutPlugin):
+    """The same where the curve is convex."""
 
 
 @kernel
@@ -85,106 +83,82 @@ def most_violated_rankings(plugin, scores, losses, direction):
     scratch = np.empty((4, plugin.longest + 2), np.int64), np.empty((4, plugin.longest + 2))
     for q in range(len(losses)):
         rows = slice(plugin.indptr[q], plugin.indptr[q + 1])
-        losses[q] = two_class_cut(plugin, q, scores[rows], scratch, direction[rows])
+        losses[q] = cut_of_query(plugin, q, scores[rows], scratch, direction[rows])
 
 
-@register_kernel(cut_of_query, CutPlugin)
-@kernel
-def two_class_cut(plugin, q, scores, scratch, direction):
-    """Return the loss 1 − E of the most violated ranking of query q, and write its direction.
+def _cut_by(search):
+    # One kernel a search, so that only the code of that search is compiled.
+    def two_class_cut(plugin, q, scores, scratch, direction):
+        """Return the loss 1 − E of the most violated ranking of query q, and write its direction.
 
-    The direction is the derivative of Δ(π) − F(π*) + F(π). Documents of one class and one score share theirs,
-    so that it does not depend on the order of rows.
-    """
-    loss = plugin.out_of_reach[q]
-    R, constant, curve = plugin.n_relevant[q], plugin.constant[q], plugin.curve
-    a, b, first = plugin.terms[0, q], plugin.terms[1, q], plugin.terms[2, q]
-    N = len(scores) - R
-    if R == 0 or N == 0:
-        for i in range(len(direction)):
-            direction[i] = 0
+        The direction is the derivative of Δ(π) − F(π*) + F(π). Documents of one class and one score share
+        theirs, so that it does not depend on the order of rows.
+        """
+        loss, constant, curve = plugin.out_of_reach[q], plugin.constant[q], plugin.curve
+        a, b, first = plugin.terms[0, q], plugin.terms[1, q], plugin.terms[2, q]
+        R, n = plugin.n_relevant[q], len(scores)
+        if R == 0 or n == R:
+            for i in range(n):
+                direction[i] = 0
+            return loss
+        integers, numbers = scratch
+        order, ranks, counts = integers[0, :n], integers[1, : n - R], integers[2, :n]
+        p, q, level, slope = numbers[0, : R + 1], numbers[1, : n - R], numbers[2], numbers[3]
+        for half in range(2):
+            start, stop = half * R, n if half else R
+            sort_descending(scores[start:stop], order[start:stop], integers[3])
+        p[0] = 0.0
+        for i in range(R):
+            p[i + 1] = p[i] + constant * np.float64(scores[order[i]])
+        for j in range(n - R):
+            q[j] = constant * np.float64(scores[R + order[R + j]])
+        for t in range(n + 1):
+            level[t] = a * curve[t] + b * ((t + 1) * curve[t] - plugin.sums[t])
+            slope[t] = b * curve[t]
+        search(p, q, level, slope, first, curve, ranks)
+        _count_inversions(ranks, counts)
+        for i in range(R):
+            weight = a + b * (i + 1) + (first if i == 0 else 0.0)
+            loss += weight * (curve[i + 1] - curve[i + 1 - counts[i]])
+        for half in range(2):
+            start, stop = half * R, n if half else R
+            rows = slice(start, stop)
+            _average_over_ties(scores[rows], order[rows], counts[rows], constant, direction[rows])
         return loss
-    integers, numbers = scratch
-    up, down, ranks, ahead = integers[0, :R], integers[1, :N], integers[2, :N], integers[3, :R]
-    p, q, level, slope = numbers[0, : R + 1], numbers[1, :N], numbers[2], numbers[3]
-    # The last two rows are scratch of the sorting before they hold the ranks.
-    sort_descending(scores[:R], up, integers[3])
-    sort_descending(scores[R:], down, integers[2])
-    p[0] = 0.0
-    for i in range(R):
-        p[i + 1] = p[i] + constant * np.float64(scores[up[i]])
-    for j in range(N):
-        q[j] = constant * np.float64(scores[R + down[j]])
-    for t in range(R + N + 1):
-        level[t] = a * curve[t] + b * ((t + 1) * curve[t] - plugin.sums[t])
-        slope[t] = b * curve[t]
-    if not plugin.convex:
-        _programme(p, q, level, slope, first, curve, ranks)
-    elif R * N <= SCAN_LIMIT:
-        _scan(p, q, level, slope, first, curve, ranks)
-    else:
-        _divide(p, q, level, slope, first, curve, ranks)
-    _irrelevant_ahead(ranks, ahead)
-    for i in range(R):
-        weight = a + b * (i + 1) + (first if i == 0 else 0.0)
-        loss += weight * (curve[i + 1] - curve[i + 1 + ahead[i]])
-    for j in range(N):
-        ranks[j] = R - ranks[j]
-    _average_over_ties(scores[:R], up, ahead, -constant, direction[:R])
-    _average_over_ties(scores[R:], down, ranks, constant, direction[R:])
-    return loss
+
+    two_class_cut.__name__ = two_class_cut.__qualname__ = f"two_class_cut{search.__name__}"
+    return kernel(two_class_cut)
 
 
-@kernel
-def _height(r, j, p, qj, level, slope, first, curve):
-    # Return h_j(r) up to a constant of j; j counts from 1.
-    value = level[r + j] - j * slope[r + j] + p[r] - r * qj
-    return value + first * (curve[j] - curve[j + 1]) if r == 0 else value
-
-
-@kernel
+@inline_kernel
 def _best(j, low, high, p, qj, level, slope, first, curve):
-    # Return the largest maximiser in low..high. Breaking all ties alike keeps the ranks in order.
+    # Return the largest maximiser of h_j in low..high. Breaking all ties alike keeps the ranks in order.
     best, at = -np.inf, low
     x, y, z = level[j:], slope[j:], np.float64(j)
     for r in range(max(low, 1), high + 1):
         value = x[r] - z * y[r] + p[r] - r * qj
         if value >= best:
             best, at = value, r
-    if low == 0 and _height(np.int64(0), j, p, qj, level, slope, first, curve) > best:
+    if low == 0 and x[0] - z * y[0] + first * (curve[j] - curve[j + 1]) > best:
         at = 0
     return at
 
 
-@kernel
-def _scan(p, q, level, slope, first, curve, ranks):
-    low = np.int64(0)  # numba would compile `_best` once more for a literal 0.
-    for j in range(len(q)):
-        low = _best(j + 1, low, len(p) - 1, p, q[j], level, slope, first, curve)
-        ranks[j] = low
+@inline_kernel
+def _one_by_one(p, q, level, slope, first, curve, ranks):
+    # Every second rank is searched between its neighbours, which were found with twice the step.
+    step = 1
+    while 2 * step <= len(q):
+        step *= 2
+    while step > 0:
+        for j in range(step - 1, len(q), 2 * step):
+            low = ranks[j - step] if j >= step else 0
+            high = ranks[j + step] if j + step < len(q) else len(p) - 1
+            ranks[j] = _best(j + 1, low, high, p, q[j], level, slope, first, curve)
+        step //= 2
 
 
-@kernel
-def _divide(p, q, level, slope, first, curve, ranks):
-    # The middle one is searched first, because its rank bounds those of either side.
-    stack = np.empty((128, 4), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(q), 0, len(p) - 1
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        start, stop, low, high = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
-        if start >= stop:
-            continue
-        j = (start + stop) // 2
-        at = _best(j + 1, low, high, p, q[j], level, slope, first, curve)
-        ranks[j] = at
-        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = start, j, low, at
-        depth += 1
-        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = j + 1, stop, at, high
-        depth += 1
-
-
-@kernel
+@inline_kernel
 def _programme(p, q, level, slope, first, curve, ranks):
     R, N = len(p) - 1, len(q)
     best = np.zeros(R + 1)
@@ -195,7 +169,8 @@ def _programme(p, q, level, slope, first, curve, ranks):
             if best[r] >= top:
                 top, at = best[r], r
             back[j, r] = at
-            best[r] = top + _height(r, j + 1, p, q[j], level, slope, first, curve)
+            height = level[r + j + 1] - (j + 1) * slope[r + j + 1] + p[r] - r * q[j]
+            best[r] = top + (height if r > 0 else height + first * (curve[j + 1] - curve[j + 2]))
     at = 0
     for r in range(R + 1):
         if best[r] >= best[at]:
@@ -205,17 +180,20 @@ def _programme(p, q, level, slope, first, curve, ranks):
         at = back[j, at]
 
 
-@kernel
-def _irrelevant_ahead(ranks, ahead):
-    # Write the number of irrelevant documents ahead of each relevant one, #{j : r_j < i}.
-    j = 0
-    for i in range(len(ahead)):
+@inline_kernel
+def _count_inversions(ranks, counts):
+    # Write minus the number of irrelevant documents ahead of each relevant one, #{j : r_j < i}, then the
+    # number of relevant documents behind each irrelevant one.
+    j, R = 0, len(counts) - len(ranks)
+    for i in range(R):
         while j < len(ranks) and ranks[j] <= i:
             j += 1
-        ahead[i] = j
+        counts[i] = -j
+    for j in range(len(ranks)):
+        counts[R + j] = R - ranks[j]
 
 
-@kernel
+@inline_kernel
 def _average_over_ties(s, order, counts, factor, out):
     start = 0
     while start < len(s):
@@ -226,3 +204,7 @@ def _average_over_ties(s, order, counts, factor, out):
         for k in range(start, stop):
             out[order[k]] = factor * total / (stop - start)
         start = stop
+
+
+register_kernel(cut_of_query, CutPlugin)(_cut_by(_programme))
+register_kernel(cut_of_query, ConvexCutPlugin)(_cut_by(_one_by_one))

@@ -9,14 +9,14 @@ import numpy as np
 from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
-from directrank.measures.capabilities import GradedGainMeasure, TwoClassMeasure
+from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
 from directrank.oracles import CutKernel, MostViolated, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.rankings.assignment import most_violated_assignment
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
 from directrank.surrogates.rankings.rescaled import FACTORS, hull, largest
-from directrank.surrogates.rankings.two_class_search import CutPlugin, most_violated_rankings
+from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
 
 GRADES = ("binary", "all")
 
@@ -32,7 +32,7 @@ class TypeTwoBound(Surrogate):
     Parameters
     ----------
     measure : TwoClassMeasure
-        With ``grades="all"``, one whose value is a sum of gains at positions (nDCG, DCG).
+        With ``grades="all"``, one in [0, 1] that adds up over documents (nDCG, P, WTA).
     feature_map : {"cross", "pairs"}, default="cross"
         F as the mean over pairs of a relevant and an irrelevant document of ±(s_k − s_l); or Eq. (2), which
         divides by n (n − 1) instead and, for graded gains, has pairs of one grade too.
@@ -76,9 +76,10 @@ class TypeTwoBound(Surrogate):
                 f"TypeTwoBound needs a measure with relevant_terms; {measure.name} has none. "
                 "AP, nDCG, RR, P, WTA and WPD have one; PermuRank takes any measure."
             )
-        if grades == "all" and not isinstance(measure, GradedGainMeasure):
+        if grades == "all" and not (isinstance(measure, PositionLinear) and measure.bounded):
             raise TypeError(
-                f"grades='all' needs a measure with graded_terms; {measure.name} has none. nDCG has one."
+                "grades='all' needs a measure in [0, 1] that adds up over documents; "
+                f"{measure.name} is none. nDCG, P and WTA are."
             )
         if grades == "all" and feature_map != "pairs":
             raise ValueError("grades='all' needs feature_map='pairs': only there the search is exact")
@@ -157,7 +158,8 @@ class BoundTwoClasses(BoundTypeTwo):
         terms = self.measure.relevant_terms(sizes, relevant)
         cross = self.surrogate.feature_map == "cross"
         pairs = relevant * (sizes - relevant) if cross else sizes * (sizes - 1)
-        return CutPlugin(
+        convex = (np.diff(terms.curve[1:], 2) >= -1e-15).all()
+        return (ConvexCutPlugin if convex else CutPlugin)(
             queries.indptr,
             len(terms.curve) - 1,
             np.where(self.weights > 0, relevant, 0),
@@ -165,7 +167,6 @@ class BoundTwoClasses(BoundTypeTwo):
             terms.curve,
             np.cumsum(terms.curve),
             2.0 / np.maximum(pairs, 1),
-            bool((np.diff(terms.curve[1:], 2) >= -1e-15).all()),
             self.out_of_reach,
         )
 
@@ -227,12 +228,12 @@ class BoundGrades(BoundTypeTwo):
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the loss of the most violated ranking of each query, and the direction of its cut."""
-        gain, curve = self.measure.graded_terms(self.queries)
+        gain, discounts = self.measure.linear_in_positions(self.queries)
         losses, direction = self.out_of_reach.copy(), np.zeros_like(scores)
         for q in np.flatnonzero(self.weights > 0):
             rows = slice(self.queries.indptr[q], self.queries.indptr[q + 1])
             loss, direction[rows] = most_violated_assignment(
-                scores[rows], self.queries.relevance[rows], gain[rows], curve
+                scores[rows], self.queries.relevance[rows], gain[rows], discounts
             )
             losses[q] += loss
         return losses, direction

@@ -14,6 +14,7 @@ from directrank.data.files.tables.features import fill_features
 from directrank.data.files.tables.format import NO_DOCUMENT, TableFormat, import_pyarrow
 from directrank.data.grouping import log_if_apart, sorted_order
 from directrank.data.groups import QueryGroups
+from directrank.data.letor.blocks import plain_file
 from directrank.data.letor.reader import null_value
 from directrank.data.letor.scan import named_queries
 from directrank.data.letor.second_pass import fill_query_minimum
@@ -80,8 +81,17 @@ class TableFiles:
         done = 0
         for path in self._paths if features else ():
             done += fill_features(self._table, path, features, places[done:], X, self._null)
+            _read_to_the_end(path, self._how)
         if features and done != len(places):
             raise DataError(f"{self.name}: the file changed while it was read; read it again")
+
+
+def _read_to_the_end(path: Path, how: ReadOptions) -> None:
+    """Let the function that opens files see all bytes of a table, which pyarrow reads out of order."""
+    if how.open_file is not plain_file:
+        with how.open_file(path) as file:
+            while file.read(1 << 20):
+                pass
 
 
 class _Heads:

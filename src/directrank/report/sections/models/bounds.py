@@ -4,7 +4,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.report.blocks import NOTHING, Cell, Row, Section, details, grid, note, plain, score
+from directrank.report.blocks import NOTHING, Cell, Row, details, grid, note, paragraph, score
 from directrank.report.facts import Facts, mean
 
 Named = tuple[str, str]
@@ -23,7 +23,7 @@ def build(facts: Facts) -> list[Markup]:
         "Approximations": [each for each in names if each[0] == "approximation"],
     }
     return [
-        plain(
+        paragraph(
             f"Most methods do not minimise the loss 1 − {measure} itself, but a smooth or convex function in "
             "its place: an upper bound or an approximation. Each of these is evaluated here at the models "
             "tested, on their test queries. If a bound is close to the loss, lowering the bound lowers the "
@@ -103,6 +103,3 @@ def _holds(rows: list[dict[str, Any]]) -> bool | None:
 def _words(name: Named) -> str:
     kind, what = name
     return what if kind in ("approximation", "bound") else f"{kind}: {what}"
-
-
-SECTION = Section("bounds", "Theory checks", build)

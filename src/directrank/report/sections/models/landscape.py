@@ -76,7 +76,11 @@ def _gathered(facts: Facts, label: str, by: str) -> Landscape:
 
 
 def _point(parameters: dict[str, Any]) -> Point:
-    return tuple(sorted(parameters.items()))
+    # A parameter may be a list, such as the steps of annealing; as text it can be a key.
+    values = (
+        (name, str(each) if isinstance(each, (list, dict)) else each) for name, each in parameters.items()
+    )
+    return tuple(sorted(values))
 
 
 def _costs(facts: Facts, found: Landscape) -> Markup:

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Section, gathered, grid, plain, score, warned
+from directrank.report.blocks import Cell, gathered, grid, paragraph, score, warned
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number
 from directrank.report.sections.models.landscape import landscape, shown
@@ -12,7 +12,7 @@ def build(facts: Facts) -> list[Markup]:
     """Return the settings selected, and the values of all settings tried."""
     by = facts.summary["select_by"]
     blocks: list[Markup] = [
-        plain(
+        paragraph(
             f"Settings are selected on the validation queries of each fold, by {by} under the standard "
             "convention. Where the folds select different settings, or one at the end of the grid, the "
             "charts below show how much it matters."
@@ -46,6 +46,3 @@ def _selected(facts: Facts, by: str) -> Markup:
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)
-
-
-SECTION = Section("settings", "Settings", build)

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Section, details, figure, gathered, grid, plain, warned
+from directrank.report.blocks import Cell, details, figure, gathered, grid, paragraph, warned
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts
 
@@ -31,7 +31,7 @@ CERTIFICATES = {
 def build(facts: Facts) -> list[Markup]:
     """Return how every training ended, and its curves."""
     blocks: list[Markup] = [
-        plain(
+        paragraph(
             "How training ended: converged, stopped early, or at its limit of iterations. The numbers of the "
             "certificate say how far the model can be from an optimum."
         ),
@@ -120,6 +120,3 @@ def _warnings(facts: Facts) -> list[str]:
         for text in cell["warnings"]:
             runs.setdefault(text, []).append(f"{cell['method']} on {cell['fold']}")
     return [f"{text} ({', '.join(where)})" for text, where in runs.items()]
-
-
-SECTION = Section("training", "Training", build)

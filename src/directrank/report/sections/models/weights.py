@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Cell, Column, Row, Section, details, gathered, grid, plain
+from directrank.report.blocks import Cell, Column, Row, details, gathered, grid, paragraph
 from directrank.report.facts import Facts, mean
 
 #: Features of the overview, and of each method.
@@ -17,7 +17,7 @@ def build(facts: Facts) -> list[Markup]:
     if not shares:
         return []
     return [
-        plain(
+        paragraph(
             "Weights of the linear models as shares: the weights of each fold are divided by the sum of "
             "their magnitudes; the table shows the mean over folds. Shares are comparable only between "
             "features of the same scale, and correlated features split their weight arbitrarily."
@@ -93,6 +93,3 @@ def _feature(name: str) -> str:
 
 def _percent(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:.1f} %".replace("-", "−")
-
-
-SECTION = Section("weights", "Feature weights", build)

@@ -1,10 +1,8 @@
 """nDCG at every cutoff: how good the first k documents are."""
 
-from typing import Any
-
 from markupsafe import Markup
 
-from directrank.report.blocks import Section, figure, grid, plain, score, variant
+from directrank.report.blocks import figure, grid, paragraph, score, variant
 from directrank.report.charts import Line, line_chart
 from directrank.report.charts.lines import colour
 from directrank.report.facts import Facts, mean
@@ -17,15 +15,22 @@ def build(facts: Facts) -> list[Markup]:
     """Return a chart for every convention."""
     charts = [(each, _chart(facts, each)) for each in facts.result.conventions]
     shown = [variant(chart, convention=each) for each, chart in charts if chart is not None]
-    return [plain("How good the first k documents are, for every k."), *shown] if shown else []
+    return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
+
+
+def _mean_curves(facts: Facts, convention: str) -> dict[str, list[float]]:
+    """Return the mean over folds of each method's curve, the best method first."""
+    curves = {}
+    for label in facts.ranked(convention, facts.main):
+        cells = facts.cells(label)
+        if label in facts.whole and all("curve" in cell for cell in cells):
+            by_fold = (cell["curve"][convention] for cell in cells)
+            curves[label] = [mean(values) for values in zip(*by_fold, strict=True)]
+    return curves
 
 
 def _chart(facts: Facts, convention: str) -> Markup | None:
-    curves = {
-        label: _mean_curve(facts.cells(label), convention)
-        for label in facts.ranked(convention, facts.main)
-        if label in facts.whole and all("curve" in cell for cell in facts.cells(label))
-    }
+    curves = _mean_curves(facts, convention)
     if not curves:
         return None
     cutoffs = range(1, len(next(iter(curves.values()))) + 1)
@@ -52,10 +57,3 @@ def _chart(facts: Facts, convention: str) -> Markup | None:
     rows = [facts.row(label, [score(value) for value in values]) for label, values in curves.items()]
     numbers = grid(title, ["method", *(f"@{k}" for k in cutoffs)], rows, name="curves")
     return figure(drawing, f"{title}. Select a method in the key to highlight its line.", lines, numbers)
-
-
-def _mean_curve(cells: list[dict[str, Any]], convention: str) -> list[float]:
-    return [mean(values) for values in zip(*(cell["curve"][convention] for cell in cells), strict=True)]
-
-
-SECTION = Section("curves", "Curves", build)

@@ -2,8 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.experiments.tables.layout import by_fold
-from directrank.report.blocks import NOTHING, Cell, Section, details, grid, plain, variant
+from directrank.report.blocks import NOTHING, Cell, details, grid, paragraph, variant
 from directrank.report.facts import Facts
 from directrank.report.formatting import number
 
@@ -16,9 +15,12 @@ def build(facts: Facts) -> list[Markup]:
         for convention in facts.result.conventions
     ]
     if len(facts.result.folds) == 1:
-        return [plain("There is one fold, so its values are the means above."), details("The table", *tables)]
+        return [
+            paragraph("There is one fold, so its values are the means above."),
+            details("The table", *tables),
+        ]
     return [
-        plain(
+        paragraph(
             "The queries are divided into training, validation and test sets in several ways; each division "
             "is a fold. A method that is ahead of another on every fold is probably better. The interval is "
             "where the mean would lie if other queries like these had been drawn."
@@ -28,7 +30,7 @@ def build(facts: Facts) -> list[Markup]:
 
 
 def _table(facts: Facts, convention: str, measure: str) -> Markup:
-    table = by_fold(facts.result, convention, measure)
+    table = facts.result.by_fold(convention, measure)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
     rows = []
     for label in facts.ranked(convention, measure):
@@ -44,6 +46,3 @@ def _table(facts: Facts, convention: str, measure: str) -> Markup:
         rows.append(facts.row(label, cells))
     columns = ["method", *table.columns, f"{facts.level(convention)} interval of the mean"]
     return grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
-
-
-SECTION = Section("folds", "Fold by fold", build)

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import Section, note, plain
+from directrank.report.blocks import note, paragraph
 from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
@@ -12,7 +12,7 @@ def build(facts: Facts) -> list[Markup]:
     if len(facts.whole) < 2:
         return []
     return [
-        plain(
+        paragraph(
             "On which queries is one method better than another? Each bar is a query: the difference between "
             "the two methods on it. Below are the queries with the grades of the first ten documents as each "
             "method ranked them."
@@ -26,6 +26,3 @@ def build(facts: Facts) -> list[Markup]:
             ),
         ),
     ]
-
-
-SECTION = Section("queries", "Query by query", build)

@@ -6,19 +6,19 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.experiments.cells import TOP
-from directrank.experiments.tables.layout import Table, headline
+from directrank.experiments.tables.layout import Table
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.report.blocks import Cell, Column, DotRow, Row, Section, dots, grid, note, plain, variant
+from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, paragraph, variant
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
-from directrank.report.formatting import listed, number
+from directrank.report.formatting import enumerated, number
 from directrank.report.opening import RULES
 
 
 def build(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
     blocks: list[Markup] = [
-        plain(
+        paragraph(
             "Every method was trained on the training queries. Its settings were selected on the validation "
             f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. Values "
             "lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
@@ -43,7 +43,7 @@ def build(facts: Facts) -> list[Markup]:
 
 
 def _table(facts: Facts, convention: str) -> Markup:
-    table = headline(facts.result, convention)
+    table = facts.result.headline(convention)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
     summaries = {each["label"]: each["summary"] for each in facts.summary["methods"]}
     columns: list[str | Column] = ["method"]
@@ -119,7 +119,7 @@ def _lowered(facts: Facts, convention: str) -> str:
     return (
         f"Values are lower here than under the standard convention because {convention} scores a measure at "
         "cutoff k as 0 on a query with fewer than k documents, and keeps the query in the mean. This "
-        f"concerns {listed(short)} test queries."
+        f"concerns {''.join(enumerated(short))} test queries."
     )
 
 
@@ -147,6 +147,3 @@ def _dots(facts: Facts, convention: str, measure: str) -> Markup | None:
         scale,
         rows,
     )
-
-
-SECTION = Section("results", "Results", build)

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from directrank.report.blocks import NOTHING, Cell, Column, Row, Section, details, grid, plain, score, variant
+from directrank.report.blocks import NOTHING, Cell, Column, Row, details, grid, paragraph, score, variant
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number, signed
 
@@ -15,7 +15,7 @@ def build(facts: Facts) -> list[Markup]:
     if not any("ties" in cell for cell in facts.result.cells):
         return []
     return [
-        plain(
+        paragraph(
             "Documents with equal scores have no order of their own. If they are evaluated in the order of "
             "the rows, a method gains or loses by that order. The expected value over random orders does not "
             "depend on it. Where the two differ, trust the expected value."
@@ -36,7 +36,7 @@ def _shown(facts: Facts, measure: str) -> list[Markup]:
     if most > LITTLE:
         return [table]
     said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
-    return [plain(said), details("Ties of each method", table)]
+    return [paragraph(said), details("Ties of each method", table)]
 
 
 def _rows(facts: Facts, measure: str) -> list[Row]:
@@ -54,6 +54,3 @@ def _rows(facts: Facts, measure: str) -> list[Row]:
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
         rows.append(facts.row(label, [*counts, score(expected), score(by_rows), difference]))
     return rows
-
-
-SECTION = Section("ties", "Ties", build)

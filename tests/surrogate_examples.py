@@ -1,14 +1,26 @@
 """How to construct each registered surrogate, and queries to try it on; shared by two batteries."""
 
+from typing import Protocol
+
 import numpy as np
 import pytest
 
+from directrank import oracles
 from directrank.data.grouping import group_rows
 from directrank.data.shards import make_shards
 from directrank.measures import MEASURES, parse_measure
 from directrank.measures.positions import positions_of
-from directrank.oracles import QueryValues, ValueAndGradient
+from directrank.oracles import BoundObjective, QueryValues, ValueAndGradient
 from directrank.surrogates import SURROGATES, Objective, gain_difference
+
+#: Every oracle: the protocols of their module but that of an objective, which has several.
+ORACLES = tuple(
+    each
+    for each in vars(oracles).values()
+    if getattr(each, "__module__", "") == oracles.__name__
+    and Protocol in getattr(each, "__mro__", ())
+    and each is not BoundObjective
+)
 
 
 def measures():

@@ -1,0 +1,222 @@
+"""Damaged results and stores: every one is refused in one line, or read as if the damaged part were absent.
+
+    python benchmarks/system/mutants.py [--count 1000] [--store-count 500] [--seed 0]
+
+A small comparison is made once. Then copies of its results.json are damaged, and `directrank report` reads
+each: bytes are flipped, inserted and deleted, the file is cut, and content is changed (a key deleted or
+renamed, a value of another type, a list shorter or longer) under a fresh checksum. Copies of its store are
+damaged in the same ways, with and without a write-ahead log, and the comparison runs again on each. A mutant
+survives if the command succeeds; then its values must be those of the undamaged results, bit for bit.
+Otherwise it must be refused in one line.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import random
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from directrank import compare, make_ranking
+from directrank.cli import main as directrank
+from directrank.errors import DataError
+from directrank.experiments import Comparison, read_results
+from directrank.experiments.demo import write_folds
+from directrank.experiments.jobs.rows import signature
+from directrank.experiments.results import signed
+from directrank.storage.strict_json import dump, parse
+
+METHODS, MEASURES, CONVENTION = "regression,ranksvm", ("AP", "nDCG@3"), "letor3"
+OPTIONS: dict[str, Any] = {
+    "measures": MEASURES, "convention": CONVENTION, "search": "random:2", "refit": True, "audit": True,
+}  # fmt: skip
+FAILED = "crashed or wrong"
+ODD = (None, True, -1, 0.5, 10**400, 1e300, float("nan"), "", "x", "\udcff", [], [[]], {}, {"x": 1})
+
+
+def flipped(content: bytes, chance: random.Random) -> bytes:
+    """Return a content with some bits flipped, or bytes replaced, inserted, deleted, or its end cut."""
+    changed = bytearray(content)
+    kind = chance.choice(("flip", "flip", "byte", "insert", "delete", "cut"))
+    for _ in range(chance.choice((1, 1, 8))):
+        at = chance.randrange(len(changed))
+        if kind == "flip":
+            changed[at] ^= 1 << chance.randrange(8)
+        elif kind == "byte":
+            changed[at] = chance.randrange(256)
+        elif kind == "insert":
+            changed[at:at] = bytes([chance.randrange(256)])
+        elif kind == "delete":
+            del changed[at]
+    return bytes(changed[: chance.randrange(len(changed))] if kind == "cut" else changed)
+
+
+def odd(content: Any, chance: random.Random) -> Any:
+    """Return a plain value with one change somewhere: what a program with a fault might have written."""
+    copy = parse(dump(content).encode())
+    places = list(_places(copy))
+    # Lists of values are long; every depth is equally likely.
+    depth = chance.choice(sorted({depth for depth, *_ in places}))
+    holder, name = chance.choice([place[1:] for place in places if place[0] == depth])
+    kind = chance.choice(("delete", "type", "type", "rename", "twice"))
+    if kind == "type":
+        holder[name] = chance.choice([each for each in ODD if type(each) is not type(holder[name])])
+    elif kind == "delete":
+        del holder[name]
+    elif isinstance(holder, dict):
+        holder[f"{name}?"] = holder.pop(name)
+    else:
+        holder.insert(name, holder[name])
+    return copy
+
+
+def _places(value: Any, depth: int = 0) -> Iterator[tuple[int, Any, Any]]:
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, each in pairs:
+        yield depth, value, name
+        yield from _places(each, depth + 1)
+
+
+def mutants_of_results(text: bytes, count: int, chance: random.Random) -> Iterator[tuple[str, bytes]]:
+    content = parse(text)
+    content.pop("sha256")
+    for number in range(count):
+        if number % 2:
+            yield "re-signed", signed(odd(content, chance)).encode("utf-8", "surrogatepass")
+        else:
+            yield "bytes", flipped(text, chance)
+
+
+def values_of(result: Comparison) -> str:
+    """Return everything that a table shows of results."""
+    return "".join(result.to_csv(each) for each in result.conventions)
+
+
+def read_damaged(folder: Path, count: int, chance: random.Random) -> Counter:
+    """Have the page made of damaged results; return how many of each kind were refused and survived."""
+    expected, outcomes = values_of(read_results(folder / "run")), Counter()
+    text, file = (folder / "run" / "results.json").read_bytes(), folder / "damaged.json"
+    for kind, content in mutants_of_results(text, count, chance):
+        if content == text:
+            continue
+        file.write_bytes(content)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            code = directrank(["report", str(file), "--quiet", "-o", str(folder / "page.html")])
+        one_line = said.getvalue().count("\n") == 1 and str(file) in said.getvalue()
+        fine = one_line if code == 3 else code == 0 and values_of(read_results(file)) == expected
+        if not fine:
+            keep(file, f"{kind}: exit {code}: {said.getvalue()}")
+        outcomes[kind, FAILED if not fine else "refused" if code else "survived"] += 1
+    return outcomes
+
+
+def damage_bytes(store: Path, chance: random.Random) -> None:
+    files = [
+        each
+        for each in store.parent.glob("store.sqlite*")
+        if each.stat().st_size and each.suffix != ".sqlite-shm"
+    ]
+    file = chance.choice(files)
+    file.write_bytes(flipped(file.read_bytes(), chance))
+
+
+def damage_record(store: Path, chance: random.Random) -> None:
+    """Change a record, and sign it again."""
+    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        rows = connection.execute("SELECT key, state, event, value FROM cells").fetchall()
+        key, state, event, text = chance.choice(rows)
+        text = dump(odd(json.loads(text), chance))
+        change = "UPDATE cells SET value = ?, sha256 = ? WHERE key = ?"
+        connection.execute(change, (text, signature(key, state, event, text.encode()), key))
+
+
+DAMAGES: dict[str, Callable[[Path, random.Random], None]] = {
+    "bytes": damage_bytes,
+    "re-signed": damage_record,
+}
+
+
+def run_damaged(folder: Path, count: int, chance: random.Random) -> Counter:
+    """Run the comparison on damaged stores; return how many of each kind were refused and survived."""
+    expected, outcomes = values_of(read_results(folder / "run")), Counter()
+    for number in range(count):
+        kind = ("bytes", "bytes", "re-signed")[number % 3]
+        out = folder / "damaged"
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(folder / ("open" if kind == "bytes" and number % 2 else "closed"), out)
+        DAMAGES[kind](out / "store.sqlite", chance)
+        before = folder / "before"
+        shutil.rmtree(before, ignore_errors=True)
+        shutil.copytree(out, before)
+        outcomes[kind, _outcome(folder, out, before, expected)] += 1
+    return outcomes
+
+
+def _outcome(folder: Path, out: Path, before: Path, expected: str) -> str:
+    """Run the comparison on a damaged store; keep a copy of it if a rule is broken."""
+    try:
+        found = values_of(compare(folder / "data", METHODS, out=out, **OPTIONS))
+    except Exception as error:
+        if isinstance(error, (DataError, OSError)) and "\n" not in str(error):
+            return "refused"
+        keep(before, repr(error))
+        return FAILED
+    if found == expected:
+        return "survived"
+    keep(before, "other values")
+    return FAILED
+
+
+def keep(mutant: Path, problem: str) -> None:
+    """Keep a mutant for a closer look, and print where it is."""
+    place = Path(tempfile.mkdtemp(prefix="mutant-")) / mutant.name
+    shutil.copytree(mutant, place) if mutant.is_dir() else shutil.copy(mutant, place)
+    print(f"{place}: {problem.strip()}", flush=True)
+
+
+def prepare(folder: Path) -> None:
+    """Make the comparison, and copies of its store with an empty and with a full write-ahead log."""
+    write_folds(make_ranking(24, 6, 4, random_state=3), folder / "data")
+    compare(folder / "data", METHODS, out=folder / "run", **OPTIONS)
+    for name in ("closed", "open"):
+        (folder / name).mkdir()
+        shutil.copy(folder / "run" / "store.sqlite", folder / name)
+    with contextlib.closing(sqlite3.connect(folder / "open" / "store.sqlite")) as connection:
+        connection.execute("UPDATE cells SET beat = beat + 1")
+        connection.commit()
+        shutil.copytree(folder / "open", folder / "copy")
+    shutil.rmtree(folder / "open")
+    (folder / "copy").rename(folder / "open")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=1000, help="of results.json")
+    parser.add_argument("--store-count", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        folder = Path(name)
+        prepare(folder)
+        for what, read, count in (
+            ("results.json", read_damaged, given.count), ("store", run_damaged, given.store_count),
+        ):  # fmt: skip
+            found = read(folder, count, random.Random(given.seed))
+            for kind in sorted({kind for kind, _ in found}):
+                numbers = {outcome: found[kind, outcome] for outcome in ("refused", "survived", FAILED)}
+                failed += numbers[FAILED]
+                each = ", ".join(f"{number} {outcome}" for outcome, number in numbers.items())
+                print(f"{what}, {kind}: {sum(numbers.values())} tried, {each}", flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

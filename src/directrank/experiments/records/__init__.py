@@ -1,0 +1,1 @@
+"""What the records of fits, cells and results hold, and the checks of records that are read back."""

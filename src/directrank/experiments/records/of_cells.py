@@ -1,0 +1,151 @@
+"""The records of fits and cells, in the store and in results.json."""
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from directrank.diagnostics.test_diagnostics import CUTOFFS
+from directrank.experiments.records.shapes import (
+    OddValueError,
+    Shape,
+    any_float,
+    by_name,
+    either,
+    every,
+    fields,
+    fits,
+    flag,
+    nothing,
+    number,
+    setting,
+    text,
+    whole,
+)
+
+STANDARD = "standard"
+PARTS = ("train", "vali", "test")
+#: Values of a measure, and the mean of its values by query, differ by no more than rounding.
+ROUNDING = 1e-9
+
+SCALAR = either(text, flag, nothing, any_float)
+PARAMETERS = by_name(setting)
+WARNINGS = by_name(whole)
+QID = either(text, flag, any_float, every(either(text, flag, any_float)))
+END = {"status": text, "message": text, "certificate": by_name(any_float), "iterations": whole}
+TRAINING = fields(**END, history=every(by_name(SCALAR)))
+ERROR = {"type": text, "message": text, "traceback": text}
+
+#: What a method made of a fit; the record of a fit that ended, and of one that failed; a step whose
+#: processes died.
+TRAINED: dict[str, Shape] = {
+    "validation": either(nothing, number), "seconds": number, **END, "history": every(by_name(SCALAR)),
+    "peak_memory": either(nothing, whole), "n_features": whole,
+    "scorer": fields(kind=text, safetensors=text),
+}  # fmt: skip
+FIT = fields(parameters=PARAMETERS, seed=whole, **TRAINED, warnings=WARNINGS)
+FAILED_FIT = fields(parameters=PARAMETERS, seed=whole, error=fields(**ERROR), warnings=WARNINGS)
+DIED = fields(error=fields(**ERROR), warnings=WARNINGS)
+
+FINDING = fields(code=text, message=text, count=whole, examples=every(SCALAR), values=by_name(any_float))
+DATA_CHECK = fields(
+    name=text, n_queries=whole, n_docs=whole, n_features=whole, findings=every(FINDING), lines=every(text),
+    of=text,
+)  # fmt: skip
+
+#: The options that a cell states.
+OPTIONS = fields(
+    select_by=text, measures=every(text, least=1), convention=text, seeds=every(whole, least=1),
+    missing=either(text, any_float), search=text, refit=flag, audit=flag, restarts=whole,
+)  # fmt: skip
+PART = fields(queries=whole, documents=whole, features=whole, relevance=by_name(whole))
+FRAME: dict[str, Shape] = {
+    "fold": text, "method": text, "measure": either(nothing, text), "options": OPTIONS,
+    "parts": by_name(PART, PARTS), "warnings": every(text), "seconds": number,
+}  # fmt: skip
+FAILED_CELL = fields(**FRAME, error=either(fields(**ERROR), fields(**ERROR, parameters=PARAMETERS)))
+BOUND = fields(
+    name=text, kind=text, mean=any_float, distance=any_float, largest=any_float, loosest=SCALAR,
+    holds=either(nothing, flag),
+)  # fmt: skip
+BOUNDS = fields(measure=text, queries=whole, loss=number, rows=every(BOUND))
+TRIED = fields(parameters=PARAMETERS, seed=whole, validation=number, seconds=number, status=text)
+
+
+def cell(value: Any, place: str) -> None:
+    """Accept the record of a cell; its values must be there for each of its options, and agree."""
+    if isinstance(value, dict) and "error" in value:
+        FAILED_CELL(value, place)
+        return
+    by_name(setting)(value, place)
+    options: Any = value.get("options")
+    OPTIONS(options, f"{place}.options")
+    measured = _measured(options["convention"], tuple(options["measures"]), len(options["seeds"]))
+    fields(**FRAME, **measured)(value, place)
+    _agree(value, place)
+
+
+def check_measured(value: dict[str, Any], options: Mapping[str, Any]) -> None:
+    """Raise `OddValueError` unless a value is what only the record of a cell that did not fail has."""
+    fields(**_measured(options["convention"], tuple(options["measures"]), len(options["seeds"])))(value, "")
+    _agree(value, "")
+
+
+@cache
+def _measured(convention: str, measures: tuple[str, ...], n_seeds: int) -> dict[str, Shape]:
+    conventions = dict.fromkeys((convention, STANDARD))
+
+    def of_conventions(shape: Shape) -> Shape:
+        return by_name(shape, conventions)
+
+    values = of_conventions(by_name(by_name(number, measures), ("vali", "test")))
+    per_query = of_conventions(by_name(every(either(nothing, number)), measures))
+    run = fields(seed=whole, chosen=PARAMETERS, validation=number, values=values)
+    tied = fields(documents=whole, queries=whole, input=by_name(number, measures))
+    weights = fields(features=every(text), coefficients=every(any_float))
+    return {
+        "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": number, "fit_seconds": number,
+        "peak_memory": either(nothing, whole), "training": TRAINING, "weights": either(nothing, weights),
+        "seeds": every(run, n_seeds), "values": values, "per_query": per_query,
+        "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, CUTOFFS)),
+        "qid": every(QID, least=1), "ranked": every(every(number)), "ties": tied,
+        "bounds": either(nothing, BOUNDS),
+    }  # fmt: skip
+
+
+def _agree(record: Mapping[str, Any], place: str) -> None:
+    """Refuse a record whose pieces do not belong together."""
+    n = len(record["qid"])
+    lists = {"ranked": record["ranked"], "weights.features": _features(record)}
+    expected = {"ranked": n, "weights.features": len((record["weights"] or {}).get("coefficients", ()))}
+    for convention, by_measure in record["per_query"].items():
+        for measure, values in by_measure.items():
+            where = f"per_query.{convention}.{measure}"
+            lists[where], expected[where] = values, n
+            _agree_mean(values, record["values"][convention]["test"][measure], f"{place}.{where}")
+    for where, values in lists.items():
+        if len(values) != expected[where]:
+            raise OddValueError(f"{place}.{where}", len(values), f"{expected[where]} values")
+    tried = [each["parameters"] for each in record["tried"]]
+    for at, each in enumerate(tried):
+        if sorted(each) != sorted(record["chosen"]):
+            raise OddValueError(f"{place}.tried[{at}].parameters", each, str(sorted(record["chosen"])))
+    for chosen in (record["chosen"], *(run["chosen"] for run in record["seeds"])):
+        if chosen not in tried:
+            raise OddValueError(f"{place}.chosen", chosen, "parameters that were tried")
+
+
+def _features(record: Mapping[str, Any]) -> list[str]:
+    return [] if record["weights"] is None else record["weights"]["features"]
+
+
+def _agree_mean(values: list[float | None], mean: float, place: str) -> None:
+    known = [value for value in values if value is not None]
+    found = math.fsum(known) / len(known) if known else math.nan
+    if not abs(found - mean) <= ROUNDING * max(1.0, abs(mean)):
+        raise OddValueError(place, found, f"the mean {mean!r}")
+
+
+def is_cell(value: Any) -> bool:
+    """Whether a value is the record of a cell, or of one whose last step killed its processes."""
+    return fits(either(DIED, cell), value)

@@ -1,0 +1,115 @@
+"""Names of data sets: hostile ones reach no path, and no output stumbles over them."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from directrank import QueryGroups, compare, make_ranking
+from directrank.cli import main
+from directrank.estimators import Regression
+from directrank.estimators.method import Configured, Method
+from directrank.experiments import read_results
+from directrank.experiments.demo import write_folds
+from directrank.report import render
+from directrank.storage.names import printable, slug
+
+HOSTILE = [
+    "../../evil", "/absolute", "a\nb\x1b[31m", "x" * 5000, os.fsdecode(b"\xff\xfe"), "é", "e\u0301",
+    "OHSUMED",
+    "ohsumed", "\u202egnp.exe", "=1+1", "CON", "\ud800", "..",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fold(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("names")
+    write_folds(make_ranking(24, 6, 3, random_state=1), folder)
+    return folder / "Fold1"
+
+
+def test_names_are_labels_and_folders_come_from_slugs(fold, tmp_path, monkeypatch, capsys):
+    here = tmp_path / "deep" / "here"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    for name in HOSTILE:
+        words = ["compare", str(fold), "--methods", "regression", "--measures", "AP", "--no-audit", "-q"]
+        assert main([*words, "--name", name]) == 0
+        shown = capsys.readouterr().out
+        folder = here / "runs" / slug(name)
+        label = printable(name)
+        assert shown.startswith(f"{label}: test, one fold")
+        assert read_results(folder).dataset == label
+        rows = list(csv.reader(io.StringIO((folder / "results.csv").read_text(encoding="utf-8"))))
+        assert {row[0] for row in rows[1:]} == {label}
+        assert json.loads((folder / "results.json").read_bytes())["dataset"] == label
+        (folder / "report.html").read_text(encoding="utf-8")
+    assert len(list((here / "runs").iterdir())) == len(HOSTILE)
+    assert [each.name for each in tmp_path.iterdir()] == ["deep"]
+    assert [each.name for each in here.parent.iterdir()] == ["here"]
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_folder_whose_name_is_no_text(fold, tmp_path, form):
+    data = tmp_path / os.fsdecode(b"\xff\xfe\n")
+    data.mkdir()
+    for part in ("train", "vali", "test"):
+        (data / f"{part}.txt").write_bytes((fold / f"{part}.txt").read_bytes())
+    out = tmp_path / os.fsdecode(b"out\xfd")
+    ended = subprocess.run(
+        [sys.executable, "-m", "directrank", "compare", data, "--methods", "regression", "--measures", "AP",
+         "--out", out, *(["--json"] if form == "json" else [])],
+        capture_output=True,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    if form == "json":
+        assert json.loads(ended.stdout)["dataset"] == r"\xff\xfe\n"
+    else:
+        assert rb"\xff\xfe\n: test, one fold" in ended.stdout
+    result = read_results(out)
+    assert (result.dataset, result.folds) == (r"\xff\xfe\n", [r"\xff\xfe\n"])
+    assert rb"out\xfd" in ended.stderr or form == "json"
+    again = subprocess.run(
+        [sys.executable, "-m", "directrank", "report", out, "-o", tmp_path / "page.html"], capture_output=True
+    )
+    assert again.returncode == 0, again.stderr
+
+
+def test_names_of_methods_features_and_queries(tmp_path):
+    groups = make_ranking(12, 6, 3, random_state=1)
+    names = [f"q\udcff\n{number}" for number in range(36)]
+    splits = [
+        QueryGroups(
+            groups.X, groups.relevance, [names[12 * part + int(each) - 1] for each in groups.qid],
+            feature_names=["a\n", "\udcff", "\x1b["], name="d\udcff",
+        )
+        for part in range(3)
+    ]  # fmt: skip
+    method = Method("mine", Regression, "mine", "")
+    chosen = [Configured("m\udcff\n", method, None, "AP"), "regression"]
+    compare(splits, chosen, measures=["AP"], out=tmp_path)
+    back = read_results(tmp_path)
+    assert back.methods == [r"m\xff\n", "regression"]
+    assert back.dataset == r"d\xff"
+    assert back.cells[0]["weights"]["features"] == [r"a\n", r"\xff", r"\x1b["]
+    render(back).encode()
+
+
+def test_a_renamed_folder_and_equal_folds_keep_their_own_names(fold, tmp_path):
+    compare(fold, "regression", measures=["AP"], out=tmp_path / "run")
+    moved = fold.rename(fold.with_name("renamed"))
+    try:
+        assert compare(moved, "regression", measures=["AP"], out=tmp_path / "run").folds == ["renamed"]
+    finally:
+        moved.rename(fold)
+    for name in ("Fold1", "Fold2"):
+        (tmp_path / "twice" / name).mkdir(parents=True)
+        for part in ("train", "vali", "test"):
+            (tmp_path / "twice" / name / f"{part}.txt").write_bytes((fold / f"{part}.txt").read_bytes())
+    twice = compare(tmp_path / "twice", "regression", measures=["AP"], out=tmp_path / "two")
+    assert [cell["fold"] for cell in twice.cells] == ["Fold1", "Fold2"]
