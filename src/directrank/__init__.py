@@ -59,6 +59,7 @@ __all__ = [
     "find_folds",
     "from_frame",
     "load",
+    "load_data",
     "load_letor",
     "make_ranking",
     "parse_measure",

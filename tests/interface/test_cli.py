@@ -289,7 +289,7 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
     [
         (["nothing"], "No such command 'nothing'"),
         (["compare"], "Missing argument"),
-        (["compare", "data", "data"], "expected one folder or three files, got 2"),
+        (["compare", "data", "data"], "expected one folder, one file or three files, got 2"),
         (["compare", "data", "--methods", "adarnk"], "did you mean adarank?"),
         (["compare", "data", "--methods", "regression(AP)"], "takes no measure"),
         (
@@ -341,7 +341,7 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
         (["fit", "approxap", "nowhere.txt", "--set", "anneal=30"], "anneal must rise"),
         (["fit", "ranksvm", "nowhere.txt", "--set", "margin=cubic"], "cubic"),
         (["fit", "all", "data/Fold1/train.txt"], "fit trains one method"),
-        (["rank", "model.dr", "data/Fold1/test.txt", "--format", "csv"], "expected scores or trec"),
+        (["rank", "model.dr", "data/Fold1/test.txt", "--format", "xml"], "expected scores, trec, csv"),
         (
             ["evaluate", "data/Fold1/test.txt", "scores", "--measures", ","],
             "--measures ,: no measure is named",

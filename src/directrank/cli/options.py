@@ -22,7 +22,19 @@ JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing el
 Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
 Seed = Annotated[int, option("--seed N", "Seed of all random numbers; same seed and data, same results.")]
 Missing = Annotated[
-    str, option("--missing RULE", "Meaning of NULL in the data: error, query_min or a number.")
+    str, option("--missing RULE", "Meaning of NULL or an empty cell: error, query_min or a number.")
+]
+Qid = Annotated[str | None, option("--qid COLUMN", "Column of queries in a table.  [default: by its name]")]
+Label = Annotated[str | None, option("--label COLUMN", "Column of grades.  [default: by its name]")]
+Docid = Annotated[
+    str | None, option("--docid COLUMN", "Column of names of documents.  [default: by its name]")
+]
+Features = Annotated[
+    str | None,
+    option(
+        "--features COLUMNS",
+        "Columns of features, or patterns such as 'bm25*', with commas.  [default: all other numbers]",
+    ),
 ]
 Measures = Annotated[
     str, option("--measures NAMES", "Measures to report, with commas; see `directrank measures`.")

@@ -22,6 +22,11 @@ class Lines(Observer, ExitStack):
         self.n_cells, self.saved = len(plan.cells), len(plan.finished)
         self.say(plan_line(plan))
 
+    def reading(self, lines: list[str]) -> None:
+        """Print how the files are read."""
+        for line in lines:
+            self.say(line)
+
     def checked(self, lines: list[str]) -> None:
         """Print the sentences of the data check."""
         for line in lines:

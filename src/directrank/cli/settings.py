@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from directrank.cli.failures import UsageError, usage
 
 if TYPE_CHECKING:
+    from directrank.data import QueryGroups
+    from directrank.data.files import ReadOptions
     from directrank.estimators.methods import Configured
     from directrank.experiments.options import Options
 
@@ -34,6 +36,37 @@ def missing_rule(text: str) -> str | float:
         return float(text)
     except ValueError:
         raise UsageError(f"--missing {text}: expected error, query_min or a number") from None
+
+
+def read_options(
+    missing: str,
+    qid: str | None,
+    label: str | None,
+    docid: str | None,
+    features: str | None = None,
+    ranker: Any = None,
+    **others: Any,
+) -> "ReadOptions":
+    """Return how to read files from the options of a command, and for a ranker the features it needs."""
+    from directrank.data.files import ReadOptions
+
+    columns = None if features is None else names(features)
+    if ranker is not None:
+        others["n_features"] = ranker.n_features_in_
+        known = getattr(ranker, "feature_names_in_", None)
+        columns = list(known) if columns is None and known is not None else columns
+    rule = missing_rule(missing)
+    return ReadOptions(missing=rule, qid=qid, label=label, docid=docid, features=columns, **others)
+
+
+def read_documents(path: Path, how: "ReadOptions", *, quiet: bool) -> "QueryGroups":
+    """Read a file of documents, and print which columns of a table were read as what."""
+    from directrank.cli.output import remark
+    from directrank.data.files import columns_line, read_file
+
+    line = columns_line(path, how)
+    remark(line, quiet=quiet or not line)
+    return read_file(path, how)
 
 
 def seeds_of(text: str) -> list[int]:
@@ -112,6 +145,7 @@ def with_settings(chosen: "Configured", words: Sequence[str] | None) -> "Configu
 #: Parsers of the options of `compare` that are typed as text.
 PARSERS: dict[str, Callable[[Any], Any]] = {
     "measures": names,
+    "features": names,
     "missing": missing_rule,
     "seeds": seeds_of,
     "settings": partial(assignments, "--set", parse=value_of),

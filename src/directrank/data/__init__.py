@@ -1,6 +1,6 @@
 """Documents of queries, in memory and on disk."""
 
-from directrank.data.folds import Fold, find_folds, load_letor
+from directrank.data.folds import Fold, find_folds, load_data, load_letor
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
 from directrank.data.letor import read_letor, write_letor
@@ -14,6 +14,7 @@ __all__ = [
     "QueryGroups",
     "find_folds",
     "from_frame",
+    "load_data",
     "load_letor",
     "make_ranking",
     "read_letor",

@@ -3,17 +3,17 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
+from typing import Any
 
+from directrank.data.files import ENDINGS, ReadOptions, read_file, read_parts
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.blocks import Opener, plain_file
-from directrank.data.letor.reader import fill_letor, read_letor, scan_letor
-from directrank.data.letor.scan import Scan
+from directrank.data.letor.reader import read_letor
 from directrank.errors import DataError
 
 PARTS = ("train", "vali", "test")
-ENDINGS = (".txt", ".txt.gz")
+#: Other names of the files of a part.
+ALSO = {"vali": ("valid", "validation", "val", "dev")}
 N_OFFICIAL = 5
 
 
@@ -34,50 +34,29 @@ class Fold:
     test: tuple[Path, ...]
 
     def load(
-        self,
-        *,
-        missing: str | float = "error",
-        allow_shared_queries: bool = False,
-        open_file: Opener = plain_file,
+        self, *, allow_shared_queries: bool = False, **how: Any
     ) -> tuple[QueryGroups, QueryGroups, QueryGroups]:
-        """Read the training, validation and test set, with the number of features of the widest.
+        """Read the training, validation and test set, with the same features.
 
         Parameters
         ----------
-        missing : {"error", "query_min"} or float, default="error"
-            See `read_letor`.
         allow_shared_queries : bool, default=False
             Whether a qid may be in more than one set.
-        open_file : callable, optional
-            Opens a file to read its bytes, twice.
+        **how : see `load_data`
+            ``qid``, ``label``, ``docid``, ``features`` and ``missing``; and ``open_file``, which opens
+            a file to read its bytes.
 
         Raises
         ------
         DataFormatError
             If a line is malformed.
         DataError
-            If a query is in two sets.
+            If a query is in two sets, or a file cannot be used.
         """
-        scans = [
-            scan_letor(paths, missing=missing, open_file=open_file)
-            for paths in (self.train, self.vali, self.test)
-        ]
-        if not allow_shared_queries:
-            _refuse_shared(self.name, scans)
-        n_features = max(scan.largest_id for scan in scans)
-        train, vali, test = (fill_letor(scan, n_features, missing=missing) for scan in scans)
+        files = {part: getattr(self, part) for part in PARTS}
+        name = None if allow_shared_queries else self.name
+        train, vali, test = read_parts(files, ReadOptions(**how), distinct=name).values()
         return train, vali, test
-
-
-def _refuse_shared(name: str, scans: Sequence[Scan]) -> None:
-    parts = [(part, set(map(str, scan.qid))) for part, scan in zip(PARTS, scans, strict=True)]
-    for (one, first), (other, second) in combinations(parts, 2):
-        if shared := first & second:
-            raise DataError(
-                f"{name}: qid {min(shared)} is in {one} and in {other} "
-                f"({len(shared)} shared in all); expected parts without common queries: "
-                "split by query (in Python, allow_shared_queries=True loads them all the same)"
-            )
 
 
 def find_folds(folder: str | os.PathLike) -> list[Fold]:
@@ -85,7 +64,9 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
 
     In this order: ``Fold1 … FoldN``, each with ``train.txt``, ``vali.txt`` and ``test.txt``; the three
     files themselves, as one fold; ``S1.txt … S5.txt``, of which fold i trains on S_i, S_{i+1},
-    S_{i+2}, validates on S_{i+3} and tests on S_{i+4}. Any file may be gzipped, with ``.gz`` after its name.
+    S_{i+2}, validates on S_{i+3} and tests on S_{i+4}. Any file may be gzipped, with ``.gz`` after its name,
+    or a table: ``train.csv``, ``train.parquet``, ``train.arrow``. ``vali`` may be called ``valid``,
+    ``validation``, ``val`` or ``dev``.
 
     Raises
     ------
@@ -93,6 +74,10 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
         If there is none of these, or a file of one is missing.
     """
     folder = Path(folder)
+    if folder.is_file():
+        raise DataError(
+            f"{folder}: is one file; divide it by --kfold 5 (in Python, kfold=5), or give three files"
+        )
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; expected one with folds")
     for find in (_numbered_folds, _single_fold, _official_folds):
@@ -100,12 +85,14 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
             return folds
     raise DataError(
         f"{folder}: no folds; looked for Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt (and Fold2 …), "
-        "for train.txt, vali.txt, test.txt, and for S1.txt … S5.txt, each also with .gz"
+        "for train.txt, vali.txt, test.txt, and for S1.txt … S5.txt, each also with .gz, or as .csv, "
+        ".parquet or .arrow"
     )
 
 
 def _file(folder: Path, stem: str) -> Path | None:
-    return next((folder / f"{stem}{end}" for end in ENDINGS if (folder / f"{stem}{end}").is_file()), None)
+    names = [f"{each}{end}" for each in (stem, *ALSO.get(stem, ())) for end in ENDINGS]
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _numbered_folds(folder: Path) -> list[Fold]:
@@ -132,7 +119,9 @@ def _triple(folder: Path) -> Fold:
 def _needed(folder: Path, stem: str) -> Path:
     if file := _file(folder, stem):
         return file
-    raise DataError(f"{folder}: {stem}.txt is missing (nor is there {stem}.txt.gz)")
+    raise DataError(
+        f"{folder}: {stem}.txt is missing (nor is there {stem}.txt.gz, {stem}.csv, {stem}.parquet …)"
+    )
 
 
 def _official_folds(folder: Path) -> list[Fold]:
@@ -144,6 +133,54 @@ def _official_folds(folder: Path) -> list[Fold]:
         Fold(f"Fold{i + 1}", tuple(parts[i : i + 3]), (parts[i + 3],), (parts[i + 4],))
         for i in range(N_OFFICIAL)
     ]
+
+
+def load_data(
+    path: str | os.PathLike,
+    *,
+    qid: str | None = None,
+    label: str | None = None,
+    docid: str | None = None,
+    features: Sequence[str] | None = None,
+    missing: str | float = "error",
+):
+    """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
+
+    Formats go by the ending of the name: CSV and TSV (``.csv``, ``.tsv``, also compressed: ``.csv.gz``),
+    Parquet (``.parquet``), Arrow and Feather (``.arrow``, ``.feather``); any other file is LETOR text. Tables
+    need pyarrow: ``pip install 'directrank[arrow]'``.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or a folder with ``train``, ``vali`` and ``test`` in one of the formats.
+    qid, label, docid : str, optional
+        The columns of queries, grades and names of documents. By default a column with a usual name, such as
+        ``query_id``, ``relevance``, ``doc``; documents need no names.
+    features : sequence of str, optional
+        The columns of features, or patterns such as ``bm25*``. By default all other columns of numbers.
+    missing : {"error", "query_min"} or float, default="error"
+        The meaning of an empty cell, or of a literal NULL: an error, the least value within the query, or a
+        number.
+
+    Returns
+    -------
+    QueryGroups, or tuple of three
+        With the names of the columns as names of features.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used: names file, column, row and remedy.
+
+    Examples
+    --------
+    >>> groups = load_data("clicks.parquet", qid="search_id", label="clicked")  # doctest: +SKIP
+    """
+    how = {"qid": qid, "label": label, "docid": docid, "features": features, "missing": missing}
+    if not Path(path).is_dir():
+        return read_file(Path(path), ReadOptions(**how))
+    return _only_fold(path).load(**how)
 
 
 def load_letor(path: str | os.PathLike, *, missing: str | float = "error"):
@@ -173,10 +210,14 @@ def load_letor(path: str | os.PathLike, *, missing: str | float = "error"):
     """
     if not Path(path).is_dir():
         return read_letor(path, missing=missing)
+    return _only_fold(path).load(missing=missing)
+
+
+def _only_fold(path: str | os.PathLike) -> Fold:
     folds = find_folds(path)
     if len(folds) > 1:
         raise DataError(
             f"{path}: holds {len(folds)} folds, expected one; name it, as in "
             f"{Path(path) / folds[0].name}, or use find_folds"
         )
-    return folds[0].load(missing=missing)
+    return folds[0]

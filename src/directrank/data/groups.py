@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
+from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.shards import Shard, make_shards
 from directrank.data.supervision import SUPERVISION
@@ -21,8 +22,8 @@ class QueryGroups:
 
     Parameters
     ----------
-    X : array of shape (n_docs, n_features)
-        Finite features; stored as float32.
+    X : array or sparse matrix of shape (n_docs, n_features)
+        Finite features; stored as dense float32.
     relevance : array of shape (n_docs,), PreferenceGraph or ObservedRankings, optional
         Grades, finite and not negative, or ordered categories. None for documents without relevance. Other
         supervision is converted to its standard form.
@@ -200,7 +201,7 @@ def checked_features(X, name: str = "") -> np.ndarray:
     """
     where = f"{name}: " if name else ""
     try:
-        given = np.asarray(X)
+        given = np.asarray(as_dense(X, name or "X"))
         if given.dtype.kind == "c":
             raise TypeError("complex numbers, expected real ones")
         with np.errstate(over="ignore"):

@@ -1,6 +1,9 @@
 """Refuse an array that would not fit in memory, before it is allocated."""
 
 import os
+from typing import Any
+
+import numpy as np
 
 from directrank.errors import DataError
 
@@ -31,5 +34,23 @@ def refuse_if_too_large(name: str, n_docs: int, n_features: int) -> None:
         return
     raise DataError(
         f"{name}: X of {n_docs} documents × {n_features} features needs {needed / GIB:.1f} GiB when dense "
-        f"and {available / GIB:.1f} GiB is free; use fewer features (the largest id counts) or documents"
+        f"and {available / GIB:.1f} GiB is free; use fewer features (in LETOR text the largest id counts) "
+        "or documents"
     )
+
+
+def as_dense(X: Any, name: str = "X") -> Any:
+    """Return a sparse matrix of scipy as a dense float32 array, and anything else unchanged.
+
+    Raises
+    ------
+    DataError
+        If the dense array would need more than four fifths of the free memory.
+    """
+    from scipy.sparse import issparse
+
+    if not issparse(X) or X.ndim != 2:
+        return X
+    refuse_if_too_large(name, *X.shape)
+    with np.errstate(over="ignore"):
+        return X.astype(np.float32).toarray()

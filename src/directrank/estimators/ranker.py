@@ -15,6 +15,7 @@ from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.categories import as_grades
 from directrank.data.frames import columns_in_order
 from directrank.data.groups import QueryGroups
+from directrank.data.memory import as_dense
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
@@ -122,7 +123,8 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+        X : QueryGroups, or array, data frame or sparse matrix of shape (n_docs, n_features)
+            A sparse matrix becomes dense, up to the size that fits in memory.
         y : array of shape (n_docs,), PreferenceGraph or ObservedRankings
             Relevance, or supervision of another kind (`ConsistentRank`); not with QueryGroups.
         qid : array of shape (n_docs,), optional
@@ -178,7 +180,7 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+        X : QueryGroups, or array, data frame or sparse matrix of shape (n_docs, n_features)
             Columns with names are found by their names, in any order.
         qid : array of shape (n_docs,), optional
             The query of each row. Only committees and models with ``scaling="query"`` read it,
@@ -249,14 +251,14 @@ class Ranker(BaseEstimator):
             rows = len(y) if hasattr(y, "__len__") else 0
             times = copies(sample_weight, np.zeros(rows) if qid is None else np.asarray(qid))
             if times is not None:
-                X = validate_data(self, X, dtype=np.float32, order="C")
+                X = validate_data(self, as_dense(X), dtype=np.float32, order="C")
                 y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
                 qid, sample_weight = None if qid is None else np.repeat(np.asarray(qid), times), None
         groups = self._groups(X, y, qid, group, reset=True)
         return groups, None if sample_weight is None else query_weights(sample_weight, groups)
 
     def _groups(self, X, y, qid, group, reset: bool) -> QueryGroups:
-        X = X if reset else columns_in_order(X, getattr(self, "feature_names_in_", None))
+        X = as_dense(X) if reset else columns_in_order(as_dense(X), getattr(self, "feature_names_in_", None))
         if isinstance(X, QueryGroups):
             if reset:
                 self.n_features_in_ = X.n_features
@@ -274,7 +276,7 @@ class Ranker(BaseEstimator):
     def _features(self, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
         """Return the features to score, and the function that puts scores in the caller's order of rows."""
         check_is_fitted(self)
-        X = columns_in_order(X, getattr(self, "feature_names_in_", None))
+        X = columns_in_order(as_dense(X), getattr(self, "feature_names_in_", None))
         if isinstance(X, QueryGroups):
             input_checks.check_width(X, self)
             return X.features, X.to_caller
@@ -296,6 +298,7 @@ class Ranker(BaseEstimator):
         """Rankers take relevance, which is not negative."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         tags.target_tags.positive_only = True
         return tags

@@ -42,6 +42,10 @@ class Options:
     seed: int = 0
     seeds: Sequence[int] = ()
     missing: str | float = "error"
+    qid: str | None = None
+    label: str | None = None
+    docid: str | None = None
+    features: Sequence[str] | None = None
     kfold: int | None = None
     search: str = GRID
     refit: bool = False
@@ -63,6 +67,17 @@ class Options:
         return tuple(dict.fromkeys((self.convention, STANDARD)))
 
     @property
+    def reading(self) -> dict[str, Any]:
+        """How files are read, as `directrank.load_data` takes it."""
+        return {"missing": self.missing, **self.columns}
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that were named, by their role."""
+        named = {"qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features}
+        return {role: name for role, name in named.items() if name is not None}
+
+    @property
     def n_refits(self) -> int:
         """Number of last fits of a cell."""
         return len(self.seeds) if self.refit else 0
@@ -71,7 +86,8 @@ class Options:
     def of_a_cell(self) -> dict[str, Any]:
         """The options that decide the record of a cell, as plain values."""
         kept = {name: getattr(self, name) for name in OF_A_CELL}
-        return {name: list(each) if isinstance(each, tuple) else each for name, each in kept.items()}
+        kept = {name: list(each) if isinstance(each, tuple) else each for name, each in kept.items()}
+        return {**kept, "columns": self.columns}
 
 
 @contextmanager

@@ -128,6 +128,9 @@ class Observer:
     def planned(self, plan: Plan) -> None:
         """Receive the plan, before anything is read or trained."""
 
+    def reading(self, lines: list[str]) -> None:
+        """Receive sentences on how the files are read: which columns are what, and random folds."""
+
     def checked(self, lines: list[str]) -> None:
         """Receive the sentences of the data check."""
 
@@ -211,7 +214,7 @@ def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str
         "seed": seed,
         "part": trained_on,
         "select_by": options.select_by,
-        "missing": options.missing,
+        **options.reading,
         "versions": versions(),
         "code": code_digest(),
     }

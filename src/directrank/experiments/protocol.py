@@ -19,7 +19,7 @@ from directrank.experiments.plan import Observer, Plan, make_plan
 from directrank.experiments.records.of_cells import DATA_CHECK
 from directrank.experiments.records.shapes import fits
 from directrank.experiments.results import FORMAT, Comparison
-from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined
+from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.significance import significance
 from directrank.storage.names import printable
@@ -43,6 +43,10 @@ def compare(
     seed: int = 0,
     seeds: Sequence[int] | None = None,
     missing: str | float = "error",
+    qid: str | None = None,
+    label: str | None = None,
+    docid: str | None = None,
+    features: Sequence[str] | None = None,
     kfold: int | None = None,
     search: str = GRID,
     refit: bool = False,
@@ -63,7 +67,8 @@ def compare(
     Parameters
     ----------
     source : path, or sequence of three paths, or of three QueryGroups
-        A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``; or the three.
+        A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``, or with tables
+        such as ``train.csv``; or the three. With `kfold`, one file or one QueryGroups will do.
     methods : str or sequence of str or Configured, default="all"
         Such as ``"adarank(AP),adarank(nDCG@10),regression"``. A method of your own is a `Configured`, whose
         `Method` has its settings (``fixed``) and its grid; see `directrank.estimators.methods`.
@@ -88,7 +93,11 @@ def compare(
     seeds : sequence of int, optional
         Train and choose with each seed, and report means over seeds; `seed` alone by default.
     missing : {"error", "query_min"} or float, default="error"
-        The meaning of a literal NULL; see `directrank.read_letor`.
+        The meaning of a literal NULL or an empty cell; see `directrank.load_data`.
+    qid, label, docid : str, optional
+        Columns of tables; guessed by their names by default.
+    features : sequence of str, optional
+        Columns of features, or patterns; by default all other columns of numbers.
     kfold : int, optional
         Split all queries into this many random folds (by `seed`) and ignore the folds of the data.
     search : str, default="grid"
@@ -130,7 +139,8 @@ def compare(
     options = Options(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
         grids=grids or {}, out=None if out is None else Path(out), name=name, seed=seed, seeds=seeds or (),
-        missing=missing, kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs,
+        missing=missing, qid=qid, label=label, docid=docid, features=features,
+        kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs,
         baseline=baseline, correction=correction, audit=audit,
     )  # fmt: skip
     plan, store = prepare(source, methods, options)
@@ -154,7 +164,7 @@ def prepare(source: Any, methods: str | Sequence[str | Configured], options: Opt
     if options.baseline is not None:
         with of_option("baseline"):
             options = replace(options, baseline=_label_of(options.baseline, chosen))
-    dataset, folds = folds_of(source, missing=options.missing, k=options.kfold, seed=options.seed)
+    dataset, folds = folds_of(source, k=options.kfold, seed=options.seed, **options.reading)
     store = Store(options.out)
     store.begin()
     chosen = [replace(each, label=printable(each.label)) for each in chosen]
@@ -171,8 +181,9 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     """
     options = plan.options
     observer.planned(plan)
+    observer.reading(reading_lines(plan.folds[0], options))
     reader = FoldReader()
-    check = _checked_collection(plan.folds[0], reader, store)
+    check = _checked_collection(plan.folds[0], reader, store, options.reading)
     observer.checked(check["lines"])
     for cell in plan.cells:
         if cell.key in plan.finished:
@@ -205,13 +216,15 @@ def _label_of(baseline: str, methods: Sequence[Configured]) -> str:
     return wanted[0].label
 
 
-def _checked_collection(fold: FoldSource, reader: FoldReader, store: Store) -> dict[str, Any]:
+def _checked_collection(
+    fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the data check of the three splits of a fold together, from the store if it is there.
 
     Together they are the whole collection where folds rotate the splits. ``"lines"`` are the sentences of
     the check, and ``"of"`` says what was checked.
     """
-    key = key_of(["data check", 1, dict(fold.digests), code_digest()])
+    key = key_of(["data check", 2, dict(fold.digests), dict(reading), code_digest()])
     saved = store.get(key)
     if saved is not None and fits(DATA_CHECK, saved):
         return saved
@@ -249,6 +262,7 @@ def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[
             {"name": fold.name, "sha256": dict(fold.digests), "files": dict(fold.files)}
             for fold in plan.folds
         ],
+        "reading": reading_lines(plan.folds[0], options),
         "data_check": check,
         "environment": environment(),
         "command": list(map(printable, command)),

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data import QueryGroups, find_folds
+from directrank.data.files import ReadOptions, columns_line, read_parts
 from directrank.data.folds import PARTS, Fold
 from directrank.data.letor.blocks import refuse_special
-from directrank.data.letor.reader import fill_letor, scan_letor
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.experiments.options import CHECKS
@@ -52,23 +52,21 @@ class FoldSource:
     load: Callable[[], Splits]
 
 
-def folds_of(
-    source: Any, *, missing: str | float = "error", k: int | None = None, seed: int = 0
-) -> tuple[str, list[FoldSource]]:
+def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) -> tuple[str, list[FoldSource]]:
     """Return the name of a data set and its folds.
 
     Parameters
     ----------
     source : path, or sequence of three paths, or of three QueryGroups
         A folder as `directrank.find_folds` takes it, or the training, validation and test set.
-    missing : {"error", "query_min"} or float, default="error"
-        See `directrank.read_letor`.
     k : int, optional
         Split all queries at random into k pieces: in fold i, piece i is the test set, the next one the
         validation set, and the others are the training set. The source may then be one file or one
         QueryGroups, too.
     seed : int, default=0
         The seed of that split.
+    **how
+        Columns and missing values of files, as `directrank.load_data` takes them.
 
     Raises
     ------
@@ -78,11 +76,11 @@ def folds_of(
         If the source is none of these, or k < 3.
     """
     if k is not None:
-        return _divided(source, missing, k, seed)
+        return _divided(source, how, k, seed)
     # In official folds one file belongs to several splits; it is read once.
     digest_of = cache(file_digest)
     if isinstance(source, (str, os.PathLike)):
-        return source_name(source), [_of_files(fold, missing, digest_of) for fold in find_folds(source)]
+        return source_name(source), [_of_files(fold, how, digest_of) for fold in find_folds(source)]
     parts = list(source)
     if len(parts) != len(PARTS):
         raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
@@ -90,7 +88,17 @@ def folds_of(
         return source_name(parts), [_of_groups(Splits(*parts))]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
-    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), missing, digest_of)]
+    return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how, digest_of)]
+
+
+def reading_lines(fold: FoldSource, options: Any) -> list[str]:
+    """Return sentences on how the files of a fold are read: the columns of tables, and random folds."""
+    # A name that cannot be printed is stored as another.
+    files = [Path(name) for name in fold.files.get("train", ()) if Path(name).is_file()]
+    columns = columns_line(files[0], ReadOptions(**options.reading)) if files else ""
+    k = options.kfold
+    folds = "" if k is None else f"{k} random folds, divided by query with seed {options.seed}"
+    return [line for line in (columns, folds) if line]
 
 
 def source_name(source: Any) -> str:
@@ -103,14 +111,14 @@ def source_name(source: Any) -> str:
     return printable(Path(first).resolve().parent.name) or "data"
 
 
-def _of_files(fold: Fold, missing: str | float, digest_of: Callable[[Path], str]) -> FoldSource:
+def _of_files(fold: Fold, how: Mapping[str, Any], digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
     digests = {split: _joined(list(map(digest_of, paths))) for split, paths in files.items()}
     names = {split: _shown(paths) for split, paths in files.items()}
     unchanged = Unchanged({path: digest_of(path) for path in _files_of(fold)})
 
     def load() -> Splits:
-        return Splits(*fold.load(missing=missing, open_file=unchanged))
+        return Splits(*fold.load(**how, open_file=unchanged))
 
     return FoldSource(printable(fold.name), digests, names, load)
 
@@ -193,9 +201,9 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
     return QueryGroups.from_inner(features, queries, feature_names=parts[0].feature_names)
 
 
-def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str, list[FoldSource]]:
+def _divided(source: Any, how: Mapping[str, Any], k: int, seed: int) -> tuple[str, list[FoldSource]]:
     CHECKS["kfold"](k)
-    name, pool, digest = _pool_of(source, missing)
+    name, pool, digest = _pool_of(source, how)
     folds = []
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
@@ -204,21 +212,21 @@ def _divided(source: Any, missing: str | float, k: int, seed: int) -> tuple[str,
     return name, folds
 
 
-def _pool_of(source: Any, missing: str | float) -> tuple[str, "_Pool", str]:
+def _pool_of(source: Any, how: Mapping[str, Any]) -> tuple[str, "_Pool", str]:
     """Return name, reader and digest of all queries of a source."""
     if isinstance(source, QueryGroups):
-        return source_name([source]), _Pool({}, missing, source), _groups_digest(source)
+        return source_name([source]), _Pool({}, how, source), _groups_digest(source)
     if isinstance(source, (str, os.PathLike)):
         alone = Path(source).is_file()
         name = printable(Path(source).name) if alone else source_name(source)
         files = {Path(source)} if alone else _files_of(find_folds(source)[0])
     else:
-        name, (fold,) = folds_of(source, missing=missing)
+        name, (fold,) = folds_of(source, **how)
         if not fold.files:
-            return name, _Pool({}, missing, joined(fold.load())), _joined(list(fold.digests.values()))
+            return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
         files = set(map(Path, source))
     digests = {path: file_digest(path) for path in sorted(files)}
-    return name, _Pool(digests, missing), _joined(list(digests.values()))
+    return name, _Pool(digests, how), _joined(list(digests.values()))
 
 
 def _files_of(fold: Fold) -> set[Path]:
@@ -230,13 +238,13 @@ class _Pool:
     """All queries of a source; files are read once, on the first call."""
 
     files: Mapping[Path, str]
-    missing: str | float
+    how: Mapping[str, Any]
     groups: QueryGroups | None = None
 
     def __call__(self) -> QueryGroups:
         if self.groups is None:
-            scan = scan_letor(list(self.files), missing=self.missing, open_file=Unchanged(self.files))
-            self.groups = fill_letor(scan, scan.largest_id, missing=self.missing)
+            how = ReadOptions(**self.how, open_file=Unchanged(self.files))
+            self.groups = read_parts({"all": list(self.files)}, how)["all"]
         return self.groups
 
 

@@ -145,13 +145,28 @@ class TestFeatures:
             QueryGroups(X, [0, 0], [1, 1])
 
     def test_numbers(self):
-        from scipy.sparse import csr_matrix
-
-        for X in ([["a"], ["b"]], [[1], [1, 2]], csr_matrix(np.eye(2))):
+        for X in ([["a"], ["b"]], [[1], [1, 2]]):
             with pytest.raises(DataError, match=r"not a numeric array"):
                 QueryGroups(X, [0, 0], [1, 1])
         with pytest.raises(DataError, match=r"complex"):
             QueryGroups(np.ones((2, 1), complex), [0, 0], [1, 1])
+
+    @pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_array", "csr_array"])
+    def test_sparse_matrices_become_dense(self, form):
+        import scipy.sparse
+
+        X = getattr(scipy.sparse, form)(np.array([[0, 1.5], [2, 0]]))
+        groups = QueryGroups(X, [0, 1], [1, 1])
+        assert groups.X.tolist() == [[0, 1.5], [2, 0]]
+        assert groups.features.dtype == np.float32
+
+    def test_a_sparse_matrix_too_large_when_dense_is_refused(self, monkeypatch):
+        from scipy.sparse import csr_array
+
+        monkeypatch.setattr("directrank.data.memory.available_bytes", lambda: 10 * 4 * 1000)
+        with pytest.raises(DataError, match=r"X: X of 9 documents × 1000 features needs .* when dense"):
+            QueryGroups(csr_array((9, 1000)), [0] * 9, [1] * 9)
+        assert QueryGroups(csr_array((8, 1000)), [0] * 8, [1] * 8).n_features == 1000
 
     def test_names(self):
         assert QueryGroups([[1, 2]], [0], [1], feature_names=["a", "b"]).feature_names == ("a", "b")

@@ -99,7 +99,7 @@ def test_compressed_files_are_hashed_as_they_are_on_disk(folder):
 
 
 def test_a_change_between_the_two_passes_is_found(folder, monkeypatch):
-    from directrank.data import folds as module
+    from directrank.data.files import letor as module
 
     fill = module.fill_letor
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import usage
-from directrank.cli.options import JSON, Missing, argument, option
+from directrank.cli.options import JSON, Docid, Features, Label, Missing, Qid, argument, option
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import check_file, missing_rule
+from directrank.cli.settings import check_file, read_documents, read_options
 
 if TYPE_CHECKING:
     from directrank.diagnostics import Audit
@@ -20,11 +20,14 @@ def audit(
     ] = None,
     picture: Annotated[Path | None, option("--picture FILE", "Also draw the table as an SVG file.")] = None,
     missing: Missing = "error",
+    qid: Qid = None,
+    label: Label = None,
+    docid: Docid = None,
+    features: Features = None,
     json: JSON = False,
 ) -> None:
     """Compare a model's loss with its bounds and approximations."""
     from directrank.cli.progress import spinner
-    from directrank.data import read_letor
     from directrank.diagnostics import audit as audited
     from directrank.measures import parse_measure
     from directrank.models import load
@@ -33,11 +36,11 @@ def audit(
 
     with usage(f"--measure {measure}"):
         chosen = None if measure is None else parse_measure(measure)
-    rule = missing_rule(missing)
     if picture is not None:
         check_file(picture, "--picture")
     ranker = load(model)
-    groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_)
+    how = read_options(missing, qid, label, docid, features, ranker)
+    groups = read_documents(data, how, quiet=json)
     with spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)
     if picture is not None:

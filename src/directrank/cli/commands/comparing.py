@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
-from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, argument, option
+from directrank.cli.options import (
+    JSON,
+    Convention,
+    Docid,
+    Features,
+    Label,
+    Measures,
+    Missing,
+    Qid,
+    Quiet,
+    Seed,
+    argument,
+    option,
+)
 from directrank.cli.output import print_json, print_table, remark
 from directrank.cli.settings import check_file, check_folder, comparison_options
 
@@ -44,7 +57,8 @@ def compare(
         list[Path],
         argument(
             "DATA | TRAIN VALI TEST",
-            "A folder with Fold1 … FoldN (each train.txt, vali.txt, test.txt), or three files.",
+            "A folder with Fold1 … FoldN, each with train, vali and test (.txt, .csv, .parquet, .arrow); or "
+            "three files; or one file with --kfold.",
         ),
     ],
     methods: Annotated[
@@ -81,6 +95,10 @@ def compare(
     ] = None,
     seed: Seed = 0,
     missing: Missing = "error",
+    qid: Qid = None,
+    label: Label = None,
+    docid: Docid = None,
+    features: Features = None,
     kfold: Annotated[
         int | None, option("--kfold N", "Split all queries into N random folds (uses --seed).")
     ] = None,
@@ -122,7 +140,7 @@ def compare(
     from directrank.storage.names import slug
 
     if len(source) not in (1, 3):
-        raise typer.BadParameter(f"expected one folder or three files, got {len(source)}")
+        raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
     folder = out or Path("runs") / slug(name or source_name(data))
     if form not in FORMATS:

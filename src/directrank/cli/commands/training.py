@@ -5,18 +5,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, Set, argument, option
+from directrank.cli.options import (
+    JSON,
+    Convention,
+    Docid,
+    Features,
+    Label,
+    Measures,
+    Missing,
+    Qid,
+    Quiet,
+    Seed,
+    Set,
+    argument,
+    option,
+)
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import check_file, missing_rule, names, with_settings
+from directrank.cli.settings import check_file, names, read_documents, read_options, with_settings
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
+    from directrank.data.files import ReadOptions
     from directrank.estimators.methods import Configured
 
 
 def fit(
     method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
-    train: Annotated[Path, argument("TRAIN", "Training data: LETOR or SVMlight text, or gzipped.")],
+    train: Annotated[Path, argument("TRAIN", "Training data: LETOR text, CSV, TSV, Parquet or Arrow.")],
     valid: Annotated[
         Path | None, option("--valid FILE", "Validation data; they choose among rounds and restarts.")
     ] = None,
@@ -40,6 +55,10 @@ def fit(
     out: Annotated[Path, option("-o --out FILE", "The model to write.")] = Path("model.dr"),
     seed: Seed = 0,
     missing: Missing = "error",
+    qid: Qid = None,
+    label: Label = None,
+    docid: Docid = None,
+    features: Features = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -47,13 +66,13 @@ def fit(
     from directrank.models import save
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    rule = missing_rule(missing)
+    how = read_options(missing, qid, label, docid, features)
     if preferences is not None and rankings:
         raise UsageError("--preferences and --rankings: give one of them")
     check_file(out, "--out")
     with usage():
         ranker = chosen.build(random_state=seed).checked()
-    data = _supervised(_read(train, valid, rule), preferences, rankings)
+    data = _supervised(_read(train, valid, how, quiet=quiet or json), preferences, rankings)
     checks = _trained(ranker, chosen.label, data, quiet=quiet or json)
     save(ranker, out)
     facts = _facts(chosen.label, ranker, data, out)
@@ -82,39 +101,49 @@ def rank(
         Path | None, option("-o --out FILE", "The file to write.  [default: the terminal]")
     ] = None,
     form: Annotated[
-        str, option("--format NAME", "scores: one a line, in the order of the rows; trec: a TREC run.")
-    ] = "scores",
+        str | None,
+        option(
+            "--format NAME",
+            "scores: one a line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
+            "table of qid, docid, score and rank.  [default: by the ending of --out, or scores]",
+        ),
+    ] = None,
     tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
     missing: Missing = "error",
+    qid: Qid = None,
+    label: Label = None,
+    docid: Docid = None,
+    features: Features = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
     """Score documents with a trained ranker."""
-    from directrank.data import read_letor
-    from directrank.data.trec.runs import FORMATS
+    from directrank.data.files.scores import format_of_scores
     from directrank.models import load
     from directrank.storage.atomic import write_atomically
 
-    if form not in FORMATS:
-        raise UsageError(f"--format {form}: expected {' or '.join(FORMATS)}")
-    if form == "trec" and not tag.split() == [tag]:
+    with usage(f"--format {form}"):
+        written = format_of_scores(form, out)
+    if written.name == "trec" and not tag.split() == [tag]:
         raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
-    rule = missing_rule(missing)
+    if written.binary and out is None:
+        raise UsageError(f"--format {written.name}: name a file by -o; the terminal shows text only")
     if out is not None:
         check_file(out, "--out")
     ranker = load(model)
-    groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_, labelled=False)
+    how = read_options(missing, qid, label, docid, features, ranker, labelled=False)
+    groups = read_documents(data, how, quiet=quiet or json)
     scores = ranker.predict(groups)
-    text = FORMATS[form](groups, scores, tag)
+    content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
     if out is not None:
-        write_atomically(out, text)
+        write_atomically(out, content)
         done = f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries"
         remark(done, quiet=quiet or json)
     elif json:
         facts["scores"] = scores
     else:
-        sys.stdout.write(text)
+        sys.stdout.write(content)
     if json:
         print_json(facts)
 
@@ -126,10 +155,12 @@ def evaluate(
     convention: Convention = "standard",
     per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
     missing: Missing = "error",
+    qid: Qid = None,
+    label: Label = None,
+    docid: Docid = None,
     json: JSON = False,
 ) -> None:
     """Measure scores against relevance."""
-    from directrank.data import read_letor
     from directrank.data.trec.runs import read_scores
     from directrank.experiments.options import CHECKS
     from directrank.measures import evaluate as measured
@@ -138,7 +169,8 @@ def evaluate(
         CHECKS["convention"](convention)
     with usage(f"--measures {measures}"):
         wanted = CHECKS["measures"](names(measures))
-    groups = read_letor(data, missing=missing_rule(missing))
+    how = read_options(missing, qid, label, docid, "")
+    groups = read_documents(data, how, quiet=json)
     values = read_scores(scores, groups.n_docs, str(data))
     result = measured(groups, values, measures=wanted, convention=convention, per_query=per_query)
     if json:
@@ -172,14 +204,13 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
     return configured(f"{method}({measure})", select_by or measure)[0]
 
 
-def _read(train: Path, valid: Path | None, missing: str | float) -> dict[str, "QueryGroups"]:
-    """Read training and validation data, with as many features as the wider of them has."""
-    from directrank.data.letor.reader import fill_letor, scan_letor
+def _read(train: Path, valid: Path | None, how: "ReadOptions", *, quiet: bool) -> dict[str, "QueryGroups"]:
+    """Read training and validation data, with the same features."""
+    from directrank.data.files import columns_line, read_parts
 
-    paths = {"train": train} if valid is None else {"train": train, "vali": valid}
-    scans = {name: scan_letor([path], missing=missing) for name, path in paths.items()}
-    width = max(scan.largest_id for scan in scans.values())
-    return {name: fill_letor(scan, width, missing=missing) for name, scan in scans.items()}
+    line = columns_line(train, how)
+    remark(line, quiet=quiet or not line)
+    return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
 
 
 def _supervised(

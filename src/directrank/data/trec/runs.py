@@ -46,10 +46,6 @@ def _words(values: np.ndarray, what: str) -> list[str]:
     return words
 
 
-#: The formats of the command `rank`.
-FORMATS = {"scores": scores_text, "trec": trec_text}
-
-
 def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
     """Read one score a line.
 

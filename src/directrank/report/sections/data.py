@@ -22,7 +22,8 @@ def build(facts: Facts) -> list[Markup]:
         "fold", "part", "queries", "documents", "features", "documents by grade", "SHA-256 of the data",
     ]  # fmt: skip
     table = grid("Training, validation and test set of every fold", columns, rows)
-    return [found, details("Sizes, grades and checksums of every set", table)]
+    how = [paragraph(f"{line}.") for line in facts.summary.get("reading", [])]
+    return [found, *how, details("Sizes, grades and checksums of every set", table)]
 
 
 def _rows(facts: Facts, fold: dict[str, Any]) -> list[Row]:

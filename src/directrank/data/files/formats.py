@@ -1,0 +1,44 @@
+"""The table of file formats: which endings belong to which format, and what reads it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from directrank.data.files import letor
+from directrank.data.files.options import ReadOptions
+from directrank.data.files.tables import arrow, delimited, parquet
+from directrank.data.files.tables.columns import choose_columns
+from directrank.data.files.tables.format import TableFormat
+from directrank.data.files.tables.scan import TableFiles
+from directrank.errors import DataError
+
+#: Every format with named columns. Any other file is read as LETOR text.
+TABLES: tuple[TableFormat, ...] = (delimited.FORMAT, parquet.FORMAT, arrow.FORMAT)
+#: Every ending of a name, in the order in which folders are searched.
+ENDINGS = (*letor.ENDINGS, *(ending for table in TABLES for ending in table.endings))
+
+
+def table_of(path: Path) -> TableFormat | None:
+    """Return the format of a file with named columns, by its ending; None for LETOR text."""
+    name = path.name.lower()
+    return next((table for table in TABLES if name.endswith(table.endings)), None)
+
+
+def scan_files(paths: Sequence[Path], how: ReadOptions) -> letor.LetorFiles | TableFiles:
+    """Make the first pass over files that form one data set: relevance, queries and the features they have.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be used, or the files have different formats.
+    """
+    tables = [table_of(path) for path in paths]
+    if len(set(tables)) > 1:
+        raise DataError(f"{paths[0]} and {paths[-1]} have different formats; save both in one")
+    table = tables[0]
+    return letor.LetorFiles(paths, how) if table is None else TableFiles(table, paths, how)
+
+
+def columns_line(path: Path, how: ReadOptions) -> str:
+    """Return one line about which column of a file is what; nothing for LETOR text."""
+    table = table_of(path)
+    return "" if table is None else choose_columns(table.schema(path), how, str(path)).line()

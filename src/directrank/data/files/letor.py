@@ -1,0 +1,48 @@
+"""LETOR text as a format of files: its features have numbers, and no names."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from directrank.data.files.options import ReadOptions
+from directrank.data.groups import QueryGroups
+from directrank.data.letor.reader import fill_letor, scan_letor
+
+ENDINGS = (".txt", ".txt.gz", ".letor", ".svm", ".dat")
+
+
+class LetorFiles:
+    """LETOR files that form one data set, after the first pass over them.
+
+    Attributes
+    ----------
+    features : int
+        The largest number of a feature.
+    """
+
+    def __init__(self, paths: Sequence[Path], how: ReadOptions):
+        self._how = how
+        self._scan = scan_letor(
+            paths,
+            labelled=how.labelled,
+            n_features=how.n_features,
+            missing=how.missing,
+            open_file=how.open_file,
+        )
+        self.features = how.n_features or self._scan.largest_id
+
+    @property
+    def name(self) -> str:
+        """The files' names, for messages."""
+        return self._scan.name
+
+    @property
+    def qid(self) -> np.ndarray:
+        """The name of each query, in order of appearance."""
+        return self._scan.qid
+
+    def fill(self, features: int) -> QueryGroups:
+        """Make the second pass, into so many columns."""
+        strict = self._how.n_features is not None
+        return fill_letor(self._scan, features, missing=self._how.missing, strict=strict)

@@ -1,0 +1,36 @@
+"""How a file of documents is read: which columns are what, and what a missing value means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from directrank.data.letor.blocks import Opener, plain_file
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How to read a file of documents; LETOR text has no columns, and ignores their names.
+
+    Attributes
+    ----------
+    qid, label, docid : str, optional
+        Columns of queries, of grades and of names of documents; guessed by their names if not given.
+    features : sequence of str, optional
+        Columns of features, or patterns such as ``bm25*``; by default, all other columns of numbers.
+    missing : {"error", "query_min"} or float, default="error"
+        The meaning of a missing feature: an error, the least value within the query, or a number.
+    labelled : bool, default=True
+        Whether the documents have relevance.
+    n_features : int, optional
+        The number of features; any other number is refused, and LETOR text is padded with zeros.
+    open_file : callable
+        Opens a file to read its bytes from start to end; it may refuse them at the end.
+    """
+
+    qid: str | None = None
+    label: str | None = None
+    docid: str | None = None
+    features: Sequence[str] | None = None
+    missing: str | float = "error"
+    labelled: bool = True
+    n_features: int | None = None
+    open_file: Opener = plain_file

@@ -1,0 +1,1 @@
+"""Tables with named columns as collections of documents: CSV, Parquet, Arrow."""

@@ -1,0 +1,174 @@
+"""Tables on the command line: CSV, Parquet and Arrow beside LETOR text."""
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from directrank import load, load_letor, make_ranking
+from directrank.cli import main
+from directrank.experiments.demo import write_folds
+
+LINE = "qid: query_id, label: grade, docid: item_id, 4 features (left out: title); set --qid"
+
+
+@pytest.fixture(autouse=True)
+def warnings_as_before():
+    """Commands print warnings their own way; tests go on as they were."""
+    shown = warnings.showwarning
+    yield
+    warnings.showwarning = shown
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The same three folds as LETOR text, as CSV and as Parquet."""
+    folder = tmp_path_factory.mktemp("data")
+    write_folds(make_ranking(36, 7, 4, random_state=3), folder / "letor")
+    for fold in ("Fold1", "Fold2", "Fold3"):
+        for kind in ("csv", "parquet"):
+            (folder / kind / fold).mkdir(parents=True)
+        for part, groups in zip(("train", "vali", "test"), load_letor(folder / "letor" / fold), strict=True):
+            table = table_of(groups)
+            csv.write_csv(table, folder / "csv" / fold / f"{part}.csv")
+            parquet.write_table(table, folder / "parquet" / fold / f"{part}.parquet")
+    return folder
+
+
+def table_of(groups) -> pa.Table:
+    names = ["bm25", "length", "clicks", "age"]
+    features = {name: pa.array(column) for name, column in zip(names, groups.X.T, strict=True)}
+    rows = np.arange(groups.n_docs)
+    return pa.table(
+        {
+            "query_id": groups.qid,
+            "item_id": [f"i{row}" for row in rows],
+            "title": [f"item, number {row}" for row in rows],
+            "grade": groups.relevance.astype(int),
+            **features,
+        }
+    )
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments) -> tuple[int, str, str]:
+        code = main([str(each) for each in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+@pytest.fixture
+def model(run, data):
+    fold = data / "csv" / "Fold1"
+    code, _, err = run("fit", "regression", fold / "train.csv", "--valid", fold / "vali.csv", "-o", "m.dr")
+    assert code == 0
+    assert LINE in err
+    return "m.dr"
+
+
+def test_compare_has_the_figures_of_the_text_to_the_last_digit(run, data, tmp_path):
+    results = []
+    for kind in ("letor", "csv", "parquet"):
+        code, out, err = run(
+            "compare", data / kind, "--methods", "regression,listnet", "--grid", "listnet.penalty=0.01,1",
+            "--measures", "AP,nDCG@3", "--name", "same", "--out", kind,
+        )  # fmt: skip
+        assert code == 0
+        assert (LINE in err) == (kind != "letor")
+        results.append((out, (tmp_path / kind / "results.csv").read_bytes()))
+    assert results[0] == results[1] == results[2]
+    page = (tmp_path / "csv" / "report.html").read_text()
+    assert all(text in page for text in (LINE, "bm25"))
+
+
+def test_one_file_is_divided_by_query(run, data, tmp_path):
+    parts = [csv.read_csv(data / "csv" / "Fold1" / f"{part}.csv") for part in ("train", "vali", "test")]
+    csv.write_csv(pa.concat_tables(parts), "all.csv")
+    command = ("compare", "all.csv", "--methods", "regression", "--measures", "AP", "--out", "run")
+    code, out, err = run(*command)
+    assert (code, out) == (3, "")
+    assert "all.csv: is one file; divide it by --kfold 5" in err
+    code, out, err = run(*command, "--kfold", 4, "--seed", 9)
+    assert code == 0
+    assert "4 random folds, divided by query with seed 9" in err
+    assert "mean of 4 folds" in out
+
+
+def test_other_columns_are_another_comparison_in_the_same_folder(run, data, tmp_path):
+    figures = []
+    for options in ((), ("--features", "bm25,l*"), ()):
+        command = ("compare", data / "csv", "--methods", "regression", "--measures", "AP", "--out", "run")
+        assert run(*command, *options)[0] == 0
+        figures.append((tmp_path / "run" / "results.csv").read_bytes())
+    assert figures[0] == figures[2] != figures[1]
+
+
+def test_rank_finds_columns_by_name(run, data, model, tmp_path):
+    assert load(model).feature_names_in_.tolist() == ["bm25", "length", "clicks", "age"]
+    test = csv.read_csv(data / "csv" / "Fold1" / "test.csv")
+    mixed = test.select(["age", "title", "clicks", "query_id", "bm25", "length"])
+    csv.write_csv(mixed.append_column("more", test["age"]), "mixed.csv")
+    scores = [
+        run("rank", model, source, "-q")[1]
+        for source in (
+            "mixed.csv",
+            data / "parquet" / "Fold1" / "test.parquet",
+            data / "letor" / "Fold1" / "test.txt",
+        )
+    ]
+    assert len(scores[0].splitlines()) == len(test)
+    assert scores[0] == scores[1] == scores[2]
+    csv.write_csv(mixed.drop_columns(["length"]), "less.csv")
+    code, out, err = run("rank", model, "less.csv")
+    assert (code, out) == (3, "")
+    assert "less.csv: no column 'length', which the model was trained with;" in err
+
+
+def test_rank_writes_tables_that_carry_names(run, data, model, tmp_path):
+    test = data / "csv" / "Fold1" / "test.csv"
+    for name in ("s.csv", "s.parquet", "s.run", "s.txt"):
+        assert run("rank", model, test, "-o", name)[0] == 0
+    scores = [float(line) for line in (tmp_path / "s.txt").read_text().split()]
+    for table in (csv.read_csv("s.csv"), parquet.read_table("s.parquet")):
+        assert table.column_names == ["qid", "docid", "score", "rank"]
+        assert table["score"].to_pylist() == scores
+        assert table["docid"].to_pylist() == csv.read_csv(test)["item_id"].to_pylist()
+    assert (tmp_path / "s.run").read_text().split()[1] == "Q0"
+    assert run("rank", model, test, "--format", "csv")[1] == (tmp_path / "s.csv").read_text()
+    for wrong in (("--format", "parquet"), ("--format", "xml")):
+        code, out, err = run("rank", model, test, *wrong)
+        assert (code, out, len(err.splitlines())) == (2, "", 1)
+
+
+def test_evaluate_and_audit_read_tables(run, data, model):
+    fold = data / "csv" / "Fold1"
+    run("rank", model, fold / "test.csv", "-o", "s.txt")
+    text = run("evaluate", data / "letor" / "Fold1" / "test.txt", "s.txt", "--per-query")
+    csv.write_csv(csv.read_csv(fold / "test.csv").select(["grade", "query_id"]), "judgements.csv")
+    for source in (fold / "test.csv", "judgements.csv", data / "parquet" / "Fold1" / "test.parquet"):
+        assert run("evaluate", source, "s.txt", "--per-query")[:2] == text[:2]
+    table, letor = (run("audit", model, data / kind / "Fold1" / f"test.{end}") for kind, end in
+                    (("csv", "csv"), ("letor", "txt")))  # fmt: skip
+    assert table[:2] == letor[:2]
+    assert table[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--qid", "queryid"), "no column 'queryid'; did you mean 'query_id'?"),
+        (("--label", "title"), "column 'title', row 1: found 'item, number 0', expected a grade"),
+        (("--features", "title"), "column 'title', row 1: found 'item, number 0', expected a number"),
+    ],
+)
+def test_wrong_columns_end_in_one_line(run, data, options, problem):
+    code, out, err = run("fit", "regression", data / "csv" / "Fold1" / "train.csv", *options, "-q")
+    assert (code, out, len(err.splitlines())) == (3, "", 1)
+    assert f"train.csv: {problem}" in err

@@ -1,0 +1,340 @@
+"""Tables as data: formats, the roles of columns, and what is refused."""
+
+import bz2
+import gzip
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from directrank.data import find_folds, load_data, load_letor, make_ranking, write_letor
+from directrank.data.files import ReadOptions, columns_line
+from directrank.data.files.formats import ENDINGS, TABLES
+from directrank.data.files.scores import FORMATS, format_of_scores, score_columns
+from directrank.data.files.tables import delimited, features
+from directrank.errors import DataError
+
+HEAD = "qid,relevance,doc,f1,f2\n"
+ROWS = "7,0,a,1,2\n9,1,b,3,4\n7,2,c,5,6\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def as_table(groups) -> pa.Table:
+    columns = {f"f{i}": pa.array(column.astype(float)) for i, column in enumerate(groups.X.T, 1)}
+    return pa.table({"query_id": groups.qid, "label": groups.relevance, "docno": groups.docid} | columns)
+
+
+def write_csv(table, path, separator=","):
+    lines = [table.column_names, *zip(*(column.to_pylist() for column in table.columns), strict=True)]
+    path.write_text("".join(separator.join(map(str, line)) + "\n" for line in lines))
+
+
+def write_arrow(table, path):
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table, 7)
+
+
+WRITERS = {
+    ".csv": write_csv,
+    ".tsv": lambda table, path: write_csv(table, path, "\t"),
+    ".parquet": lambda table, path: parquet.write_table(table, path, row_group_size=11),
+    ".arrow": write_arrow,
+    ".feather": lambda table, path: feather.write_feather(table, str(path), compression="zstd"),
+}
+
+
+class TestFormats:
+    @pytest.mark.parametrize("ending", WRITERS)
+    def test_a_table_holds_what_the_text_holds(self, tmp_path, monkeypatch, ending):
+        monkeypatch.setattr(features, "BLOCK_ROWS", 5)
+        groups = make_ranking(6, 7, 4, random_state=0)
+        names = np.array([f"D{row}" for row in range(groups.n_docs)])
+        groups = type(groups)(groups.X, groups.relevance, groups.qid, docid=names)
+        shuffled = np.random.default_rng(0).permutation(groups.n_docs)  # rows of queries come apart
+        groups = type(groups)(
+            groups.X[shuffled], groups.relevance[shuffled], groups.qid[shuffled], docid=names[shuffled]
+        )
+        write_letor(groups, tmp_path / "data.txt")
+        WRITERS[ending](as_table(groups), tmp_path / f"data{ending}")
+        text, table = load_data(tmp_path / "data.txt"), load_data(tmp_path / f"data{ending}")
+        for name in ("features", "X", "qid", "docid", "relevance"):
+            np.testing.assert_array_equal(getattr(table, name), getattr(text, name))
+        np.testing.assert_array_equal(table.queries.row, text.queries.row)
+        assert table.qid.dtype == text.qid.dtype
+        assert table.feature_names == ("f1", "f2", "f3", "f4")
+
+    def test_csv_in_many_blocks_compressed_or_not(self, written, monkeypatch):
+        monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(delimited, "ROW_PER_HEADER", 1)
+        text = HEAD + "".join(f"{row // 9},{row % 3},d{row},{row}.5,{-row}\n" for row in range(100))
+        for name, content in (
+            ("data.csv", text.encode()),
+            ("data.csv.gz", gzip.compress(text.encode())),
+            ("data.csv.bz2", bz2.compress(text.encode())),
+            ("bom.csv", b"\xef\xbb\xbf" + text.encode()),
+            ("crlf.csv", text.replace("\n", "\r\n").encode()),
+            ("semicolons.csv", text.replace(",", ";").encode()),
+        ):
+            groups = load_data(written(content, name))
+            assert groups.X.tolist() == [[row + 0.5, -row] for row in range(100)]
+            assert groups.qid.tolist() == [row // 9 for row in range(100)]
+            assert groups.docid.tolist() == [f"d{row}" for row in range(100)]
+
+    def test_a_csv_cell_is_the_nearest_float32(self, written):
+        decimals = ["0.1", "16777217.0000001", "1.00000005960464478", "1e-40", "-3.4e38"]
+        text = HEAD + "".join(f"1,0,a,{decimal},0\n" for decimal in decimals)
+        expected = load_data(written("".join(f"0 qid:1 1:{each}\n" for each in decimals), "data.txt"))
+        np.testing.assert_array_equal(load_data(written(text)).X[:, 0], expected.X[:, 0])
+
+    def test_parquet_keeps_its_types(self, tmp_path):
+        path = tmp_path / "data.parquet"
+        table = {
+            "qid": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "label": pa.array([True, False, True]),
+            "small": pa.array([1, 2, 3], pa.int8()),
+            "yes": pa.array([True, False, True]),
+            "a.b": pa.array([2**24, 2**40, -1], pa.int64()),
+            "price": pa.array([1, 2, 3], pa.int64()).cast(pa.decimal128(30, 2)),
+            "word": pa.array(["x", "y", "z"]),
+        }
+        parquet.write_table(pa.table(table), path)
+        groups = load_data(path)
+        assert groups.feature_names == ("small", "yes", "a.b", "price")
+        assert groups.X.tolist() == [[1, 1, 2**24, 1], [2, 0, 2**40, 2], [3, 1, -1, 3]]
+        assert (groups.qid.tolist(), groups.relevance.tolist()) == (["a", "b", "a"], [1, 0, 1])
+
+    def test_queries_that_joins_made_fractions_are_integers_again(self, tmp_path):
+        parquet.write_table(
+            pa.table({"qid": [3.0, 3.0], "label": [0, 1], "x": [1, 2]}), tmp_path / "a.parquet"
+        )
+        assert load_data(tmp_path / "a.parquet").qid.dtype == np.int64
+
+    def test_what_is_missing_is_filled_on_request(self, written):
+        path = written(HEAD + "1,0,a,4,2\n1,1,b,,3\n1,1,c,NaN,3\n2,0,d,,1\n")
+        assert load_data(path, missing=7.0).X[:, 0].tolist() == [4, 7, 7, 7]
+        assert load_data(path, missing="query_min").X[:, 0].tolist() == [4, 4, 4, 0]
+
+    def test_without_pyarrow_the_error_says_what_to_install(self, written, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(DataError, match=r"data\.csv: .* pip install 'directrank\[arrow\]'$"):
+            load_data(written(HEAD + ROWS))
+
+    def test_every_ending_belongs_to_one_format(self):
+        assert len(set(ENDINGS)) == len(ENDINGS)
+        assert {ending for table in TABLES for ending in table.endings} < set(ENDINGS)
+
+
+class TestColumns:
+    def test_the_line_names_every_role(self, written):
+        path = written("Query_ID,Relevance,DOC NO,title,bm25\n1,0,a,The,2\n")
+        line = columns_line(path, ReadOptions())
+        assert line.startswith(
+            "qid: Query_ID, label: Relevance, docid: DOC NO, 1 feature (left out: title); set --qid"
+        )
+        assert columns_line(written("0 qid:1 1:2\n", "data.txt"), ReadOptions()) == ""
+
+    def test_the_more_likely_name_wins(self, written):
+        assert "qid: qid," in columns_line(written("query,qid,y,label,x\nwhat,1,1,0,1\n"), ReadOptions())
+
+    def test_columns_as_told(self, written):
+        path = written("a,b,c,d,e\n1,0,2,3,4\n2,1,5,6,7\n")
+        groups = load_data(path, qid="a", label="b", docid="e", features=["d", "c"])
+        assert groups.X.tolist() == [[3, 2], [6, 5]]
+        assert groups.docid.tolist() == ["4", "7"]
+        assert load_data(path, qid="a", label="b", features=["[cd]", "c"]).feature_names == ("c", "d")
+
+    def test_row_numbers_that_other_tools_write_are_no_features(self, written, tmp_path):
+        assert load_data(written(",qid,label,x\n0,1,1,5\n1,1,0,6\n")).feature_names == ("x",)
+        table = pa.table({"qid": [1], "label": [1], "x": [2], "__index_level_0__": [0]})
+        parquet.write_table(table, tmp_path / "a.parquet")
+        assert load_data(tmp_path / "a.parquet").feature_names == ("x",)
+
+    @pytest.mark.parametrize(
+        ("how", "problem"),
+        [
+            ({"qid": "QID"}, r"no column 'QID'; did you mean 'qid'\?"),
+            ({"label": "price"}, r"no column 'price'; the columns are qid, relevance, doc, f1, f2"),
+            ({"features": ["f11"]}, r"no column 'f11'; did you mean 'f1'\?"),
+            ({"features": ["g*"]}, r"no column matches 'g\*'"),
+            ({"features": ["f1", "relevance"]}, r"column 'relevance' is not a feature"),
+            ({"docid": "qid"}, r"column 'qid' has two roles"),
+        ],
+    )
+    def test_columns_that_cannot_be_are_named(self, written, how, problem):
+        with pytest.raises(DataError, match=rf"data\.csv: {problem}"):
+            load_data(written(HEAD + ROWS), **how)
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("a,b\n1,2\n", r"no column is called like a qid; name it by --qid .* the columns are a, b"),
+            ("qid,b\n1,2\n", r"no column is called like a label; name it by --label"),
+            ("qid,label,title\n1,2,x\n", r"no column of numbers is left for features"),
+            ("qid,label,x,x\n1,2,3,4\n", r"column 'x' is there twice"),
+        ],
+    )
+    def test_headers_that_cannot_be_used(self, written, text, problem):
+        with pytest.raises(DataError, match=rf"data\.csv: {problem}"):
+            load_data(written(text))
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("rows", "problem"),
+        [
+            ("1,0,a,1,2\n1,good,b,1,3\n", r"column 'relevance', row 2: found 'good', expected a grade"),
+            ("1,0,a,1,2\n1,,b,1,3\n", r"column 'relevance', row 2: has no value"),
+            ("1,0,a,1,2\n1,-1,b,1,3\n", r"column 'relevance', row 2: found -1, expected relevance"),
+            ("1,0,a,1,2\n,1,b,1,3\n", r"column 'qid', row 2: has no value"),
+            ("1,0,a,1,2\n1,1,b,1,\n", r"column 'f2', row 2: has no value; fill it, or read it by --missing"),
+            ("1,0,a,1,2\n1,1,b,inf,3\n", r"column 'f1', row 2: found inf, expected a finite number"),
+            ("1,0,a,1,2\n1,1,b,1e300,3\n", r"column 'f1', row 2: found inf, expected .* float32"),
+            ("1,0,a,1,2\n1,0,a,1,2\n1,1,b, x,3\n", r"column 'f1', row 3: found 'x', expected a number"),
+            ("1,0,a,1,2\n1,0,a,3,2\n1,1,b,n/k,3\n", r"column 'f1', row 3: found 'n/k', expected a number"),
+            ("1,0,a,1,2\n1,1,b,1\n", r"row 2 holds 4 values, expected 5 as in the header: '1,1,b,1'"),
+            ("", r"holds no document"),
+            ("\n", r"holds no document"),
+        ],
+    )
+    def test_the_cell_is_named(self, written, rows, problem):
+        with pytest.raises(DataError, match=rf"data\.csv: {problem}"):
+            load_data(written(HEAD + rows))
+
+    def test_a_cell_far_down_is_named_by_its_row(self, written, monkeypatch):
+        monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(delimited, "ROW_PER_HEADER", 1)
+        rows = [f"1,{row % 2},a,{row},2\n" for row in range(1, 101)]
+        for place, problem in (
+            (2, "column 'relevance', row 77: found 'x'"),
+            (4, "column 'f1', row 77: found 'x'"),
+        ):
+            cells = rows[76].split(",")
+            cells[place - 1 if place == 2 else 3] = "x"
+            with pytest.raises(DataError, match=problem):
+                load_data(written(HEAD + "".join([*rows[:76], ",".join(cells), *rows[77:]])))
+
+    @pytest.mark.parametrize("name", ["data.csv", "data.parquet", "data.arrow", "data.csv.gz"])
+    def test_files_that_are_no_tables(self, written, tmp_path, name):
+        for content in (b"", b"\x80\x81 hello \xff\n\x80"):
+            with pytest.raises(DataError, match=rf"{name}: (is empty|is not)"):
+                load_data(written(content, name))
+        with pytest.raises(FileNotFoundError, match=rf"No such file.*absent-{name}"):
+            load_data(tmp_path / f"absent-{name}")
+
+    def test_values_of_parquet(self, tmp_path):
+        path = tmp_path / "data.parquet"
+        for column, problem in (
+            ({"x": ["1", "b"]}, r"column 'x', row 2: found 'b'"),
+            ({"x": [1.0, float("nan")]}, r"column 'x', row 2: has no value"),
+            ({"x": [1, None]}, r"column 'x', row 2: has no value"),
+            ({"x": [1.0, 1e300]}, r"column 'x', row 2: found inf"),
+            ({"x": [[1], [2]]}, r"column 'x', row 1: found \[1\]"),
+            ({"x": [1, 2], "qid": [[1], [1]]}, r"column 'qid', row 1: holds list<.*>, expected the number"),
+            ({"x": [1, 2], "qid": [1, None]}, r"column 'qid', row 2: has no value"),
+        ):
+            parquet.write_table(pa.table({"qid": [1, 1], "label": [0, 1], **column}), path)
+            with pytest.raises(DataError, match=rf"data\.parquet: {problem}"):
+                load_data(path, features=["x"])
+
+    def test_what_would_not_fit_is_refused_before_it_is_allocated(self, written, monkeypatch):
+        monkeypatch.setattr("directrank.data.memory.available_bytes", lambda: 20)
+        with pytest.raises(DataError, match=r"X of 3 documents × 2 features needs"):
+            load_data(written(HEAD + ROWS))
+
+
+class TestFolders:
+    def parts(self, folder, ending=".csv", names=("train", "vali", "test")):
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, name in enumerate(names):
+            (folder / f"{name}{ending}").write_text(HEAD + f"{number},1,a,{number},2\n")
+
+    def test_folds_of_tables(self, tmp_path):
+        for k in (1, 2):
+            self.parts(tmp_path / f"Fold{k}", names=("train", "valid", "test"))
+        assert [fold.vali[0].name for fold in find_folds(tmp_path)] == ["valid.csv"] * 2
+        train, vali, test = load_data(tmp_path / "Fold2")
+        assert [part.X.tolist() for part in (train, vali, test)] == [[[0, 2]], [[1, 2]], [[2, 2]]]
+
+    def test_features_are_matched_by_name(self, tmp_path):
+        self.parts(tmp_path)
+        (tmp_path / "test.csv").write_text("f2,more,f1,qid,relevance\n1,2,3,9,0\n")
+        assert load_data(tmp_path)[2].X.tolist() == [[3, 1]]
+        (tmp_path / "test.csv").write_text("f2,f3,qid,relevance\n1,2,9,0\n")
+        with pytest.raises(DataError, match=r"test\.csv: no column 'f1', which the first file has"):
+            load_data(tmp_path)
+
+    def test_text_and_tables_do_not_mix(self, tmp_path):
+        self.parts(tmp_path)
+        (tmp_path / "test.csv").unlink()
+        (tmp_path / "test.txt").write_text("0 qid:8 1:1\n")
+        with pytest.raises(DataError, match=r"test\.txt is LETOR text.*train\.csv is a table"):
+            load_letor(tmp_path)
+
+    def test_shared_queries_are_refused(self, tmp_path):
+        self.parts(tmp_path)
+        (tmp_path / "test.csv").write_text(HEAD + "0,1,a,1,2\n")
+        with pytest.raises(DataError, match=r"qid 0 is in train and in test"):
+            load_data(tmp_path)
+
+    def test_one_file_is_no_folder_of_folds(self, written):
+        with pytest.raises(DataError, match=r"data\.csv: is one file; divide it by --kfold"):
+            find_folds(written(HEAD + ROWS))
+
+
+class TestScores:
+    def test_columns_are_in_row_order(self, written):
+        groups = load_data(written(HEAD + ROWS))
+        columns = score_columns(groups, np.array([1.0, 5.0, 2.0]))
+        assert {name: values.tolist() for name, values in columns.items()} == {
+            "qid": [7, 9, 7],
+            "docid": ["a", "b", "c"],
+            "score": [1.0, 5.0, 2.0],
+            "rank": [2, 1, 1],
+        }
+
+    def test_ties_are_ranked_in_row_order(self, written):
+        groups = load_data(written("qid,label,x\n1,0,1\n1,2,1\n2,0,1\n1,1,1\n"))
+        columns = score_columns(groups, np.array([3.0, 3.0, 0.0, 4.0]))
+        assert columns["rank"].tolist() == [2, 3, 1, 1]
+        assert columns["docid"].tolist() == [1, 2, 3, 4]
+
+    @pytest.mark.parametrize("name", ["csv", "tsv", "parquet", "arrow"])
+    def test_tables_read_back(self, written, tmp_path, name):
+        groups = load_data(written(HEAD + ROWS.replace(",a,", ',"a, b",')))
+        scores = np.array([0.1 + 0.2, -1e-300, 5])
+        content = format_of_scores(name, None).content(groups, scores, "tag")
+        path = written(content, f"scores.{name}")
+        back = {
+            "csv": lambda: pa.csv.read_csv(path),
+            "tsv": lambda: pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter="\t")),
+            "parquet": lambda: parquet.read_table(path),
+            "arrow": lambda: feather.read_table(path),
+        }[name]()
+        assert back.to_pydict() == {
+            "qid": [7, 9, 7],
+            "docid": ["a, b", "b", "c"],
+            "score": scores.tolist(),
+            "rank": [2, 1, 1],
+        }
+
+    def test_the_format_goes_by_name_then_by_ending(self, tmp_path):
+        assert format_of_scores(None, None).name == "scores"
+        assert format_of_scores(None, tmp_path / "a.CSV").name == "csv"
+        assert format_of_scores(None, tmp_path / "a.run").name == "trec"
+        assert format_of_scores("trec", tmp_path / "a.csv").name == "trec"
+        with pytest.raises(ValueError, match=r"expected scores, trec, csv"):
+            format_of_scores("xml", None)
+        assert len({ending for each in FORMATS for ending in each.endings}) == sum(
+            len(each.endings) for each in FORMATS
+        )
