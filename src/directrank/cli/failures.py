@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from directrank.storage.atomic import STDOUT
+
 DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 # Older versions of typer use click, newer ones a copy of it; the class is a base of BadParameter in both.
@@ -68,7 +70,10 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
         sys.stdout.flush()
     except (typer.Exit, typer.Abort, ClickException):
         raise
-    except BrokenPipeError:
+    except BrokenPipeError as error:
+        if error.filename not in (None, STDOUT):
+            _print_error(f"{error.filename}: its reader has gone before everything was written")
+            return DATA
         # The reader has closed the pipe (`| head`). Discard what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE

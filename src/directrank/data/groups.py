@@ -88,6 +88,9 @@ class QueryGroups:
             raise DataError(
                 f"{len(self.feature_names)} feature names for {self.n_features} features; expected one each"
             )
+        if len(set(self.feature_names or ())) < len(self.feature_names or ()):
+            twice = next(name for name in self.feature_names if self.feature_names.count(name) > 1)
+            raise DataError(f"two features are called {twice!r}; expected different names")
 
     def select(self, queries) -> "QueryGroups":
         """Return the selected queries, with their documents in the caller's row order.

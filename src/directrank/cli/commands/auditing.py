@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import usage
-from directrank.cli.options import JSON, Missing, argument, option
+from directrank.cli.options import JSON, Missing, argument, option, target
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, missing_rule
 
@@ -18,7 +18,7 @@ def audit(
     measure: Annotated[
         str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
     ] = None,
-    picture: Annotated[Path | None, option("--picture FILE", "Also draw the table as an SVG file.")] = None,
+    picture: Annotated[Path | None, target("--picture FILE", "Also draw the table as an SVG file.")] = None,
     missing: Missing = "error",
     json: JSON = False,
 ) -> None:
@@ -35,7 +35,7 @@ def audit(
         chosen = None if measure is None else parse_measure(measure)
     rule = missing_rule(missing)
     if picture is not None:
-        check_file(picture, "--picture")
+        check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
     groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_)
     with spinner(f"auditing {groups.n_queries} queries", quiet=json):

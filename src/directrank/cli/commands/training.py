@@ -5,7 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Convention, Measures, Missing, Quiet, Seed, Set, argument, option
+from directrank.cli.options import (
+    JSON,
+    Convention,
+    Measures,
+    Missing,
+    Quiet,
+    Seed,
+    Set,
+    argument,
+    option,
+    target,
+)
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, missing_rule, names, with_settings
 
@@ -37,7 +48,9 @@ def fit(
     rankings: Annotated[
         bool, option("--rankings", "Read grades as positions in observed rankings, 1 the best.")
     ] = False,
-    out: Annotated[Path, option("-o --out FILE", "The model to write.")] = Path("model.dr"),
+    out: Annotated[Path, target("-o --out FILE", "The model to write; - for standard output.")] = Path(
+        "model.dr"
+    ),
     seed: Seed = 0,
     missing: Missing = "error",
     json: JSON = False,
@@ -45,12 +58,13 @@ def fit(
 ) -> None:
     """Train one ranker and save it."""
     from directrank.models import save
+    from directrank.storage.atomic import is_standard_output
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
     rule = missing_rule(missing)
     if preferences is not None and rankings:
         raise UsageError("--preferences and --rankings: give one of them")
-    check_file(out, "--out")
+    check_file(out, "--out", train, valid, preferences, printing=json)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
     data = _supervised(_read(train, valid, rule), preferences, rankings)
@@ -60,22 +74,14 @@ def fit(
     if json:
         print_json({**facts, "data_check": checks})
         return
-    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
-    evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
-    print(f"{chosen.label}: {facts['selected_by']} {values}")
-    print(
-        ": ".join(filter(None, (facts["status"], facts["message"]))) + (f" ({evidence})" if evidence else "")
-    )
-    for note in facts["notes"]:
-        print(f"note: {note}")
-    print(f"saved: {out}")
+    _print_outcome(chosen.label, facts, to_stderr=is_standard_output(out))
 
 
 def rank(
     model: Annotated[Path, argument("MODEL", "A model saved by `directrank fit`.")],
     data: Annotated[Path, argument("DATA", "Documents to rank; they need no relevance.")],
     out: Annotated[
-        Path | None, option("-o --out FILE", "The file to write.  [default: the terminal]")
+        Path | None, target("-o --out FILE", "The file to write.  [default: the terminal]")
     ] = None,
     form: Annotated[
         str, option("--format NAME", "scores: one a line, in the order of the rows; trec: a TREC run.")
@@ -97,7 +103,7 @@ def rank(
         raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
     rule = missing_rule(missing)
     if out is not None:
-        check_file(out, "--out")
+        check_file(out, "--out", model, data, printing=json)
     ranker = load(model)
     groups = read_letor(data, missing=rule, n_features=ranker.n_features_in_, labelled=False)
     scores = ranker.predict(groups)
@@ -206,6 +212,17 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
     except Exception as error:
         raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
     return checks
+
+
+def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
+    """Print what training reached; on stderr where the model itself goes to standard output."""
+    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
+    evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
+    status = ": ".join(filter(None, (facts["status"], facts["message"])))
+    lines = [f"{label}: {facts['selected_by']} {values}", status + (f" ({evidence})" if evidence else "")]
+    lines += [f"note: {note}" for note in facts["notes"]] + [f"saved: {facts['model']}"]
+    for line in lines:
+        remark(line) if to_stderr else print(line)
 
 
 def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -> dict[str, Any]:
