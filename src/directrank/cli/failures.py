@@ -114,7 +114,7 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
         if isinstance(error, kinds):
             return code, str(error) or "interrupted"
     if isinstance(error, MemoryError):
-        return DATA, f"the data do not fit in memory: {error or 'allocation failed'}"
+        return DATA, f"the data do not fit in memory: {str(error).strip() or 'allocation failed'}"
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return DATA, f"{place}{error.strerror or error}"

@@ -53,9 +53,10 @@ def read_preferences(path: Path, qid: np.ndarray) -> PreferenceGraph:
     better, worse, weights = array("q"), array("q"), array("d")
     for number, line in numbered_lines(path):
         if text := line.split("#")[0].strip():
-            edge = _edge(text, qid, f"{path}, line {number}: {line!r}")
-            for values, value in zip((better, worse, weights), edge, strict=True):
-                values.append(value)
+            upper, lower, weight = _edge(text, qid, f"{path}, line {number}: {line!r}")
+            better.append(upper)
+            worse.append(lower)
+            weights.append(weight)
     if not better:
         raise DataError(f"{path}: no preferences; expected lines such as `1 3` or `1 3 0.5`")
     return PreferenceGraph(np.array(better), np.array(worse), np.array(weights))

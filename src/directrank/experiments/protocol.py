@@ -130,8 +130,8 @@ def compare(
     options = Options(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
         grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
-        seeds=seeds or (), missing=missing, kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs,
-        baseline=baseline, correction=correction, audit=audit,
+        seeds=seeds or (), missing=missing, kfold=kfold, search=search, refit=refit, restarts=restarts,
+        jobs=jobs, baseline=baseline, correction=correction, audit=audit,
     )  # fmt: skip
     plan, store = prepare(source, methods, options)
     return carry_out(plan, store, observer or Observer(), command)

@@ -88,7 +88,7 @@ def digest(description: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name])
         total.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-        total.update(array.reshape(-1).view(np.uint8))
+        total.update(array.reshape(-1).view(np.uint8).data)
     return total.hexdigest()
 
 

@@ -47,7 +47,7 @@ def layout_of(header: dict[str, Any], n_bytes: int) -> list[TensorPlace]:
 
 
 def _offsets(name: str, entry: Any) -> tuple[int, int]:
-    offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+    offsets: Any = entry.get("data_offsets") if isinstance(entry, dict) else None
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise ValueError(f"tensor {name!r} has no place in the file")
     return offsets[0], offsets[1]
