@@ -123,11 +123,12 @@ def _refuse_earlier(scan: Scan, found: DataFormatError, n_features: int | None, 
         here = str(path) == found.path
         for block in blocks_of(path):
             # A fault of line 0 is one of the whole file.
-            left = found.line - block.first_line if here and found.line else len(block.starts)
-            if left <= 0:
-                return
-            part = block.until(min(left, len(block.starts)))
+            n_lines = len(block.starts)
+            left = found.line - block.first_line if here and found.line else n_lines + 1
+            part = block.until(min(left, n_lines))
             _fill_block(scan, part, np.zeros(len(part.bytes), np.int64), X, n_features is not None, null)
+            if left <= n_lines:
+                return
         if here:
             return
 
