@@ -110,8 +110,10 @@ class Scan:
         """Concatenate the arrays of all blocks."""
         self.codes, self.labels = np.concatenate(self._codes), np.concatenate(self._labels)
         self.docid = _joined(self._docids) if self._commented else None
-        self.qid = named_queries(list(self._numbers))
         del self._codes, self._labels, self._docids
+        tokens = list(self._numbers)
+        self._numbers.clear()
+        self.qid = named_queries(tokens)
         return self
 
 
@@ -133,4 +135,5 @@ def named_queries(tokens: list[bytes]) -> np.ndarray:
         numbers = texts.astype(np.int64)
     except (ValueError, OverflowError):
         return texts
-    return numbers if np.array_equal(numbers.astype(str), texts) else texts
+    printed = numbers.astype(texts.dtype if texts.dtype.kind == "U" else str)
+    return numbers if np.array_equal(printed, texts) else texts

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from directrank.data import QueryGroups
-from directrank.data.text_lines import numbered_lines
+from directrank.data.trec.text_lines import numbered_lines
 from directrank.errors import DataError, DataFormatError
 
 
