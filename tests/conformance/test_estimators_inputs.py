@@ -8,10 +8,12 @@ import pytest
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
+from directrank import load, save
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators import LambdaLoss, LambdaRank, PermuRank, Ranker
-from directrank.measures import NDCG
+from directrank.estimators import ApproxRank, LambdaLoss, LambdaRank, PermuRank, Ranker, Regression
+from directrank.experiments.sources import joined
+from directrank.measures import NDCG, evaluate
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
 from estimator_examples import bits, every, rows
@@ -147,3 +149,71 @@ def test_names_follow_query_groups(estimator):
     assert not hasattr(fitted.fit(QueryGroups(X, y, qid)), "feature_names_in_")
     with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
         fitted.predict(QueryGroups(X[:, :2], y, qid))
+
+
+@every
+def test_names_are_the_rule_wherever_features_come_in(estimator, tmp_path):
+    X, y, qid = rows()
+    named = QueryGroups(X, y, qid, feature_names=["a", "b", "c"])
+    turned = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
+    less = QueryGroups(X[:, :2], y, qid, feature_names=["a", "b"])
+    fitted = clone(estimator).fit(named, eval_set=named)
+    assert bits(clone(estimator).fit(named, eval_set=turned)) == bits(fitted)
+    scores = fitted.predict(named)
+    save(fitted, tmp_path / "m.dr")
+    for ranker in (fitted, load(tmp_path / "m.dr")):
+        np.testing.assert_array_equal(ranker.predict(turned), scores)
+        assert ranker.score(turned) == ranker.score(named)
+        for call in (ranker.predict, ranker.score):
+            with pytest.raises(DataError, match="X has no column 'c', which the model was fitted with"):
+                call(less)
+    with pytest.raises(DataError, match="X has no column 'c'"):
+        clone(estimator).fit(named, eval_set=less)
+    frame = pd.DataFrame(X[:, [2, 0, 1]], columns=["c", "a", "b"])
+    np.testing.assert_array_equal(fitted.predict(frame), scores)
+
+
+def test_a_start_gives_its_coefficients_by_name():
+    X, y, qid = rows()
+    start = Regression().fit(QueryGroups(X, y, qid, feature_names=["a", "b", "c"]))
+    turned = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
+    ranker = ApproxRank("AP", start=start, max_iterations=0).fit(turned)
+    np.testing.assert_array_equal(ranker.coef_, start.coef_[[2, 0, 1]])
+    by_frame = ApproxRank("AP", start=start, max_iterations=0)
+    by_frame.fit(pd.DataFrame(X[:, [2, 0, 1]], columns=["c", "a", "b"]), y, qid=qid)
+    np.testing.assert_array_equal(by_frame.coef_, ranker.coef_)
+    with pytest.raises(DataError, match="start was fitted without the feature 'd'"):
+        ranker.fit(QueryGroups(X, y, qid, feature_names=["a", "b", "d"]))
+
+
+def test_parts_of_a_comparison_are_joined_by_names():
+    X, y, qid = rows()
+    named = QueryGroups(X, y, qid, feature_names=["a", "b", "c"])
+    turned = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
+    both = joined([named, turned])
+    np.testing.assert_array_equal(both.X[: len(X)], both.X[len(X) :])
+
+
+def test_two_features_of_one_name_are_refused():
+    with pytest.raises(DataError, match="two features are called 'a'"):
+        QueryGroups([[1.0, 2.0]], [1], ["q"], feature_names=["a", "a"])
+
+
+@every
+@pytest.mark.parametrize("weights", [[1e19] + [1.0] * 131, [70_000.0, 40_000.0] + [1.0] * 130])
+def test_copies_of_rows_have_a_limit(estimator, weights):
+    X, y, qid = rows()
+    with pytest.raises(DataError, match=r"copies of rows, at most 100000 are made; give one weight a query"):
+        clone(estimator).fit(X, y, qid=qid, sample_weight=weights)
+
+
+def test_a_number_and_its_text_are_two_queries():
+    X = [[0.0], [1.0], [2.0], [3.0]]
+    fitted = Regression().fit(X, [0, 1, 1, 0], qid=[1, "1", 1, "1"])
+    assert fitted.score(X, [0, 1, 1, 0], qid=[1, "1", 1, "1"]) < 1
+    assert evaluate([0, 1, 1, 0], [0.0, 1, 2, 3], qid=[1, "1", 1, "1"], per_query=True).qid.tolist() == [
+        1,
+        "1",
+    ]
+    weighted = Regression().fit(X, [0, 1, 1, 0], qid=[1, "1", 1, "1"], sample_weight=[1, 2, 3, 4])
+    assert np.isfinite(weighted.coef_).all()

@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from directrank.cli.commands import auditing, comparing, consistency, listing, training
 from directrank.cli.failures import ended, usage_problem
+from directrank.cli.output import open_closed_streams
 
 #: Every command, under the heading of its group.
 COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
@@ -106,6 +107,7 @@ for _, command in COMMANDS:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    open_closed_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     # --debug is accepted anywhere, because people append it to a line that has failed.
     words = [word for word in given if word != "--debug"]

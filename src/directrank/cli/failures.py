@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from directrank.storage.atomic import STDOUT
+
 DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 # Older versions of typer use click, newer ones a copy of it; the class is a base of BadParameter in both.
@@ -71,7 +73,10 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
         sys.stdout.flush()
     except (typer.Exit, typer.Abort, ClickException):
         raise
-    except BrokenPipeError:
+    except BrokenPipeError as error:
+        if error.filename not in (None, STDOUT):
+            _print_error(f"{error.filename}: its reader has gone before everything was written")
+            return DATA
         # The reader has closed the pipe (`| head`). Discard what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
@@ -112,7 +117,7 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
         if isinstance(error, kinds):
             return code, str(error) or "interrupted"
     if isinstance(error, MemoryError):
-        return DATA, f"the data do not fit in memory: {error or 'allocation failed'}"
+        return DATA, f"the data do not fit in memory: {str(error).strip() or 'allocation failed'}"
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return DATA, f"{place}{error.strerror or error}"

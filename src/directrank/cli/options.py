@@ -1,5 +1,7 @@
 """Options of the commands, each written once."""
 
+import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +15,18 @@ def option(flags: str, text: str) -> Any:
     return typer.Option(*names, metavar=last, help=text)
 
 
+def target(flags: str, text: str) -> Any:
+    """Return an option that names a file or a folder to write; an empty name is refused."""
+    *names, metavar = flags.split()
+    return typer.Option(*names, metavar=metavar, help=text, parser=_path)
+
+
+def _path(text: str | Path) -> Path:
+    if not os.fspath(text):
+        raise typer.BadParameter("the name is empty; name a file or a folder")
+    return Path(text)
+
+
 def argument(metavar: str, text: str) -> Any:
     """Return a positional argument."""
     return typer.Argument(metavar=metavar, help=text)
@@ -20,6 +34,9 @@ def argument(metavar: str, text: str) -> Any:
 
 JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
+Force = Annotated[
+    bool, option("--force", "Use a folder that holds other files; results replace files of their names.")
+]
 Seed = Annotated[int, option("--seed N", "Seed of all random numbers; same seed and data, same results.")]
 Missing = Annotated[
     str, option("--missing RULE", "Meaning of NULL or an empty cell: error, query_min or a number.")

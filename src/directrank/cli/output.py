@@ -1,6 +1,7 @@
 """Printing: tables and remarks, drawn on a terminal and plain in a pipe."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,21 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from directrank.experiments.tables.layout import Table
+
+
+def open_closed_streams() -> None:
+    """Let output that the caller has closed (``>&-``) go nowhere.
+
+    Otherwise the next file that is opened would take the number of standard output, and its prints.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is this one.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.dup(number), "w" if number else "r", encoding="utf-8"))
 
 
 def remark(text: str, *, quiet: bool = False) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from directrank.cli.failures import UsageError, usage
+from directrank.storage.atomic import is_standard_output, is_stream, same_file
+from directrank.storage.folders import foreign_entry
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
@@ -77,19 +79,46 @@ def seeds_of(text: str) -> list[int]:
         raise UsageError(f"--seeds {text}: expected numbers with commas, such as 0,1,2") from None
 
 
-def check_file(path: Path, option: str) -> None:
-    """Raise a `UsageError` if a path is a folder, or its folder does not exist or cannot be written."""
+def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = False) -> None:
+    """Raise a `UsageError` if a file cannot be written, or is an input.
+
+    Parameters
+    ----------
+    path : Path
+        A file, a device, a pipe, or ``-`` for standard output.
+    option : str
+        As typed, such as ``--out``.
+    *inputs : Path or None
+        Files that the command reads.
+    printing : bool, default=False
+        Whether the command prints something else on standard output.
+    """
+    given = f"{option} {path}"
+    if printing and is_standard_output(path):
+        raise UsageError(f"{given}: other results are printed on standard output; name a file")
+    if is_stream(path):
+        return
     if path.is_dir():
-        raise UsageError(f"{option} {path}: this is a folder; name a file")
-    if not path.parent.exists():
-        raise UsageError(f"{option} {path}: there is no folder {path.parent}; create it first")
-    _check_writable(path.parent, f"{option} {path}")
+        raise UsageError(f"{given}: this is a folder; name a file")
+    for each in inputs:
+        if each is not None and same_file(path, each):
+            raise UsageError(f"{given}: this is the input {each}; name another file")
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.exists():
+        raise UsageError(f"{given}: there is no folder {path.parent}; create it first")
+    _check_writable(folder, given)
 
 
-def check_folder(path: Path, option: str) -> None:
-    """Raise a `UsageError` if a path is a file, or a folder that cannot be written or created."""
+def check_folder(path: Path, option: str, *, force: bool) -> None:
+    """Raise a `UsageError` if a path is a file, cannot be written or created, or holds files of others."""
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
     _check_writable(existing, f"{option} {path}")
+    found = None if force else foreign_entry(path)
+    if found is not None:
+        raise UsageError(
+            f"{option} {path}: the folder holds {found!r}, and no results of directrank; "
+            "choose an empty or a new folder, or add --force"
+        )
 
 
 def _check_writable(folder: Path, given: str) -> None:

@@ -1,12 +1,16 @@
 """From rows that carry a qid to contiguous queries sorted by descending relevance."""
 
 import logging
+from collections.abc import Sequence
 
 import numpy as np
 
 from directrank.data.categories import as_grades
 from directrank.data.queries import Queries
 from directrank.errors import DataError
+
+#: An array of text holds at most so many times the letters that it is made of.
+LARGEST_PADDING = 8
 
 
 def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
@@ -17,23 +21,34 @@ def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
     DataError
         If there is not one qid a row.
     """
-    values = _as_names(qid)
+    values = qid_array(qid)
     if values.shape != (n_docs,):
         where = f"{name}: " if name else ""
         raise DataError(f"{where}qid has shape {values.shape}, expected ({n_docs},): one query a row")
     return values
 
 
-def _as_names(qid) -> np.ndarray:
+def qid_array(qid) -> np.ndarray:
+    """Return qid as an array in which two values are equal only if the caller's are."""
     if not isinstance(qid, (list, tuple)):
         return np.asarray(qid)
     # NumPy would turn 1 and "1" into the same text, and 2⁶³ beside a negative number into a rounded float.
     kinds = {type(each) for each in qid}
-    if len(kinds) == 1 and kinds <= {int, float, bool, str, bytes}:
+    if kinds == {str} or kinds == {bytes}:
+        return text_array(qid)
+    if len(kinds) == 1 and kinds <= {int, float, bool}:
         values = np.asarray(qid)
         if int not in kinds or values.dtype.kind in "iu":
             return values
     return np.fromiter(qid, dtype=object, count=len(qid))
+
+
+def text_array(texts: Sequence[str] | Sequence[bytes]) -> np.ndarray:
+    """Return texts in NumPy's form, which pads all to the longest; as objects if one is far longer."""
+    longest = max(map(len, texts), default=0)
+    if longest * len(texts) > LARGEST_PADDING * max(1, sum(map(len, texts))):
+        return np.fromiter(texts, dtype=object, count=len(texts))
+    return np.asarray(texts)
 
 
 def query_codes(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

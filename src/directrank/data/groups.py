@@ -85,10 +85,12 @@ class QueryGroups:
         self.name = name
         self.labelled = labelled
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
-        if self.feature_names is not None and len(self.feature_names) != self.n_features:
-            raise DataError(
-                f"{len(self.feature_names)} feature names for {self.n_features} features; expected one each"
-            )
+        names = self.feature_names or ()
+        if self.feature_names is not None and len(names) != self.n_features:
+            raise DataError(f"{len(names)} feature names for {self.n_features} features; expected one each")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"two features are called {twice!r}; expected different names")
 
     def select(self, queries) -> "QueryGroups":
         """Return the selected queries, with their documents in the caller's row order.

@@ -2,12 +2,14 @@
 
 import math
 import re
+from array import array
 from pathlib import Path
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.supervision import ObservedRankings, PreferenceGraph
+from directrank.data.trec.text_lines import numbered_lines
 from directrank.errors import DataError
 
 #: Two documents and, optionally, a weight.
@@ -48,13 +50,16 @@ def read_preferences(path: Path, qid: np.ndarray) -> PreferenceGraph:
     DataError
         With the file, the line and the expected form.
     """
-    edges = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    better, worse, weights = array("q"), array("q"), array("d")
+    for number, line in numbered_lines(path):
         if text := line.split("#")[0].strip():
-            edges.append(_edge(text, qid, f"{path}, line {number}: {line.strip()!r}"))
-    if not edges:
+            upper, lower, weight = _edge(text, qid, f"{path}, line {number}: {line!r}")
+            better.append(upper)
+            worse.append(lower)
+            weights.append(weight)
+    if not better:
         raise DataError(f"{path}: no preferences; expected lines such as `1 3` or `1 3 0.5`")
-    return PreferenceGraph(*zip(*edges, strict=True))
+    return PreferenceGraph(np.array(better), np.array(worse), np.array(weights))
 
 
 def _edge(text: str, qid: np.ndarray, where: str) -> tuple[int, int, float]:

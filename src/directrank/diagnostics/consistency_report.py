@@ -10,6 +10,8 @@ from directrank.diagnostics.consistency import Outcomes, Verdict, check, random_
 from directrank.errors import DataError
 from directrank.storage.strict_json import StrictJSONError, parse
 
+#: The longest file of a distribution, in bytes.
+LARGEST = 2**20
 FORM = 'expected [{"probability": 0.2, "relevance": [4, 0, 0]}, …]'
 
 
@@ -29,7 +31,11 @@ def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
         With the file, the outcome and the expected form.
     """
     try:
-        written = parse(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise DataError(f"{path}: longer than {LARGEST} bytes; {FORM}")
+        written = parse(content)
     except StrictJSONError as error:
         raise DataError(f"{path}: not JSON: {error}") from None
     if not isinstance(written, list) or not written:

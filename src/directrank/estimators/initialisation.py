@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from directrank.errors import DataError
 from directrank.estimators.presets.pairs import RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.estimators.ranker import Ranker
@@ -40,7 +41,7 @@ def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray
         )
     scorer = getattr(start, "scorer_", None)
     linear = isinstance(scorer, LINEAR)
-    coefficients = start.coef_ if linear else np.asarray(start, dtype=np.float64)
+    coefficients = _by_name(start, groups) if linear else np.asarray(start, dtype=np.float64)
     if np.shape(coefficients) != (groups.n_features,):
         raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
     if linear and not scaling.reads_as(scorer):
@@ -49,3 +50,14 @@ def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray
             "own training set; set the same scaling, standard or query, in both"
         )
     return scaling.on_scaled(coefficients)
+
+
+def _by_name(ranker, groups) -> np.ndarray:
+    """Return the coefficients of a ranker in the order of the features, by their names if both have them."""
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is None or groups.feature_names is None:
+        return ranker.coef_
+    if missing := set(groups.feature_names) - set(names):
+        raise DataError(f"start was fitted without the feature {min(missing)!r}")
+    of_name = dict(zip(names, ranker.coef_, strict=True))
+    return np.array([of_name[name] for name in groups.feature_names])

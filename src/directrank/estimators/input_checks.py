@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from directrank.data.categories import as_grades
+from directrank.data.grouping import qid_array, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 
@@ -18,6 +19,8 @@ ONE_QUERY = (
     "sklearn.set_config(enable_metadata_routing=True), pass qid=… to their fit, and split by query with "
     "cv=GroupKFold().set_split_request(groups='qid')."
 )
+#: The most rows that whole weights inside queries may make of the rows given.
+MOST_COPIES = 100_000
 #: Packages between the user's code and the check: their lines are no call sites.
 INNER_PACKAGES = {"directrank", "sklearn", "joblib"}
 #: Call sites that have been warned. Python's own record is lost whenever scikit-learn changes its filters.
@@ -40,7 +43,7 @@ def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
     if qid is not None and group is not None:
         raise DataError("pass either qid (the query of each row) or group (sizes of queries), not both")
     if qid is not None:
-        return np.asarray(qid)
+        return qid_array(qid)
     if group is not None:
         sizes = np.asarray(group)
         if sizes.sum() != n_docs:
@@ -159,11 +162,24 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
 
     A document that counts as w documents is w documents; weights that are the same on all rows of each query
     belong to the queries instead, and None is returned.
+
+    Raises
+    ------
+    DataError
+        If there would be more than `MOST_COPIES` rows.
     """
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != qid.shape or not weights.any():
         return None
     if not (np.isfinite(weights) & (weights >= 0) & (weights == np.floor(weights))).all():
         return None
-    _, first, query = np.unique(qid, return_index=True, return_inverse=True)
-    return None if (weights == weights[first][query]).all() else weights.astype(np.int64)
+    query = query_codes(qid)[0]
+    first = np.unique(query, return_index=True)[1]
+    if (weights == weights[first][query]).all():
+        return None
+    if weights.sum() > MOST_COPIES:
+        raise DataError(
+            f"sample_weight differs between rows of a query, and its whole numbers would make "
+            f"{weights.sum():.3g} copies of rows, at most {MOST_COPIES} are made; give one weight a query"
+        )
+    return weights.astype(np.int64)

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.categories import as_grades
 from directrank.data.frames import columns_in_order
+from directrank.data.grouping import qid_array
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import as_dense
 from directrank.data.shards import processors
@@ -131,7 +132,7 @@ class Ranker(BaseEstimator):
             The query of each row, of any hashable type and in any order.
         sample_weight : array of shape (n_docs,) or (n_queries,), optional
             Weight of each query: the same on all its rows, or one per query in order of appearance. Whole
-            numbers that differ inside a query count as copies of rows.
+            numbers that differ inside a query count as copies of rows, up to 100,000 rows in all.
         eval_set : QueryGroups, (X, y), (X, y, qid) or a list of one of these, optional
             The validation set.
         eval_qid, group, eval_group : array, optional
@@ -249,11 +250,12 @@ class Ranker(BaseEstimator):
     def _training_data(self, X, y, qid, group, sample_weight):
         if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
             rows = len(y) if hasattr(y, "__len__") else 0
-            times = copies(sample_weight, np.zeros(rows) if qid is None else np.asarray(qid))
+            qid = None if qid is None else qid_array(qid)
+            times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
             if times is not None:
                 X = validate_data(self, as_dense(X), dtype=np.float32, order="C")
                 y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
-                qid, sample_weight = None if qid is None else np.repeat(np.asarray(qid), times), None
+                qid, sample_weight = None if qid is None else np.repeat(qid, times), None
         groups = self._groups(X, y, qid, group, reset=True)
         return groups, None if sample_weight is None else query_weights(sample_weight, groups)
 
@@ -271,7 +273,8 @@ class Ranker(BaseEstimator):
         target = y if isinstance(y, SUPERVISION) else checked_target(y)
         if not isinstance(target, SUPERVISION) and len(target) != len(features):
             raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
-        return QueryGroups(features, target, qid_of_rows(qid, group, len(features), self.strict_qid))
+        names = qid_of_rows(qid, group, len(features), self.strict_qid)
+        return QueryGroups(features, target, names, feature_names=getattr(self, "feature_names_in_", None))
 
     def _features(self, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
         """Return the features to score, and the function that puts scores in the caller's order of rows."""

@@ -14,6 +14,7 @@ from directrank.experiments.plan import Observer
 from directrank.experiments.protocol import compare
 from directrank.experiments.results import Comparison
 from directrank.measures import evaluate
+from directrank.storage.folders import claim_folder
 
 N_FOLDS = 3
 N_QUERIES = 150
@@ -67,6 +68,8 @@ def run_demo(
     folder: str | os.PathLike,
     observer: Observer | None = None,
     announce: Callable[[str], None] = lambda line: None,
+    *,
+    force: bool = False,
 ) -> Story:
     """Draw the collection, write its folds as LETOR files, and compare methods on them.
 
@@ -79,6 +82,8 @@ def run_demo(
     observer : Observer, optional
     announce : callable, optional
         Called with one line before kernels are compiled for the first time.
+    force : bool, default=False
+        Whether the folder may hold other files; those of the demo replace files of their names.
 
     Returns
     -------
@@ -92,6 +97,7 @@ def run_demo(
     folder = Path(folder)
     made: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
     groups, weights = made
+    claim_folder(folder, force=force)
     write_folds(groups, folder / "data")
     warm_up("demo", warm_steps(SHOWN, select_by=MEASURE, small=True), announce)
     result = compare(

@@ -38,6 +38,7 @@ class Options:
     settings: Mapping[str, Any] = field(default_factory=dict)
     grids: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     out: Path | None = None
+    force: bool = False
     name: str | None = None
     seed: int = 0
     seeds: Sequence[int] = ()

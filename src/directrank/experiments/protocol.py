@@ -22,6 +22,7 @@ from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.significance import significance
+from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
 
@@ -39,6 +40,7 @@ def compare(
     settings: Mapping[str, Any] | None = None,
     grids: Mapping[str, Sequence[Any]] | None = None,
     out: str | os.PathLike | None = None,
+    force: bool = False,
     name: str | None = None,
     seed: int = 0,
     seeds: Sequence[int] | None = None,
@@ -86,7 +88,9 @@ def compare(
         ``{"ranksvm.penalty": (0.01, 0.1)}``.
     out : path, optional
         The folder for results. Finished work is saved there at once; the same comparison with the same folder
-        reuses it and retries what failed.
+        reuses it and retries what failed. An empty folder, a new one, or one of an earlier comparison.
+    force : bool, default=False
+        Whether the folder may hold other files; results replace those of their names.
     name : str, optional
         The name of the data set; that of the folder by default.
     seed : int, default=0
@@ -138,8 +142,8 @@ def compare(
     """
     options = Options(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
-        grids=grids or {}, out=None if out is None else Path(out), name=name, seed=seed, seeds=seeds or (),
-        missing=missing, qid=qid, label=label, docid=docid, features=features,
+        grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
+        seeds=seeds or (), missing=missing, qid=qid, label=label, docid=docid, features=features,
         kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs,
         baseline=baseline, correction=correction, audit=audit,
     )  # fmt: skip
@@ -180,6 +184,8 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
         As `compare`.
     """
     options = plan.options
+    if options.out is not None:
+        claim_folder(options.out, force=options.force)
     observer.planned(plan)
     observer.reading(reading_lines(plan.folds[0], options))
     reader = FoldReader()

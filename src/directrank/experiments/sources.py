@@ -15,6 +15,7 @@ import numpy as np
 from directrank.data import QueryGroups, find_folds
 from directrank.data.files import ReadOptions, columns_line, read_parts
 from directrank.data.folds import PARTS, Fold
+from directrank.data.frames import columns_in_order
 from directrank.data.letor.blocks import refuse_special
 from directrank.data.queries import Queries
 from directrank.errors import DataError
@@ -85,7 +86,8 @@ def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) ->
     if len(parts) != len(PARTS):
         raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
     if all(isinstance(part, QueryGroups) for part in parts):
-        return source_name(parts), [_of_groups(Splits(*parts))]
+        names = parts[0].feature_names
+        return source_name(parts), [_of_groups(Splits(*(columns_in_order(part, names) for part in parts)))]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
     return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how, digest_of)]
@@ -187,7 +189,11 @@ def _groups_digest(groups: QueryGroups) -> str:
 
 
 def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
-    """Return all queries of several groups as one collection, in their row order."""
+    """Return all queries of several groups as one collection, in their row order.
+
+    Features are found by their names, as the first part has them.
+    """
+    parts = [columns_in_order(part, parts[0].feature_names) for part in parts]
     sides = [part.queries for part in parts]
     firsts = np.cumsum([0, *(side.n_docs for side in sides)])
     starts = [side.indptr[:-1] + first for side, first in zip(sides, firsts, strict=False)]

@@ -17,6 +17,8 @@ import numba
 import platformdirs
 from numba.core.compiler import Compiler
 
+from directrank.kernels.code_cache import prepared_folder
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Reassociation lets reductions vectorise. NaN and infinity keep their meaning, so that isnan works.
@@ -61,7 +63,7 @@ OPTIONS: dict[str, Any] = {
 
 @cache
 def cache_folder() -> str | None:
-    """Return the folder of compiled code for exactly these sources, or None if none is writable."""
+    """Return the folder of compiled code for exactly these sources, or None if none can be used."""
     digest, package = hashlib.sha256(), Path(__file__).parents[1]
     for source in sorted(package.rglob("*.py")):
         if source.relative_to(package).parts[0] not in WITHOUT_KERNELS:
@@ -69,19 +71,15 @@ def cache_folder() -> str | None:
     root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
     folder = Path(root) / f"kernels-{digest.hexdigest()[:16]}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        return str(prepared_folder(folder))
     except OSError as error:
         warnings.warn(
-            f"compiled kernels cannot be cached: {folder} is not writable ({error.strerror}), "
-            "so every start compiles them again. Set NUMBA_CACHE_DIR to a writable folder.",
+            f"compiled kernels cannot be cached in {folder} ({error.strerror}), so every start compiles them "
+            "again. Set NUMBA_CACHE_DIR to a folder that you alone can write to.",
             RuntimeWarning,
             stacklevel=2,
         )
         return None
-    return str(folder)
 
 
 def kernel(function: Function, *, cached: bool = True, inline: bool = False) -> Function:

@@ -8,18 +8,23 @@ header's ``__metadata__`` has one entry, ``directrank``: the description as JSON
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from directrank.errors import ModelFormatError
+from directrank.models.layout import TensorPlace, layout_of
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import dump, parse
 
 KEY = "directrank"
-#: A header longer than this is refused before it is read. A million feature names take about 20 MB.
-MAX_HEADER = 1 << 26
+#: The longest header, in bytes; the names of 500,000 features take about 10 MB. Parsed, it may take 25 times
+#: as much memory.
+MAX_HEADER = 1 << 24
+#: The largest file, in bytes; a tree of 255 leaves takes 18 kB.
+MAX_FILE = 1 << 30
 
 
 def write_container(path: str | os.PathLike, description: dict[str, Any], tensors: dict[str, np.ndarray]):
@@ -27,17 +32,26 @@ def write_container(path: str | os.PathLike, description: dict[str, Any], tensor
 
     Raises
     ------
+    ValueError
+        If the model is larger than `read_container` reads.
     OSError
         If the file cannot be written.
     """
     from safetensors.numpy import save
 
     signed = {**description, "sha256": digest(description, tensors)}
-    write_atomically(path, save(tensors, metadata={KEY: dump(signed)}))
+    content = save(tensors, metadata={KEY: dump(signed)})
+    problem = _too_large(int.from_bytes(content[:8], "little"), len(content))
+    if problem:
+        raise ValueError(f"{path}: the model cannot be saved: {problem}")
+    write_atomically(path, content)
 
 
 def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what `write_container` wrote.
+
+    The header decides whether the tensors are read: their types and shapes must account for every byte of
+    the file. Each tensor is read into its array, without a second copy.
 
     Returns
     -------
@@ -51,17 +65,18 @@ def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, n
     OSError
         If the file cannot be read.
     """
-    content = _content(Path(path))
-    length = int.from_bytes(content[:8], "little")
-    try:
-        header = parse(content[8 : 8 + length])
-        description = parse(header["__metadata__"][KEY].encode())
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise ModelFormatError(_foreign(path)) from None
-    tensors = _tensors(path, content)
-    expected = description.pop("sha256", None) if isinstance(description, dict) else None
-    if expected is None:
-        raise ModelFormatError(_foreign(path))
+    with _opened(Path(path)) as file:
+        header, n_bytes = _header(path, file)
+        try:
+            description = parse(header.pop("__metadata__")[KEY].encode())
+            expected = description.pop("sha256")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ModelFormatError(_foreign(path)) from None
+        try:
+            places = layout_of(header, n_bytes)
+        except ValueError as error:
+            raise ModelFormatError(damaged(path, str(error))) from None
+        tensors = {place.name: _tensor(path, file, place) for place in places}
     if expected != digest(description, tensors):
         raise ModelFormatError(damaged(path, "its checksum does not fit its content"))
     return description, tensors
@@ -73,7 +88,7 @@ def digest(description: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name])
         total.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-        total.update(array.tobytes())
+        total.update(array.reshape(-1).view(np.uint8).data)
     return total.hexdigest()
 
 
@@ -89,26 +104,42 @@ def _foreign(path: str | os.PathLike) -> str:
     )
 
 
-def _content(path: Path) -> bytes:
-    """Return the bytes of the file; one with an impossible length of header is refused before it is read."""
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        start = file.read(8)
-        length = int.from_bytes(start, "little")
-        if len(start) < 8 or length > MAX_HEADER:
-            raise ModelFormatError(_foreign(path))
-        if length + 8 > size:
-            looks_right = file.read(1) in (b"{", b"")
-            raise ModelFormatError(damaged(path, "it is truncated") if looks_right else _foreign(path))
-        return start + file.read()
+def _too_large(header: int, size: int) -> str | None:
+    if header > MAX_HEADER:
+        return f"its header takes {header} bytes, at most {MAX_HEADER} are read"
+    return f"it takes {size} bytes, at most {MAX_FILE} are read" if size > MAX_FILE else None
 
 
-def _tensors(path, content: bytes) -> dict[str, np.ndarray]:
-    """Return the tensors; safetensors checks types, shapes and offsets before it makes any array."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
+def _opened(path: Path) -> BinaryIO:
+    """Open a regular file; opening a pipe would wait for a writer."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise ModelFormatError(f"{path}: a pipe or a device, expected the file of a model; save it first")
+    return path.open("rb")
 
+
+def _header(path: str | os.PathLike, file: BinaryIO) -> tuple[dict[str, Any], int]:
+    """Return the header and the number of bytes after it; impossible sizes are refused before it is read."""
+    size = os.fstat(file.fileno()).st_size
+    start = file.read(8)
+    length = int.from_bytes(start, "little")
+    looks_right = file.read(1) in (b"{", b"")
+    if len(start) < 8 or not looks_right or length > max(MAX_HEADER, size):
+        raise ModelFormatError(_foreign(path))
+    if problem := _too_large(length, size):
+        raise ModelFormatError(f"{path}: not read, because it is too large for a model: {problem}")
+    if length + 8 > size:
+        raise ModelFormatError(damaged(path, "it is truncated"))
+    file.seek(8)
     try:
-        return load(content)
-    except SafetensorError as error:
-        raise ModelFormatError(damaged(path, str(error).splitlines()[0])) from None
+        header = parse(file.read(length))
+        return dict(header.items()), size - 8 - length
+    except (ValueError, AttributeError):
+        raise ModelFormatError(_foreign(path)) from None
+
+
+def _tensor(path: str | os.PathLike, file: BinaryIO, place: TensorPlace) -> np.ndarray:
+    array = np.empty(place.shape, place.dtype)
+    if file.readinto(array.reshape(-1).view(np.uint8)) != array.nbytes:  # type: ignore[attr-defined]
+        raise ModelFormatError(damaged(path, "it became shorter while it was read"))
+    return array

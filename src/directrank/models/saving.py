@@ -35,7 +35,7 @@ def save(ranker, path: str | os.PathLike) -> None:
     ranker : Ranker
         A fitted estimator of this library. Of a pipeline or a search, save the ranker inside.
     path : path
-        The file; an existing one is replaced.
+        The file; an existing one is replaced, and keeps its permissions.
 
     Raises
     ------
@@ -43,6 +43,8 @@ def save(ranker, path: str | os.PathLike) -> None:
         If it has not been fitted.
     TypeError
         If the class, a parameter or the scorer is not one that a file can hold.
+    ValueError
+        If the model is larger than `load` reads: 1 GiB, or 16 MiB of names and history.
     OSError
         If the file cannot be written.
     """
@@ -106,7 +108,7 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
     if description["class"] not in known:
         raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(known)}")
     n_features, names = description["n_features"], description["feature_names"]
-    if names is not None and len(names) != n_features:
+    if type(n_features) is not int or not (names is None or _are_names(names, n_features)):
         raise ModelFormatError(f"its names of features do not fit {n_features} features")
     ranker = known[description["class"]](**description["parameters"])
     ranker.scorer_ = put_together(description["scorer"], tensors, n_features)
@@ -116,6 +118,11 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
     for name in description["fitted"].keys() & FITTED:
         setattr(ranker, name, description["fitted"][name])
     return ranker
+
+
+def _are_names(names: Any, n_features: int) -> bool:
+    texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return texts and len(names) == len(set(names)) == n_features
 
 
 def _classes() -> tuple[type, ...]:

@@ -1,11 +1,21 @@
-"""Writing a file completely or not at all."""
+"""Writing a file: a regular file completely or not at all, a device, a pipe or standard output directly."""
 
+import contextlib
+import errno
 import os
-import tempfile
+import re
+import secrets
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+#: The path that stands for standard output.
+STDOUT = "-"
+#: Names of temporary files: of the target, and at random. They are locked while their writer lives.
+PART = re.compile(r"\..*\.[0-9a-f]{16}\.directrank-part", re.DOTALL)
 
 
 def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
@@ -14,14 +24,14 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
     Parameters
     ----------
     path : path
-        The target; its folder must exist.
+        The target, as `open_atomically` takes it; its folder must exist.
     content : bytes or str
         Text is written as UTF-8.
 
     Raises
     ------
     OSError
-        Naming the target; the old content, if any, is intact and no temporary file remains.
+        As `open_atomically`.
     """
     with open_atomically(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -31,38 +41,146 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
 def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a binary file for writing; it takes its name, and replaces an old one, if the block succeeds.
 
-    The content goes to a temporary file in the same folder, which is forced to disk and then renamed.
+    The content goes to a temporary file in the same folder, which is forced to disk and then renamed. The
+    new file has the permissions of the old one. A symbolic link stays, and the file that it names is
+    replaced. A device, a pipe and ``-``, standard output, are written to directly.
 
     Raises
     ------
     OSError
-        As `write_atomically`.
+        Naming the target, which is write-protected or cannot be written; the old content of a regular file
+        is intact and no temporary file remains.
     """
-    path = Path(path)
-    temporary = None
     try:
-        descriptor, temporary = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part"
-        )
+        with _opened(path) as file:
+            yield file
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def is_stream(path: str | os.PathLike) -> bool:
+    """Whether writing to a path goes to standard output, a device or a pipe, so that nothing is replaced."""
+    found = _found(path)
+    return is_standard_output(path) or (found is not None and not _is_file_or_folder(found))
+
+
+def is_standard_output(path: str | os.PathLike) -> bool:
+    """Whether a path is ``-``, or names the file or the pipe that standard output goes to."""
+    if os.fspath(path) == STDOUT:
+        return True
+    # `-o /dev/stdout`: what is printed and what is written must share one position in the file.
+    found = _found(path)
+    with contextlib.suppress(OSError):
+        return found is not None and not stat.S_ISCHR(found.st_mode) and os.path.samestat(found, os.fstat(1))
+    return False
+
+
+def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
+    """Whether two paths name one existing regular file, by whatever links."""
+    first, second = _found(one), _found(other)
+    if first is None or second is None or not stat.S_ISREG(first.st_mode):
+        return False
+    return os.path.samestat(first, second)
+
+
+def _found(path: str | os.PathLike) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def _is_file_or_folder(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+
+
+def _opened(path: str | os.PathLike) -> contextlib.AbstractContextManager[BinaryIO]:
+    if is_standard_output(path):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return os.fdopen(os.dup(1), "wb")
+    return open(path, "wb") if is_stream(path) else _replacing(path)
+
+
+@contextmanager
+def _replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, "the symbolic links name each other")
+    old = _found(target)
+    if old is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is write-protected")
+    remove_stale_parts(target.parent)
+    part, descriptor = _new_part(target, private=old is not None)
+    try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
+            if old is not None:
+                _keep_permissions(file.fileno(), old)
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from error
+            if os.name == "nt":  # Windows renames closed files only
+                file.close()
+            os.replace(part, target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _new_part(target: Path, private: bool) -> tuple[Path, int]:
+    """Create a temporary file beside the target, and lock it; return its path and its descriptor."""
+    while True:
+        part = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.directrank-part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(part, flags, 0o600 if private else 0o666)
+        # Another process may have taken the file for a stale one before it was locked.
+        if not _lock(descriptor, wait=True) or os.fstat(descriptor).st_nlink:
+            return part, descriptor
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool) -> bool:
+    """Lock a file until it is closed, or this process dies; return whether it is locked."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def remove_stale_parts(folder: Path) -> None:
+    """Remove the temporary files of a folder whose writers have died: nobody holds their locks."""
+    if os.name == "nt":  # which has no such locks
+        return
+    with contextlib.suppress(OSError):
+        for part in [each.path for each in os.scandir(folder) if PART.fullmatch(each.name)]:
+            with contextlib.suppress(OSError):
+                _remove_if_stale(part)
+
+
+def _remove_if_stale(part: str) -> None:
+    descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor, wait=False):
+            os.unlink(part)
     finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        os.close(descriptor)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _keep_permissions(descriptor: int, old: os.stat_result) -> None:
+    """Give a file the owner and the permissions of the one that it replaces, and never wider ones."""
+    if os.name == "nt":
+        return
+    mode = stat.S_IMODE(old.st_mode)
+    try:
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    except PermissionError:
+        # The group is another one, which may not get the permissions of the old.
+        mode &= ~(stat.S_ISUID | stat.S_ISGID | stat.S_IRWXG)
+    os.fchmod(descriptor, mode)
 
 
 def _sync_folder(folder: Path) -> None:

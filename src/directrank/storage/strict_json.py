@@ -8,6 +8,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+#: Lists and objects inside each other, deeper than any file of ours.
+MAX_DEPTH = 64
+
 
 class StrictJSONError(ValueError):
     """The text is not JSON, or it is ambiguous."""
@@ -30,14 +33,27 @@ def parse(text: bytes) -> Any:
     Raises
     ------
     StrictJSONError
-        If it is not JSON, repeats a key, or holds a number that is not finite.
+        If it is not JSON, repeats a key, holds a number that is not finite, or is nested too deeply.
     """
     try:
-        return json.loads(
+        value = json.loads(
             text.decode(), object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite
         )
     except (ValueError, RecursionError) as error:
         raise StrictJSONError(str(error)) from None
+    _check_depth(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    # Without recursion: whoever walks the value later recurses, and must be able to.
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner = [each for each in level if isinstance(each, (list, dict))]
+        level = [item for each in inner for item in (each.values() if isinstance(each, dict) else each)]
+        if not level:
+            return
+    raise StrictJSONError(f"nested deeper than {MAX_DEPTH} levels")
 
 
 def as_plain(value: Any, convert: Callable[[Any], Any] = lambda each: each) -> Any:

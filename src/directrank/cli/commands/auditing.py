@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import usage
-from directrank.cli.options import JSON, Docid, Features, Label, Missing, Qid, argument, option
+from directrank.cli.options import JSON, Docid, Features, Label, Missing, Qid, argument, option, target
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, read_documents, read_options
 
@@ -18,7 +18,7 @@ def audit(
     measure: Annotated[
         str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
     ] = None,
-    picture: Annotated[Path | None, option("--picture FILE", "Also draw the table as an SVG file.")] = None,
+    picture: Annotated[Path | None, target("--picture FILE", "Also draw the table as an SVG file.")] = None,
     missing: Missing = "error",
     qid: Qid = None,
     label: Label = None,
@@ -37,7 +37,7 @@ def audit(
     with usage(f"--measure {measure}"):
         chosen = None if measure is None else parse_measure(measure)
     if picture is not None:
-        check_file(picture, "--picture")
+        check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
     how = read_options(missing, qid, label, docid, features, ranker)
     groups = read_documents(data, how, quiet=json)

@@ -13,6 +13,7 @@ from directrank.cli.options import (
     Convention,
     Docid,
     Features,
+    Force,
     Label,
     Measures,
     Missing,
@@ -21,6 +22,7 @@ from directrank.cli.options import (
     Seed,
     argument,
     option,
+    target,
 )
 from directrank.cli.output import print_json, print_table, remark
 from directrank.cli.settings import check_file, check_folder, comparison_options
@@ -31,15 +33,16 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, option("--out FOLDER", "Folder for data, results and page.")] = Path("demo"),
+    out: Annotated[Path, target("--out FOLDER", "Folder for data, results and page.")] = Path("demo"),
+    force: Force = False,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
     from directrank.experiments.demo import run_demo
 
-    check_folder(out, "--out")
-    story = _observed(lambda observer: run_demo(out, observer, observer.say), out, json or quiet)
+    check_folder(out, "--out", force=force)
+    story = _observed(lambda observer: run_demo(out, observer, observer.say, force=force), out, json or quiet)
 
     def show(_: Path) -> None:
         if not quiet:
@@ -87,8 +90,9 @@ def compare(
         ),
     ] = None,
     out: Annotated[
-        Path | None, option("--out FOLDER", "Folder for results.  [default: runs/ and the name]")
+        Path | None, target("--out FOLDER", "Folder for results.  [default: runs/ and the name]")
     ] = None,
+    force: Force = False,
     name: Annotated[
         str | None,
         option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
@@ -149,7 +153,7 @@ def compare(
     with usage(given):
         chosen = comparison_options(given)
         if not dry_run:
-            check_folder(folder, "--out")
+            check_folder(folder, "--out", force=force)
         plan, store = prepare(data, methods, chosen)
     if dry_run:
         sizes = {"cells": len(plan.cells), "finished": len(plan.finished)}
@@ -171,7 +175,9 @@ def compare(
 
 def report(
     run: Annotated[Path, argument("RUN", "The results folder of a comparison.")],
-    out: Annotated[Path, option("-o --out FILE", "The page to write.")] = Path("report.html"),
+    out: Annotated[Path, target("-o --out FILE", "The page to write; - for standard output.")] = Path(
+        "report.html"
+    ),
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -179,7 +185,7 @@ def report(
     from directrank.experiments import read_results
     from directrank.report import write_report
 
-    check_file(out, "--out")
+    check_file(out, "--out", run, run / "results.json", run / "store.sqlite", printing=json)
     write_report(read_results(run), out)
     if json:
         print_json({"page": str(out)})

@@ -19,6 +19,7 @@ from directrank.cli.options import (
     Set,
     argument,
     option,
+    target,
 )
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, names, read_documents, read_options, with_settings
@@ -52,7 +53,9 @@ def fit(
     rankings: Annotated[
         bool, option("--rankings", "Read grades as positions in observed rankings, 1 the best.")
     ] = False,
-    out: Annotated[Path, option("-o --out FILE", "The model to write.")] = Path("model.dr"),
+    out: Annotated[Path, target("-o --out FILE", "The model to write; - for standard output.")] = Path(
+        "model.dr"
+    ),
     seed: Seed = 0,
     missing: Missing = "error",
     qid: Qid = None,
@@ -64,12 +67,13 @@ def fit(
 ) -> None:
     """Train one ranker and save it."""
     from directrank.models import save
+    from directrank.storage.atomic import is_standard_output
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
     how = read_options(missing, qid, label, docid, features)
     if preferences is not None and rankings:
         raise UsageError("--preferences and --rankings: give one of them")
-    check_file(out, "--out")
+    check_file(out, "--out", train, valid, preferences, printing=json)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
     data = _supervised(_read(train, valid, how, quiet=quiet or json), preferences, rankings)
@@ -79,26 +83,14 @@ def fit(
     if json:
         print_json({**facts, "data_check": checks})
         return
-    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
-    evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
-    print(f"{chosen.label}: {facts['selected_by']} {values}")
-    print(
-        ": ".join(filter(None, (facts["status"], facts["message"]))) + (f" ({evidence})" if evidence else "")
-    )
-    if facts["scaling"] != "none" or facts["scaling_reason"]:
-        print(
-            f"scaling: {facts['scaling']}" + f" ({facts['scaling_reason']})" * bool(facts["scaling_reason"])
-        )
-    for note in facts["notes"]:
-        print(f"note: {note}")
-    print(f"saved: {out}")
+    _print_outcome(chosen.label, facts, to_stderr=is_standard_output(out))
 
 
 def rank(
     model: Annotated[Path, argument("MODEL", "A model saved by `directrank fit`.")],
     data: Annotated[Path, argument("DATA", "Documents to rank; they need no relevance.")],
     out: Annotated[
-        Path | None, option("-o --out FILE", "The file to write.  [default: the terminal]")
+        Path | None, target("-o --out FILE", "The file to write.  [default: the terminal]")
     ] = None,
     form: Annotated[
         str | None,
@@ -129,7 +121,7 @@ def rank(
     if written.binary and out is None:
         raise UsageError(f"--format {written.name}: name a file by -o; the terminal shows text only")
     if out is not None:
-        check_file(out, "--out")
+        check_file(out, "--out", model, data, printing=json)
     ranker = load(model)
     how = read_options(missing, qid, label, docid, features, ranker, labelled=False)
     groups = read_documents(data, how, quiet=quiet or json)
@@ -241,6 +233,20 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
     except Exception as error:
         raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
     return checks
+
+
+def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
+    """Print what training reached; on stderr where the model itself goes to standard output."""
+    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
+    evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
+    status = ": ".join(filter(None, (facts["status"], facts["message"])))
+    lines = [f"{label}: {facts['selected_by']} {values}", status + (f" ({evidence})" if evidence else "")]
+    reason = facts["scaling_reason"]
+    if facts["scaling"] != "none" or reason:
+        lines.append(f"scaling: {facts['scaling']}" + (f" ({reason})" if reason else ""))
+    lines += [f"note: {note}" for note in facts["notes"]] + [f"saved: {facts['model']}"]
+    for line in lines:
+        remark(line) if to_stderr else print(line)
 
 
 def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -> dict[str, Any]:

@@ -16,9 +16,12 @@ from directrank.errors import DataFormatError
 
 # A block stays in the cache of the processor between the passes over it.
 BLOCK_BYTES = 2**20
+#: The longest line, in bytes. A line of a million features takes about half as many.
+LONGEST_LINE = 2**24
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 NEWLINE, RETURN, HASH = b"\n"[0], b"\r"[0], b"#"[0]
+CONTROL = re.compile(rb"\0|\r(?!\n)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,12 @@ class Block:
         """Return the number of the line that contains an offset; the first line of the block is 0."""
         return int(np.searchsorted(self.starts, offset, side="right")) - 1
 
+    def first_letter(self, line: int) -> int:
+        """Return the offset of the first token of a line that has one."""
+        start = int(self.starts[line])
+        text = self.bytes[start : self.ends[line]].tobytes()
+        return start + len(text) - len(text.lstrip(b" \t"))
+
     def token(self, offset: int) -> str:
         """Return the data from an offset to the next blank."""
         rest = self.bytes[offset : self.ends[self.line_of(offset)]].tobytes()
@@ -94,23 +103,34 @@ def plain_file(path: Path) -> io.RawIOBase:
 
 
 def blocks_of(path: Path, open_file: Opener = plain_file, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Cut a file into blocks of about `size` bytes.
+    """Cut a file into blocks of about `size` bytes; all lines before a fault are yielded before it is raised.
 
     Raises
     ------
     DataFormatError
         If the file is not plain text: a broken archive, a byte order mark, a NUL byte, a carriage return
-        within a line.
+        within a line, a line longer than `LONGEST_LINE`.
     """
     first_line = 1
-    for content, stop in _whole_lines(path, size, open_file):
-        block = Block(path, np.frombuffer(content, np.uint8, stop), first_line)
-        if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
-            problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
-            raise block.error(0, problem)
-        _refuse_controls(block, content, stop)
-        yield block
-        first_line += int(np.count_nonzero(block.bytes == NEWLINE))
+    try:
+        for content, stop in _whole_lines(path, size, open_file):
+            block = Block(path, np.frombuffer(content, np.uint8, stop), first_line)
+            if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
+                problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
+                raise block.error(0, problem)
+            if control := CONTROL.search(content, 0, stop):
+                if before := block.line_of(control.start()):
+                    yield block.until(before)
+                raise _control_fault(block, control.start())
+            yield block
+            first_line += int(np.count_nonzero(block.bytes == NEWLINE))
+    except _LineTooLongError:
+        problem = f"the line is longer than {LONGEST_LINE} bytes, the longest that is read; split it"
+        raise DataFormatError(str(path), first_line, 1, problem) from None
+
+
+class _LineTooLongError(Exception):
+    """A line does not end where the longest line would."""
 
 
 def refuse_special(path: Path) -> None:
@@ -144,12 +164,16 @@ def _whole_lines(path: Path, size: int, open_file: Opener) -> Iterator[tuple[byt
                 stop = buffer.rfind(b"\n", kept, filled) + 1
                 if not stop:
                     kept = filled
-                    if kept > len(buffer) // 2:
-                        buffer = buffer + bytearray(len(buffer))
+                    if kept > LONGEST_LINE:
+                        raise _LineTooLongError
+                    if kept > len(buffer) - 1 - size // 2:
+                        buffer = buffer + bytearray(size)
                     continue
                 yield buffer, stop
-                kept = filled - stop
-                buffer[:kept] = buffer[stop:filled]
+                # After a long line blocks are of the usual size again, so that they have few lines.
+                kept, rest = filled - stop, buffer[stop:filled]
+                buffer = bytearray(size) if len(buffer) > size else buffer
+                buffer[:kept] = rest
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         problem = f"the gzip archive is damaged or cut short ({error})"
         raise DataFormatError(str(path), 0, 0, problem) from None
@@ -158,13 +182,6 @@ def _whole_lines(path: Path, size: int, open_file: Opener) -> Iterator[tuple[byt
         yield buffer, kept + 1
 
 
-def _refuse_controls(block: Block, content: bytearray, stop: int) -> None:
-    expected = "expected text with lines that end in LF or CRLF"
-    zero = content.find(b"\0", 0, stop)
-    if zero >= 0:
-        raise block.error(zero, f"found a NUL byte, {expected}")
-    if content.find(b"\r", 0, stop) >= 0:
-        returns = np.flatnonzero(block.bytes == RETURN)
-        inside = returns[block.bytes[returns + 1] != NEWLINE]
-        if len(inside):
-            raise block.error(inside[0], f"found a carriage return within the line, {expected}")
+def _control_fault(block: Block, offset: int) -> DataFormatError:
+    what = "a carriage return within the line" if block.bytes[offset] == RETURN else "a NUL byte"
+    return block.error(offset, f"found {what}, expected text with lines that end in LF or CRLF")

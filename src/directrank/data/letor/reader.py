@@ -103,29 +103,35 @@ def scan_letor(
     """
     scan = Scan(paths, labelled, open_file)
     null = null_value(missing)
-    for path in paths:
-        before = scan.n_rows
-        for block in scan.blocks_of(path):
-            code, offset = scan.add(block)
-            if code != FINE:
-                _refuse_earlier(scan, block.until(block.line_of(offset)), n_features, null)
-                raise fault(block, code, offset)
-        if scan.n_rows == before:
-            problem = "holds no document, expected lines of 'label qid:query id:value …'"
-            raise DataFormatError(str(path), 0, 0, problem)
+    try:
+        for path in paths:
+            before = scan.n_rows
+            for block in scan.blocks_of(path):
+                scan.add(block)
+            if scan.n_rows == before:
+                problem = "holds no document, expected lines of 'label qid:query id:value …'"
+                raise DataFormatError(str(path), 0, 0, problem)
+    except DataFormatError as error:
+        _refuse_earlier(scan, error, n_features, null)
+        raise
     return scan.finish()
 
 
-def _refuse_earlier(scan: Scan, last: Block, n_features: int | None, null: np.float32) -> None:
-    """Raise the first fault that the second pass would find up to the end of `last`, if any."""
+def _refuse_earlier(scan: Scan, found: DataFormatError, n_features: int | None, null: np.float32) -> None:
+    """Raise the first fault that the second pass would find in the lines before `found`, if any."""
     X = np.zeros((1, n_features or 0), np.float32)
     for path in scan.paths:
+        here = str(path) == found.path
         for block in scan.blocks_of(path):
-            here = path == last.path and block.first_line == last.first_line
-            part = last if here else block
+            # A fault of line 0 is one of the whole file.
+            n_lines = len(block.starts)
+            left = found.line - block.first_line if here and found.line else n_lines + 1
+            part = block.until(min(left, n_lines))
             _fill_block(scan, part, np.zeros(len(part.bytes), np.int64), X, n_features is not None, null)
-            if here:
+            if left <= n_lines:
                 return
+        if here:
+            return
 
 
 def fill_letor(

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
+from directrank.data.grouping import text_array
 from directrank.data.letor.blocks import Block, Opener, blocks_of, plain_file
-from directrank.data.letor.faults import LABEL, fault
+from directrank.data.letor.faults import FINE, LABEL, fault
 from directrank.data.letor.first_pass import copy_spans, docid_spans, scan_heads
 
 # Short docids are copied as rows of code points. One long comment would make all these rows wide.
 WIDEST_ROW = 64
+# Text in NumPy's form takes at most so many times the letters that it holds; otherwise it becomes objects.
+WIDEST_EXCESS = 4
 LEAST_PRINTED = 32
 
 
@@ -40,32 +43,33 @@ class Scan:
         """Cut one of the files into blocks of whole lines."""
         return blocks_of(path, self._open_file)
 
-    def add(self, block: Block) -> tuple[int, int]:
-        """Read a block; return the code and offset of its first fault."""
+    def add(self, block: Block) -> None:
+        """Read a block; raise its first fault that this pass can find."""
         n_lines = len(block.starts)
         lines, labels = np.empty(n_lines, np.int64), np.empty(n_lines)
         qids, fresh = np.empty((n_lines, 2), np.int64), np.empty(n_lines, np.bool_)
         n_rows, largest, code, offset = scan_heads(
             block.bytes, block.starts, block.ends, self.labelled, lines, labels, qids, fresh
         )
+        n_finite = self._exact_labels(block, lines[:n_rows], labels)
+        if n_finite < n_rows:
+            n_rows, code, offset = n_finite, LABEL, block.first_letter(lines[n_finite])
         lines, labels, qids, fresh = lines[:n_rows], labels[:n_rows], qids[:n_rows], fresh[:n_rows]
-        self._exact_labels(block, lines, labels)
         self._number_queries(block, qids, fresh)
+        if code != FINE:
+            raise fault(block, code, int(offset))
         self._labels.append(labels)
         self._docids.append(self._read_docids(block, lines))
         self.n_rows += int(n_rows)
         self.largest_id = max(self.largest_id, int(largest))
-        return code, int(offset)
 
-    def _exact_labels(self, block: Block, lines, labels) -> None:
-        for row in np.flatnonzero(np.isnan(labels)):
-            line = lines[row]
-            text = block.bytes[block.starts[line] : block.ends[line]].tobytes()
-            value = float(text.split(None, 1)[0])
-            if not np.isfinite(value):
-                offset = int(block.starts[line]) + len(text) - len(text.lstrip())
-                raise fault(block, LABEL, offset)
-            labels[row] = value
+    def _exact_labels(self, block: Block, lines, labels) -> int:
+        """Read the labels that need an exact reader; return the number of rows before one beyond float64."""
+        for row in np.flatnonzero(np.isnan(labels[: len(lines)])):
+            labels[row] = float(block.token(block.first_letter(lines[row])))
+            if not np.isfinite(labels[row]):
+                return int(row)
+        return len(lines)
 
     def _number_queries(self, block: Block, qids, fresh) -> None:
         first = np.flatnonzero(fresh)
@@ -92,7 +96,7 @@ class Scan:
         spans = np.empty((len(lines), 2), np.int64)
         widest, ascii_only = docid_spans(block.bytes, block.ends[lines], block.stops[lines], spans)
         self._commented = self._commented or widest > 0
-        if ascii_only and widest <= WIDEST_ROW:
+        if ascii_only and widest <= WIDEST_ROW and widest * len(lines) <= WIDEST_EXCESS * len(block.bytes):
             letters = np.zeros((len(lines), max(widest, 1)), np.uint32)
             copy_spans(block.bytes, spans, letters)
             return letters.view(f"U{letters.shape[1]}")[:, 0]
@@ -109,10 +113,20 @@ class Scan:
     def finish(self) -> "Scan":
         """Concatenate the arrays of all blocks."""
         self.codes, self.labels = np.concatenate(self._codes), np.concatenate(self._labels)
-        self.docid = np.concatenate(self._docids) if self._commented else None
-        self.qid = named_queries(list(self._numbers))
+        self.docid = _joined(self._docids) if self._commented else None
         del self._codes, self._labels, self._docids
+        tokens = list(self._numbers)
+        self._numbers.clear()
+        self.qid = named_queries(tokens)
         return self
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Return all docids in one array; rows of code points only if they are about equally wide."""
+    widest = max(part.dtype.itemsize for part in parts)
+    if widest * sum(map(len, parts)) > WIDEST_EXCESS * sum(part.nbytes for part in parts):
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
 
 
 def named_queries(tokens: list[bytes]) -> np.ndarray:
@@ -120,9 +134,10 @@ def named_queries(tokens: list[bytes]) -> np.ndarray:
 
     007 and 7 are different queries.
     """
-    texts = np.array([token.decode() for token in tokens])
+    texts = text_array([token.decode() for token in tokens])
     try:
         numbers = texts.astype(np.int64)
     except (ValueError, OverflowError):
         return texts
-    return numbers if np.array_equal(numbers.astype(texts.dtype), texts) else texts
+    printed = numbers.astype(texts.dtype if texts.dtype.kind == "U" else str)
+    return numbers if np.array_equal(printed, texts) else texts

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from directrank.data import QueryGroups
+from directrank.data.trec.text_lines import numbered_lines
 from directrank.errors import DataError, DataFormatError
 
 
@@ -62,22 +63,24 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
     DataFormatError
         If a line is not a number, or there are too few or too many scores.
     """
-    scores = []
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                score = float(line)
-            except ValueError:
-                problem = f"found {line.strip()[:40]!r}, expected one score a line"
-                raise DataFormatError(str(path), number, 1, problem) from None
-            if score != score:
-                raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
-            scores.append(score)
-    if len(scores) != expected:
+    scores, n_scores = np.empty(expected), 0
+    for number, line in numbered_lines(path):
+        try:
+            score = float(line)
+        except ValueError:
+            raise DataFormatError(
+                str(path), number, 1, f"found {line[:40]!r}, expected one score a line"
+            ) from None
+        if score != score:
+            raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
+        if n_scores == expected:
+            problem = f"one score too many: {data} has {expected} documents; expected one score a document"
+            raise DataFormatError(str(path), number, 1, problem)
+        scores[n_scores] = score
+        n_scores += 1
+    if n_scores < expected:
         problem = (
-            f"holds {len(scores)} scores, but {data} has {expected} documents; expected one score a document"
+            f"holds {n_scores} scores, but {data} has {expected} documents; expected one score a document"
         )
         raise DataFormatError(str(path), 0, 0, problem)
-    return np.array(scores)
+    return scores

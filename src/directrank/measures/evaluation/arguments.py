@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from directrank.data.grouping import checked_relevance, group_rows
+from directrank.data.grouping import checked_relevance, group_rows, qid_array
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
@@ -41,7 +41,7 @@ def queries_of(relevance, qid, docid) -> Queries:
         qid = np.zeros(n_docs, np.int64)
     grades = checked_relevance(relevance, n_docs)
     names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "a row")
-    return group_rows(grades, _shaped("qid has", np.asarray(qid), n_docs, "a row"), names)[0]
+    return group_rows(grades, _shaped("qid has", qid_array(qid), n_docs, "a row"), names)[0]
 
 
 def checked_scores(scores, n_docs: int, score_type: type = np.float64) -> np.ndarray:

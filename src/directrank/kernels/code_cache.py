@@ -1,0 +1,101 @@
+"""The folder of compiled code: who may write to it, and which of its files are as numba wrote them.
+
+numba's cache is pickled Python and machine code: whoever can write to the folder decides what this process
+runs. numba also fails on a file that it cannot read, in the middle of whatever called the kernel.
+"""
+
+import contextlib
+import json
+import os
+import pickletools
+import shutil
+import stat
+from pathlib import Path
+
+#: Compiled code takes about 25 MB; numba fails if it cannot write it.
+LEAST_FREE = 64 * 2**20
+#: The files that have been checked, with their sizes and times.
+CHECKED = "checked.json"
+
+
+def prepared_folder(folder: Path) -> Path:
+    """Create a folder for compiled code, or check an existing one; remove its damaged files.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, is not the user's, or others can write to it; the message says which.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = Path(os.path.realpath(folder))
+    problem = _owner_problem(folder)
+    if not problem and shutil.disk_usage(folder).free < LEAST_FREE:
+        problem = f"less than {LEAST_FREE >> 20} MB is free there"
+    if problem:
+        raise OSError(None, problem)
+    probe = folder / f".probe-{os.getpid()}"
+    probe.touch()
+    probe.unlink()
+    _remove_damaged(folder)
+    return folder
+
+
+def _owner_problem(folder: Path) -> str | None:
+    """Return who besides the user could put code into the folder."""
+    if not hasattr(os, "geteuid"):
+        return None
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        return "it belongs to another user"
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "others can write to it"
+    for parent in folder.parents:
+        mode = parent.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return f"everyone can write to {parent} and exchange it"
+    return None
+
+
+def _remove_damaged(folder: Path) -> None:
+    """Remove the files of numba that are not whole; numba compiles them again."""
+    checked = _checked(folder)
+    found = {}
+    for path in sorted(folder.rglob("*.nb[ic]")):
+        with contextlib.suppress(OSError):
+            facts = path.stat()
+            name, state = str(path.relative_to(folder)), [facts.st_size, facts.st_mtime_ns]
+            if checked.get(name) == state or _is_whole(path):
+                found[name] = state
+            else:
+                path.unlink()
+    if found != checked:
+        with contextlib.suppress(OSError):
+            new = folder / f".{CHECKED}-{os.getpid()}"
+            new.write_text(json.dumps(found))
+            new.replace(folder / CHECKED)
+
+
+def _checked(folder: Path) -> dict[str, list[int]]:
+    try:
+        known = json.loads((folder / CHECKED).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a file is pickles to its end, as numba writes them; nothing in it is run."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    n_pickles, names_numba = 0, False
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            while file.tell() < size:
+                for opcode, value, _ in pickletools.genops(file):
+                    names_numba |= opcode.name == "SHORT_BINUNICODE" and str(value).startswith("numba.")
+                n_pickles += 1
+        except Exception:  # whatever pickletools raises on bytes that are no pickle
+            return False
+    # An index is the version of numba, and then the rest; an entry is a tree of numba's objects.
+    return n_pickles == 2 if path.suffix == ".nbi" else n_pickles == 1 and names_numba

@@ -1,0 +1,49 @@
+"""Folders of results: which of them may be written to, and the file that marks them."""
+
+import errno
+import os
+from pathlib import Path
+
+from directrank.storage.atomic import PART, write_atomically
+
+#: The file by which a folder of results is recognised; the store marks folders of before this file.
+MARK, STORE = ".directrank", "store.sqlite"
+MARK_TEXT = "A folder of results of directrank: its commands replace the files that they write here.\n"
+
+
+def foreign_entry(folder: str | os.PathLike) -> str | None:
+    """Return the name of something in a folder that is not ours; None if it is empty, absent or ours."""
+    folder = Path(folder)
+    if not folder.is_dir() or any((folder / name).is_file() for name in (MARK, STORE)):
+        return None
+    return min((each.name for each in os.scandir(folder) if not PART.fullmatch(each.name)), default=None)
+
+
+def claim_folder(folder: str | os.PathLike, *, force: bool = False) -> None:
+    """Create a folder of results, or take one that is empty or ours, and mark it.
+
+    Parameters
+    ----------
+    folder : path
+    force : bool, default=False
+        Take a folder that holds other files, too; they stay, unless results have the same names.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds files of others.
+    OSError
+        If it cannot be written.
+    """
+    folder = Path(folder)
+    found = None if force else foreign_entry(folder)
+    if found is not None:
+        raise FileExistsError(errno.EEXIST, refusal(found), str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / MARK).is_file():
+        write_atomically(folder / MARK, MARK_TEXT)
+
+
+def refusal(found: str) -> str:
+    """Return why a folder with a file of others is not taken, and the remedy."""
+    return f"holds {found!r}, and no results of directrank; choose an empty or a new folder, or use force"

@@ -1,0 +1,104 @@
+"""What commands do to files: outputs that are inputs, folders of others, empty names, closed streams."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from directrank import load, make_ranking
+from directrank.cli import main
+from directrank.experiments.demo import write_folds
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_folds(make_ranking(24, 6, 3, random_state=3), tmp_path / "data")
+    return tmp_path
+
+
+def refused(capsys, *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    return captured.err
+
+
+TRAIN, FIT = "data/Fold1/train.txt", ["fit", "regression", "data/Fold1/train.txt", "-q"]
+
+
+def test_an_output_that_is_an_input_is_refused(folder, capsys):
+    before = (folder / TRAIN).read_bytes()
+    (folder / "link").symlink_to(TRAIN)
+    (folder / "hard").hardlink_to(folder / TRAIN)
+    for out in (TRAIN, "link", "hard"):
+        assert f"this is the input {TRAIN}" in refused(capsys, *FIT, "-o", out)
+    assert main([*FIT, "-o", "m.dr"]) == 0
+    capsys.readouterr()
+    assert "this is the input m.dr" in refused(capsys, "rank", "m.dr", TRAIN, "-o", "m.dr")
+    assert f"this is the input {TRAIN}" in refused(capsys, "rank", "m.dr", TRAIN, "-o", "hard")
+    assert "this is the input m.dr" in refused(capsys, "audit", "m.dr", TRAIN, "--picture", "m.dr")
+    assert (folder / TRAIN).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [*FIT, "-o", ""],
+        ["compare", "data", "--out", ""],
+        ["demo", "--out", ""],
+        ["report", "run", "-o", ""],
+        ["rank", "m.dr", TRAIN, "--out", ""],
+        ["audit", "m.dr", TRAIN, "--picture", ""],
+    ],
+)
+def test_an_empty_name_is_refused(folder, capsys, arguments):
+    assert "the name is empty; name a file or a folder" in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize("command", [["compare", "data", "--methods", "regression"], ["demo"]])
+def test_a_folder_of_others_is_refused(folder, capsys, command):
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "results.csv").write_text("of another program")
+    said = refused(capsys, *command, "--out", "theirs")
+    assert "the folder holds 'results.csv', and no results of directrank" in said
+    assert "--force" in said
+    assert [each.name for each in (folder / "theirs").iterdir()] == ["results.csv"]
+    assert "the folder holds 'data'" in refused(capsys, *command, "--out", ".")
+
+
+def test_a_folder_of_others_is_taken_by_force_and_then_ours(folder, capsys):
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "notes.txt").write_text("of another program")
+    command = ["compare", "data", "--methods", "regression", "--measures", "AP", "-q", "--out", "theirs"]
+    assert main([*command, "--force"]) == 0
+    assert main(command) == 0
+    assert (folder / "theirs" / "notes.txt").read_text() == "of another program"
+
+
+def test_a_model_goes_to_standard_output(folder):
+    command = [sys.executable, "-m", "directrank", *FIT, "-o"]
+    ended = subprocess.run([*command, "-"], capture_output=True, check=True)
+    assert b"saved: -" in ended.stderr
+    subprocess.run([*command, "m.dr"], capture_output=True, check=True)
+    assert ended.stdout == (folder / "m.dr").read_bytes()
+    assert "name a file" in subprocess.run([*command, "-", "--json"], capture_output=True, text=True).stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_failure_and_take_nothing(folder, closed):
+    command = f"{sys.executable} -m directrank fit regression {TRAIN} -o m.dr {closed}"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert ended.returncode == 0
+    assert "Traceback" not in ended.stderr
+    load(folder / "m.dr")
+    wrong = subprocess.run(["bash", "-c", f"{command} --seed x"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+
+
+def test_a_temporary_folder_that_is_missing_is_no_failure(folder):
+    environment = {**os.environ, "TMPDIR": "/nonexistent"}
+    command = [sys.executable, "-m", "directrank", *FIT, "-o", "m.dr"]
+    assert subprocess.run(command, env=environment, capture_output=True).returncode == 0

@@ -1,0 +1,99 @@
+"""The cache of compiled code: whose folders are used, and what becomes of damaged files."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from directrank.kernels import code_cache
+from directrank.kernels.code_cache import prepared_folder
+
+PRODUCT = """
+import warnings
+import numpy as np
+warnings.showwarning = lambda message, *_, **__: print(message)
+from directrank.kernels.vector_math import extremes
+print(*extremes(np.array([3.0, 1.0, 2.0])))
+"""
+
+
+def extremes_of_a_process(folder) -> list[str]:
+    ended = subprocess.run(
+        [sys.executable, "-c", PRODUCT],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def test_a_new_folder_is_the_users_alone(tmp_path):
+    folder = prepared_folder(tmp_path / "cache" / "kernels")
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o722, 0o1777])
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, mode):
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels").chmod(mode)
+    with pytest.raises(OSError, match="others can write to it"):
+        prepared_folder(tmp_path / "kernels")
+
+
+def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(OSError, match="it belongs to another user"):
+        prepared_folder(tmp_path / "kernels")
+
+
+def test_a_folder_that_everyone_can_exchange_is_not_used(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(OSError, match=r"everyone can write to .*open and exchange it"):
+        prepared_folder(tmp_path / "open" / "kernels")
+    (tmp_path / "open").chmod(0o1777)  # as /tmp is: only owners rename
+    prepared_folder(tmp_path / "open" / "kernels")
+
+
+def test_a_full_disk_is_no_place_for_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(code_cache, "LEAST_FREE", 1 << 80)
+    with pytest.raises(OSError, match="is free there"):
+        prepared_folder(tmp_path / "kernels")
+
+
+def test_a_process_says_in_one_line_that_it_does_not_use_the_folder(tmp_path):
+    extremes_of_a_process(tmp_path / "cache")
+    (folder,) = (tmp_path / "cache").iterdir()
+    folder.chmod(0o777)
+    said, values = extremes_of_a_process(tmp_path / "cache")
+    assert "cannot be cached" in said
+    assert "others can write to it" in said
+    assert values == "1.0 3.0"
+
+
+def test_damaged_and_foreign_files_are_compiled_again(tmp_path):
+    assert extremes_of_a_process(tmp_path) == ["1.0 3.0"]
+    files = sorted(tmp_path.rglob("extremes*.nb[ic]")) or sorted(tmp_path.rglob("*extremes*.nb[ic]"))
+    assert {each.suffix for each in files} == {".nbi", ".nbc"}
+    before = {each: each.read_bytes() for each in files}
+    # A list as a pickle: whole, but nothing of numba.
+    for damage in (
+        lambda old: old[: len(old) // 2],
+        lambda _: b"",
+        lambda _: b"text",
+        lambda _: b"\x80\x04]\x94.",
+    ):
+        for each, content in before.items():
+            each.write_bytes(damage(content))
+        assert extremes_of_a_process(tmp_path) == ["1.0 3.0"]
+        assert all(len(each.read_bytes()) > 10 for each in files)
+
+
+def test_files_that_are_whole_are_read_once(tmp_path, monkeypatch):
+    extremes_of_a_process(tmp_path)
+    (folder,) = tmp_path.iterdir()
+    prepared_folder(folder)
+    monkeypatch.setattr(code_cache, "_is_whole", lambda _: pytest.fail("a file was read again"))
+    prepared_folder(folder)
