@@ -24,17 +24,12 @@ def initial_coefficients(start, groups, weights) -> np.ndarray | None:
     Raises
     ------
     ValueError
-        If `start` is none of these, or has another number of features.
+        If `start` has another number of features.
     """
     if isinstance(start, str) and start == "zero":
         return None
     if isinstance(start, str) and start in RANKERS:
         start = RANKERS[start]().fit(groups, sample_weight=weights)
-    elif isinstance(start, str):
-        raise ValueError(
-            "start must be 'auto', 'zero', 'regression', 'ranksvm', coefficients or a fitted ranker, "
-            f"not {start!r}"
-        )
     linear = isinstance(getattr(start, "scorer_", None), Linear)
     coefficients = start.coef_ if linear else np.asarray(start, dtype=np.float64)
     if np.shape(coefficients) != (groups.n_features,):

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,6 +18,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
+from directrank.estimators.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
@@ -89,10 +90,10 @@ class Ranker(BaseEstimator):
     __metadata_request__fit: ClassVar[dict] = {"qid": True, "sample_weight": True}
     __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
 
-    select_by: str | Measure | None = None
-    random_state: Any = 0
-    n_jobs: int | None = None
-    strict_qid: bool = False
+    select_by: Annotated[str | Measure | None, "Chooses among iterates, rounds and starts."] = None
+    random_state: Annotated[int | np.random.RandomState | None, "The seed.", Interval(0, 2**32 - 1)] = 0
+    n_jobs: Annotated[Literal[-1] | int | None, "Number of threads.", FROM_1] = None
+    strict_qid: Annotated[bool, "Refuse rows without qid."] = False
 
     def __init__(
         self, surrogate=None, solver=None, scorer=None, *,
@@ -135,6 +136,7 @@ class Ranker(BaseEstimator):
         DataError
             If the data cannot be used, or there is nothing to learn from in any query.
         """
+        check_parameters(self)
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
         surrogate, solver, scorer = self.components()
         measure = self._selection_measure(surrogate, solver, scorer)
@@ -155,6 +157,7 @@ class Ranker(BaseEstimator):
 
     def checked(self) -> "Ranker":
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
+        check_parameters(self)
         self._selection_measure(*self.components())
         return self
 

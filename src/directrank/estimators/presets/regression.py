@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from directrank.estimators.allowed import FROM_0
 from directrank.estimators.parameters import estimator
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import Linear
@@ -15,7 +16,8 @@ class Regression(Ranker):
 
     ridge: Annotated[
         float,
-        "Penalty ≥ 0 on the squared coefficients of standardised features; 0 is plain least squares.",
+        "Penalty on the squared coefficients of standardised features; 0 is plain least squares.",
+        FROM_0,
     ] = 0.0
 
     def components(self):
