@@ -6,8 +6,8 @@ from typing import Literal, get_args, get_origin
 
 import numpy as np
 import pytest
-from conformance.estimator_examples import CLASSES, quick, rows
 
+from conformance.estimator_examples import CLASSES, quick, rows
 from directrank.estimators.allowed import parameters_of
 from directrank.estimators.methods import METHODS
 from directrank.estimators.parameters import SHARED

@@ -1,7 +1,7 @@
 """What a parameter may be: its types, options and interval, read from its one declaration.
 
-A parameter is declared by ``Annotated[type, sentence, interval]``. `check_parameters` refuses every other value,
-and `parameters_of` says what is allowed, for help and documents.
+A parameter is declared by ``Annotated[type, sentence, interval]``. `check_parameters` refuses every other
+value, and `parameters_of` says what is allowed, for help and documents.
 """
 
 import math
@@ -62,8 +62,8 @@ class Parameter(NamedTuple):
     name: str
     default: Any
     kind: Any
-    interval: Interval | None
     sentence: str
+    interval: Interval | None = None
 
     @property
     def allowed(self) -> str:
@@ -83,7 +83,7 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
     """Return the declared parameters of a class of estimators, by name, in the order of the constructor."""
     ordered = sorted(fields(cls), key=lambda each: each.kw_only is True)
     return {
-        each.name: _declared(each.name, each.default, *get_args(each.type))
+        each.name: Parameter(each.name, each.default, *get_args(each.type))
         for each in ordered
         if get_origin(each.type) is Annotated
     }
@@ -93,12 +93,6 @@ def check_parameters(estimator: Any) -> None:
     """Raise `ValueError` if a parameter of an estimator has a value that its declaration does not allow."""
     for name, parameter in parameters_of(type(estimator)).items():
         parameter.check(getattr(estimator, name), type(estimator).__name__)
-
-
-def _declared(
-    name: str, default: Any, kind: Any, sentence: str, interval: Interval | None = None
-) -> Parameter:
-    return Parameter(name, default, kind, interval, sentence)
 
 
 def _kinds(kind: Any) -> list[Any]:

@@ -1,6 +1,5 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,6 +19,7 @@ from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
 from directrank.estimators.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
+from directrank.estimators.outcome import adopt
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
 from directrank.scorers import SCORERS, Linear, default_scorer
@@ -60,7 +60,7 @@ class Ranker(BaseEstimator):
     history_ : list of dict
         One row an iteration.
     status_ : str
-        ``converged``, ``stopped`` or ``budget``.
+        ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
     left_out_ : ndarray
@@ -149,7 +149,9 @@ class Ranker(BaseEstimator):
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         scorer = self._initial_scorer(scorer, groups, weights)
-        with threadpool_limits(limits=1, user_api="blas"):
+        # Numbers that overflow end in an error that says what to do.
+        overflows = np.errstate(over="ignore", invalid="ignore")
+        with threadpool_limits(limits=1, user_api="blas"), overflows:
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = objective.notes()
@@ -278,15 +280,11 @@ class Ranker(BaseEstimator):
             )
 
     def _adopt(self, solution, measure) -> "Ranker":
+        adopt(self, solution)
         self.scorer_, self.history_ = solution.scorer, solution.trace
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
-        self.status_, self.certificate_ = solution.status, solution.certificate
-        self.message_, self.selected_by_ = solution.message, measure.name
-        if self.status_ == "stopped":
-            warnings.warn(
-                f"{type(self).__name__} stopped early: {self.message_}", RuntimeWarning, stacklevel=3
-            )
+        self.selected_by_ = measure.name
         return self
 
     def __sklearn_tags__(self):

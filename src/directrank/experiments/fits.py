@@ -14,6 +14,7 @@ from safetensors.numpy import load, save
 
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
+from directrank.estimators.outcome import remedy
 from directrank.measures import mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.models.scorer_kinds import put_together, take_apart
@@ -94,6 +95,7 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
         "seconds": time.perf_counter() - started,
         "status": ranker.status_,
         "message": getattr(ranker, "message_", ""),
+        "remedy": remedy(ranker),
         "certificate": {name: float(each) for name, each in ranker.certificate_.items()},
         "iterations": len(ranker.history_),
         "history": thinned(ranker.history_),

@@ -14,7 +14,7 @@ from directrank.experiments.options import GRID, Options
 from directrank.experiments.sources import FoldSource
 
 #: Changes when the content of a record changes.
-RECORD = 3
+RECORD = 4
 
 
 @dataclass(frozen=True)

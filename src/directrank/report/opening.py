@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from directrank.experiments.tables.endings import unfinished_lines
 from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
 from directrank.report.charts import Scale
@@ -24,6 +25,8 @@ def opening(facts: Facts) -> list[Markup]:
     if failed:
         said = f"{len(failed)} of {len(facts.result.cells)} runs failed. The others are complete; the errors"
         blocks.append(warned(f"{said} are under Settings."))
+    if facts.unfinished:
+        blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
     if len(known) > 1:
         blocks.append(_chart(facts, known))
     if remarks:

@@ -66,6 +66,8 @@ def fit(
     print(
         ": ".join(filter(None, (facts["status"], facts["message"]))) + (f" ({evidence})" if evidence else "")
     )
+    if facts["remedy"]:
+        print(f"not converged: {facts['remedy']}")
     for note in facts["notes"]:
         print(f"note: {note}")
     print(f"saved: {out}")
@@ -203,12 +205,15 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):
         raise
+    except MethodError as error:
+        raise MethodError(f"{label} failed: {error}") from error
     except Exception as error:
         raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
     return checks
 
 
 def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -> dict[str, Any]:
+    from directrank.estimators.outcome import remedy
     from directrank.measures import evaluate as measured
 
     by = ranker.selected_by_
@@ -221,6 +226,7 @@ def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -
         },
         "status": ranker.status_,
         "message": ranker.message_,
+        "remedy": remedy(ranker),
         "certificate": ranker.certificate_,
         "notes": ranker.notes_,
         "model": str(out),

@@ -1,9 +1,10 @@
 """Tables of a comparison, independent of the format they are written in."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from directrank.experiments.tables.endings import MARK, unfinished
 from directrank.measures import parse_measure
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Table:
         The letter of each row, if differences were tested.
     marks : sequence of sequence of str
         Of each row and column, the letters of the rows that this one is significantly better than.
+    unfinished : collection of str
+        Labels of the rows of which a model did not converge; they are printed with a dagger.
     """
 
     title: str
@@ -47,6 +50,7 @@ class Table:
     errors: Sequence[bool]
     letters: Sequence[str] = ()
     marks: Sequence[Sequence[str]] = ()
+    unfinished: Collection[str] = ()
 
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
@@ -66,7 +70,8 @@ class Table:
         for row, (label, _) in enumerate(self.rows):
             marks = self.marks[row] if self.marks else [""] * len(columns)
             cells = [Printed(self.shown(row, c) or failed, self.best(row, c), marks[c]) for c in columns]
-            printed.append((f"{label} {self.letters[row]}".rstrip() if self.letters else label, cells))
+            marked = label + MARK * (label in self.unfinished)
+            printed.append((f"{marked} {self.letters[row]}".rstrip() if self.letters else marked, cells))
         return printed
 
 
@@ -75,7 +80,7 @@ def headline(result: "Comparison", convention: str) -> Table:
     folds = f"mean of {len(result.folds)} folds" if len(result.folds) > 1 else "one fold"
     caption = f"hyper-parameters chosen on validation by {result.summary['select_by']}"
     tested = result.summary.get("significance", {}).get(convention)
-    letters, marks = [], []
+    letters, marks, open_ended = [], [], unfinished(result)
     if tested and any(tested["pairs"].values()):
         rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
         caption += (
@@ -85,6 +90,8 @@ def headline(result: "Comparison", convention: str) -> Table:
         letters = [tested["letters"].get(row, "") for row in result.methods]
         better = [tested["better_than"][name] for name in result.measures]
         marks = [[each.get(row, "") for each in better] for row in result.methods]
+    if open_ended:
+        caption += f"; {MARK} not every model converged"
     return Table(
         f"{result.dataset}: test, {folds}, convention {convention}",
         caption,
@@ -93,6 +100,7 @@ def headline(result: "Comparison", convention: str) -> Table:
         [is_error(measure) for measure in result.measures],
         letters,
         marks,
+        open_ended,
     )
 
 

@@ -77,7 +77,7 @@ class CuttingPlane(Solver):
             gap = run.value - run.bound
             reported = {"objective": run.value, "bound": run.bound, "gap": gap}
             trace.append({"iteration": iteration} | {name: unit * each for name, each in reported.items()})
-            if gap <= self.tolerance * run.value:
+            if abs(gap) <= self.tolerance * run.value:
                 status = "converged"
                 break
         return self._solution(scorer.at(run.best), monitor, status, trace)

@@ -83,7 +83,7 @@ class BCFW(Solver):
             trace.append(
                 {"pass": run.passes, "objective": primal, "dual": primal - gap, "gap": gap, "monitor": judged}
             )
-            status = "converged" if gap <= self.tolerance * primal else "budget"
+            status = "converged" if abs(gap) <= self.tolerance * primal else "budget"
         certificate = {
             "duality_gap": gap,
             "objective": primal,

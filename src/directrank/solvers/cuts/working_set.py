@@ -37,9 +37,9 @@ class WorkingSets(Solver):
 
     Notes
     -----
-    A run ends when no set grows. Each round tightens one fixed problem only with the aggregate "max"; a sum
-    grows with the sets and mostly runs until the budget of rounds is spent. The certificate holds the bound
-    over the last working sets and its duality gap.
+    A run ends when no set grows, and has converged if its last problem is solved. Each round tightens one
+    fixed problem only with the aggregate "max"; a sum grows with the sets and mostly runs until the budget of
+    rounds is spent. The certificate holds the bound over the last working sets and its duality gap.
 
     References
     ----------
@@ -71,7 +71,8 @@ class WorkingSets(Solver):
             grown = run.grow()
             trace.append({"round": number, **run.row(), "grown": grown, "monitor": judged})
             if grown == 0:
-                status = "converged"
+                solved = abs(run.value - run.dual) <= self.tolerance * run.value
+                status = "converged" if solved else "stopped"
                 break
         kept, parameters = f"round {best_round}", incumbent.parameters
         if self.keep == "last":
