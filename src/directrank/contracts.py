@@ -239,6 +239,11 @@ class Solver(Protocol):
     #: Whether it minimises convex surrogates only.
     convex_only: ClassVar[bool] = False
 
+    @property
+    def chooses(self) -> bool:
+        """Whether the monitor can change the solution, as it chooses among starts, rounds or iterates."""
+        return True
+
     def solve(
         self,
         objective: BoundObjective,

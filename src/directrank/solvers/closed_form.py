@@ -34,6 +34,7 @@ class ClosedForm(Solver):
 
     needs = frozenset({Targets})
     trains = LinearScorer
+    chooses = False
 
     def __init__(self, *, ridge: float = 0.0):
         self.ridge = ridge

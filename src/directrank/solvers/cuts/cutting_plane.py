@@ -49,6 +49,7 @@ class CuttingPlane(Solver):
 
     needs = frozenset({ValueAndGradient})
     convex_only = True
+    chooses = False
 
     def __init__(self, *, C=10.0, penalty=None, line_search=True, tolerance=1e-3, max_iterations=500):
         if not C > 0:

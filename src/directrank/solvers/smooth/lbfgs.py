@@ -55,6 +55,11 @@ class LBFGS(Solver):
         self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
         self.certify = certify
 
+    @property
+    def chooses(self) -> bool:
+        """Whether there are several starts, or the best iterate is kept."""
+        return self.keep == "best" or self.n_restarts > 0 or len(self.starts) > 1
+
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         incumbent = Incumbent(scorer, monitor)

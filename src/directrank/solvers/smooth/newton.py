@@ -61,6 +61,7 @@ class TruncatedNewton(Solver):
 
     needs = frozenset({ValueAndGradient, HessianVector})
     uses = frozenset({GradientKernel})
+    chooses = False
 
     def __init__(self, *, penalty=0.1, max_iterations=100, max_products=200, tolerance=1e-6):
         if not penalty > 0:

@@ -42,6 +42,11 @@ class Reweighted(Solver):
         check_not_negative("penalty", penalty)
         self.penalty, self.rounds, self.max_iterations, self.keep = penalty, rounds, max_iterations, keep
 
+    @property
+    def chooses(self) -> bool:
+        """Whether the best round is kept."""
+        return self.keep == "best"
+
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         theta = scorer.initial(features.shape[1])
