@@ -238,11 +238,8 @@ class Solver(Protocol):
     trains: ClassVar[type] = DifferentiableScorer
     #: Whether it minimises convex surrogates only.
     convex_only: ClassVar[bool] = False
-
-    @property
-    def chooses(self) -> bool:
-        """Whether the monitor can change the solution, as it chooses among starts, rounds or iterates."""
-        return True
+    #: Whether the monitor can change the solution, as it chooses among starts, rounds or iterates.
+    chooses: bool = True
 
     def solve(
         self,

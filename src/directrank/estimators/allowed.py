@@ -111,7 +111,7 @@ def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
         return isinstance(value, (bool, np.bool_))
     if get_origin(kind) is Sequence:
         is_list = isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
-        return is_list and all(_fits(each, *get_args(kind), interval) for each in value)
+        return is_list and all(_fits(each, get_args(kind)[0], interval) for each in value)
     if kind is np.ndarray:
         return _fits(value, Sequence[float], Interval(-math.inf))
     return callable(value) if kind is Callable else isinstance(value, kind)

@@ -7,7 +7,6 @@ import numpy as np
 from directrank.estimators.presets.pairs import RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.estimators.ranker import Ranker
-from directrank.scorers import Linear
 
 RANKERS = {"regression": Regression, "ranksvm": RankSVM}
 
@@ -30,8 +29,7 @@ def initial_coefficients(start, groups, weights) -> np.ndarray | None:
         return None
     if isinstance(start, str) and start in RANKERS:
         start = RANKERS[start]().fit(groups, sample_weight=weights)
-    linear = isinstance(getattr(start, "scorer_", None), Linear)
-    coefficients = start.coef_ if linear else np.asarray(start, dtype=np.float64)
+    coefficients = start.coef_ if isinstance(start, Ranker) else np.asarray(start, dtype=np.float64)
     if np.shape(coefficients) != (groups.n_features,):
         raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
     return coefficients

@@ -14,27 +14,17 @@ GOOD = ("converged", "complete")
 BUDGETS = ("max_iterations", "max_passes", "rounds")
 
 
-def adopt(ranker: Any, solution: Solution) -> None:
-    """Store in a ranker how its training ended.
-
-    Raises
-    ------
-    MethodError
-        If a coefficient or a number of the certificate is not finite.
-
-    Warns
-    -----
-    RuntimeWarning
-        If training stopped before it converged.
-    """
-    name = type(ranker).__name__
-    found = _not_finite(solution)
+def check_finite(ranker: Any, solution: Solution) -> None:
+    """Raise `MethodError` if a coefficient or a number of the certificate is not finite."""
+    found, easier = _not_finite(solution), ", or ".join(_milder(ranker))
     if found:
-        raise MethodError(f"{name} has diverged, its {found} is not finite: {', or '.join(_milder(ranker))}")
-    ranker.status_, ranker.certificate_ = solution.status, solution.certificate
-    ranker.message_ = solution.message
+        raise MethodError(f"{type(ranker).__name__} has diverged, {found} not finite: {easier}")
+
+
+def warn_of_stop(ranker: Any) -> None:
+    """Warn if the training of a fitted ranker stopped before it converged."""
     if ranker.status_ == "stopped":
-        text = f"{name} stopped early: {ranker.message_}; {remedy(ranker)}"
+        text = f"{type(ranker).__name__} stopped early: {ranker.message_}; {remedy(ranker)}"
         warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
@@ -56,9 +46,9 @@ def _milder(ranker: Any) -> list[str]:
 
 
 def _not_finite(solution: Solution) -> str:
-    """Return the name of what is not finite in a solution, or nothing."""
-    numbers = {**solution.certificate, "coefficients": getattr(solution.scorer, "coefficients", 0.0)}
-    for name, values in numbers.items():
-        if values is None or not np.isfinite(np.asarray(values, np.float64)).all():
-            return name.replace("_", " ")
-    return ""
+    """Return what is not finite in a solution, or nothing."""
+    coefficients = getattr(solution.scorer, "coefficients", 0.0)
+    if coefficients is None or not np.isfinite(np.asarray(coefficients, np.float64)).all():
+        return "its coefficients are"
+    wrong = [name for name, value in solution.certificate.items() if not np.isfinite(value)]
+    return f"its {wrong[0].replace('_', ' ')} is" if wrong else ""

@@ -19,7 +19,7 @@ from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
 from directrank.estimators.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
-from directrank.estimators.outcome import adopt
+from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
 from directrank.scorers import SCORERS, Linear, default_scorer
@@ -280,11 +280,13 @@ class Ranker(BaseEstimator):
             )
 
     def _adopt(self, solution, measure) -> "Ranker":
-        adopt(self, solution)
+        check_finite(self, solution)
         self.scorer_, self.history_ = solution.scorer, solution.trace
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
-        self.selected_by_ = measure.name
+        self.status_, self.certificate_ = solution.status, solution.certificate
+        self.message_, self.selected_by_ = solution.message, measure.name
+        warn_of_stop(self)
         return self
 
     def __sklearn_tags__(self):

@@ -60,9 +60,9 @@ def _with(chosen: Configured, parameter: str, value: Any, in_grid: bool) -> Conf
     values = tuple(value) if in_grid else (value,)
     if not values:
         raise ValueError("a grid needs one value or more")
-    declared = parameters_of(chosen.method.estimator).get(parameter)
-    for each in values if declared else ():
-        declared.check(each, chosen.label)
+    declared = parameters_of(chosen.method.estimator)
+    for each in values if parameter in declared else ():
+        declared[parameter].check(each, chosen.label)
     fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
     if in_grid:
         fixed.pop(parameter, None)

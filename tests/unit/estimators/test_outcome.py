@@ -1,4 +1,4 @@
-"""How fits end: converged only with a certificate, in an error where numbers are not finite, with a remedy."""
+"""How fits end: converged only with a certificate, in an error if numbers are not finite, with a remedy."""
 
 import math
 
@@ -18,7 +18,7 @@ from directrank.estimators import (
     RankSVM,
     Regression,
 )
-from directrank.estimators.outcome import adopt, remedy
+from directrank.estimators.outcome import check_finite, remedy
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD, Reweighted
 from directrank.solvers.smooth.stationarity import spread_of
@@ -70,9 +70,7 @@ def test_boosting_of_all_rounds_is_complete():
 
 def test_steps_that_diverge_end_in_one_line():
     ranker = ConsistentRank(solver="sgd", learning_rate=1e300, max_iterations=5)
-    with pytest.raises(
-        MethodError, match="ConsistentRank has diverged.*not finite.*lower learning_rate"
-    ) as raised:
+    with pytest.raises(MethodError, match=r"diverged.*not finite.*lower learning_rate") as raised:
         ranker.fit(scaled(1.0))
     assert "\n" not in str(raised.value)
     assert not hasattr(ranker, "scorer_")
@@ -82,7 +80,7 @@ def test_steps_that_diverge_end_in_one_line():
 def test_coefficients_that_are_not_finite_are_refused(coefficients):
     solution = Solution(Linear(coefficients and np.array(coefficients)), "converged", {"objective": 1.0})
     with pytest.raises(MethodError, match="ListNet has diverged, its coefficients"):
-        adopt(ListNet(), solution)
+        check_finite(ListNet(), solution)
 
 
 @pytest.mark.parametrize("solver", [LBFGS, SGD, Reweighted])

@@ -1,5 +1,7 @@
 """L-BFGS on the whole objective, from one or several starts."""
 
+from typing import Any
+
 import numpy as np
 
 from directrank.contracts import Solution, Solver
@@ -54,17 +56,13 @@ class LBFGS(Solver):
         self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
         self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
         self.certify = certify
-
-    @property
-    def chooses(self) -> bool:
-        """Whether there are several starts, or the best iterate is kept."""
-        return self.keep == "best" or self.n_restarts > 0 or len(self.starts) > 1
+        self.chooses = keep == "best" or n_restarts > 0 or len(starts) > 1
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         incumbent = Incumbent(scorer, monitor)
         trace: list[dict] = []
-        end = {}
+        end: dict[str, Any] = {}
         stationarity = Stationarity(objective, scorer, features, self.penalty)
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
         for start, point in enumerate(points):
@@ -109,7 +107,7 @@ class LBFGS(Solver):
         )  # fmt: skip
 
 
-def _end(result, relative: float) -> dict:
+def _end(result, relative: float) -> dict[str, Any]:
     """Return how a start ended: converged if the gradient is small, and else why it stopped."""
     norm = float(np.abs(result.jac).max())
     ran_out = "budget" if result.status == 1 else "stopped"

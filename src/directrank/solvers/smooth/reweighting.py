@@ -41,11 +41,7 @@ class Reweighted(Solver):
     def __init__(self, *, penalty=0.01, rounds=5, max_iterations=50, keep="last"):
         check_not_negative("penalty", penalty)
         self.penalty, self.rounds, self.max_iterations, self.keep = penalty, rounds, max_iterations, keep
-
-    @property
-    def chooses(self) -> bool:
-        """Whether the best round is kept."""
-        return self.keep == "best"
+        self.chooses = keep == "best"
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
