@@ -215,7 +215,8 @@ class Solution:
     scorer : Scorer
         The trained scorer.
     status : str
-        ``converged``, ``stopped`` (no progress was possible) or ``budget`` (iterations ran out).
+        ``converged`` only if the certificate holds; ``stopped`` (no progress was possible before), ``budget``
+        (iterations ran out before) or ``complete`` (boosting trained the rounds asked for).
     certificate : dict of str to float
         Evidence for the status: a gradient norm, a duality gap, a bound.
     trace : list of dict
@@ -243,6 +244,8 @@ class Solver(Protocol):
     trains: ClassVar[type] = DifferentiableScorer
     #: Whether it minimises convex surrogates only.
     convex_only: ClassVar[bool] = False
+    #: Whether the monitor can change the solution, as it chooses among starts, rounds or iterates.
+    chooses: bool = True
 
     def solve(
         self,

@@ -1,5 +1,6 @@
 """Errors that a user can cause. Every message says where, what was expected and the remedy."""
 
+import math
 from collections.abc import Iterable
 
 
@@ -43,6 +44,12 @@ class ModelFormatError(ValueError):
 
 class MethodError(RuntimeError):
     """A method failed on data that are themselves in order."""
+
+
+def check_not_negative(parameter: str, value: float) -> None:
+    """Raise `ValueError` if the value of a parameter is below 0, infinite or not a number."""
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{parameter} must be a number ≥ 0, not {value}")
 
 
 def check_choice(parameter: str, value: object, choices: Iterable[object]) -> None:

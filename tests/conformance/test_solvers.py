@@ -187,7 +187,7 @@ def test_what_is_called_is_what_is_declared(example, optional):
 
 def test_a_solution_says_how_it_ended(example):
     _, solution = solve(example.solver, example.surrogate, collection())
-    assert solution.status in {"converged", "stopped", "budget"}
+    assert solution.status in {"converged", "stopped", "budget", "complete"}
     assert example.certificates <= solution.certificate.keys()
     assert all(isinstance(each, float) for each in solution.certificate.values())
     assert solution.trace

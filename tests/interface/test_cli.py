@@ -319,29 +319,37 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
         ),
         (
             ["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness=0"],
-            "steepness and truncation must",
+            "steepness must be a number > 0, not 0",
         ),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "solver=magic"], "'magic'"),
         (
             ["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=ten"],
-            "--set rounds=ten: expected a number",
+            "--set rounds=ten: rounds must be a whole number ≥ 1, not 'ten'",
         ),
         (
             ["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=none"],
-            "expected a number",
+            "rounds must be a whole number",
         ),
-        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=1,2"], "rounds=1,2: expected a number"),
-        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=-1"], "a whole number, 0 or more"),
-        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=2.5"], "a whole number, 0 or more"),
+        (
+            ["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=1,2"],
+            "rounds=1,2: rounds must be a whole",
+        ),
+        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=-1"], "a whole number ≥ 1, not -1"),
+        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=2.5"], "a whole number ≥ 1, not 2.5"),
         (
             ["fit", "approxap", "data/Fold1/train.txt", "--set", "penalty=nan"],
-            "expected a number",
+            "--set penalty=nan: penalty must be a number ≥ 0, not nan (approxap)",
         ),
-        (["fit", "approxap", "nowhere.txt", "--set", "steepness=true"], "steepness=true: expected a number"),
+        (["fit", "approxap", "nowhere.txt", "--set", "steepness=true"], "steepness=true: steepness must be"),
         (["fit", "approxap", "nowhere.txt", "--set", "anneal=30"], "anneal must rise"),
         (["fit", "ranksvm", "nowhere.txt", "--set", "margin=cubic"], "cubic"),
         (["fit", "all", "data/Fold1/train.txt"], "fit trains one method"),
         (["rank", "model.dr", "data/Fold1/test.txt", "--format", "xml"], "expected scores, trec, csv"),
+        (
+            ["compare", "data", "--methods", "ranknet", "--grid", "penalty=0.1,-1", "--out", "x"],
+            "--grid penalty=0.1,-1: penalty must be a number ≥ 0, not -1 (ranknet)",
+        ),
+        (["methods", "ranksvn"], "did you mean ranksvm?"),
         (
             ["evaluate", "data/Fold1/test.txt", "scores", "--measures", ","],
             "--measures ,: no measure is named",
@@ -380,7 +388,7 @@ def test_unusable_data_ends_in_three(folder, capsys, arguments, said):
 
 def test_method_that_cannot_train_ends_in_four(fold, capsys):
     line = one_line(
-        capsys, 4, "fit", "approxap", fold / "train.txt", "--set", "start=magic", "-o", "m.dr", "--quiet"
+        capsys, 4, "fit", "approxap", fold / "train.txt", "--set", "start=1,2", "-o", "m.dr", "--quiet"
     )
     assert line.startswith("directrank: approxap failed: ValueError:")
 
@@ -399,6 +407,19 @@ def test_a_bug_is_called_one(folder, capsys, monkeypatch):
 
     monkeypatch.setattr("directrank.experiments.read_results", bug)
     assert "RuntimeError: impossible (a bug:" in one_line(capsys, 1, "report", "nowhere")
+
+
+def test_methods_of_one_name_lists_what_its_parameters_may_be(capsys):
+    code, out, _ = run(capsys, "methods", "consistent-norm-dcg")
+    rows = {line.split()[0]: line for line in out.splitlines()}
+    assert code == 0
+    assert "a number ≥ 0" in rows["penalty"]
+    assert "'lbfgs' or 'sgd'" in rows["solver"]
+    assert "True" in rows["normalise"]  # the name fixes it
+    assert "measure" not in rows
+    facts = json.loads(run(capsys, "methods", "adarank", "--json")[1])
+    tolerance = next(each for each in facts["parameters"] if each["name"] == "tolerance")
+    assert (tolerance["default"], tolerance["allowed"]) == (None, "a number ≥ 0 or infinite or none")
 
 
 def test_lists(capsys):

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from directrank.errors import check_choice
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import Penalty, estimator
+from directrank.estimators.parameters.allowed import ABOVE_0, FROM_1
+from directrank.estimators.parameters.declared import Penalty, estimator
 from directrank.solvers import LBFGS, SGD
 
 
@@ -16,12 +16,13 @@ class GradientRanker(LinearRanker):
     solver: Annotated[
         Literal["lbfgs", "sgd"], "L-BFGS, or the paper's stochastic gradient descent, query by query."
     ] = "lbfgs"
-    max_iterations: Annotated[int, "Largest number of iterations from each start; epochs for SGD."] = 200
-    learning_rate: Annotated[float, "Step size of SGD."] = 0.01
+    max_iterations: Annotated[
+        int, "Largest number of iterations from each start; epochs for SGD.", FROM_1
+    ] = 200
+    learning_rate: Annotated[float, "Step size of SGD.", ABOVE_0] = 0.01
 
     def _gradient_method(self, **options) -> LBFGS | SGD:
         """Return the solver that the parameters describe, with options that both solvers have."""
-        check_choice("solver", self.solver, ("lbfgs", "sgd"))
         if self.solver == "lbfgs":
             return LBFGS(penalty=self.penalty, max_iterations=self.max_iterations, **options)
         return SGD(

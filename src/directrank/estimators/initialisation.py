@@ -28,17 +28,12 @@ def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray
     Raises
     ------
     ValueError
-        If `start` is none of these, has another number of features, or was trained with another scaling.
+        If `start` has another number of features, or was trained with another scaling.
     """
     if isinstance(start, str) and start == "zero":
         return None
     if isinstance(start, str) and start in RANKERS:
         return RANKERS[start](scaling="none").fit(groups, sample_weight=weights).coef_
-    if isinstance(start, str):
-        raise ValueError(
-            "start must be 'auto', 'zero', 'regression', 'ranksvm', coefficients or a fitted ranker, "
-            f"not {start!r}"
-        )
     scorer = getattr(start, "scorer_", None)
     linear = isinstance(scorer, LINEAR)
     coefficients = _by_name(start, groups) if linear else np.asarray(start, dtype=np.float64)
@@ -46,7 +41,7 @@ def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray
         raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
     if linear and not scaling.reads_as(scorer):
         raise ValueError(
-            f"start was trained with scaling={start.scaling_!r}, this ranker with {scaling.kind!r} on its "
+            f"start was trained with scaling={getattr(start, 'scaling_', '')!r}, this ranker with {scaling.kind!r} on its "
             "own training set; set the same scaling, standard or query, in both"
         )
     return scaling.on_scaled(coefficients)

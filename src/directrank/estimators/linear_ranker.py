@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from directrank.estimators.parameters import estimator
+from directrank.estimators.parameters.declared import estimator
 from directrank.estimators.ranker import Ranker
 
 

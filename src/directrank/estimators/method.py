@@ -69,6 +69,10 @@ class Configured:
         names = list(self.method.grid)
         return [dict(zip(names, values, strict=True)) for values in product(*self.method.grid.values())]
 
+    def reads_select_by(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether `select_by` can change what a fit at a point of the grid learns."""
+        return self.measure is None and self.build(parameters).components()[1].chooses
+
     def build(self, parameters: Mapping[str, Any] | None = None, random_state: int = 0) -> Ranker:
         """Return an unfitted ranker at a point of the grid.
 

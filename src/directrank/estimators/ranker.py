@@ -1,9 +1,8 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,6 +22,8 @@ from directrank.errors import DataError
 from directrank.estimators import input_checks
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
+from directrank.estimators.outcome import check_finite, warn_of_stop
+from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
 from directrank.scorers import SCORERS, default_scorer
@@ -68,7 +69,7 @@ class Ranker(BaseEstimator):
     history_ : list of dict
         One row an iteration.
     status_ : str
-        ``converged``, ``stopped`` or ``budget``.
+        ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
     left_out_ : ndarray
@@ -99,10 +100,10 @@ class Ranker(BaseEstimator):
     __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
     __metadata_request__predict: ClassVar[dict] = {"qid": True}
 
-    select_by: str | Measure | None = None
-    random_state: Any = 0
-    n_jobs: int | None = None
-    strict_qid: bool = False
+    select_by: Annotated[str | Measure | None, "Chooses among iterates, rounds and starts."] = None
+    random_state: Annotated[int | np.random.RandomState | None, "The seed.", Interval(0, 2**32 - 1)] = 0
+    n_jobs: Annotated[Literal[-1] | int | None, "Number of threads.", FROM_1] = None
+    strict_qid: Annotated[bool, "Refuse rows without qid."] = False
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
 
@@ -148,6 +149,7 @@ class Ranker(BaseEstimator):
         DataError
             If the data cannot be used, or there is nothing to learn from in any query.
         """
+        check_parameters(self)
         groups, weights = self._training_data(X, y, qid, group, sample_weight)
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else self._groups(*part, reset=False)
@@ -164,7 +166,9 @@ class Ranker(BaseEstimator):
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         scorer = self._initial_scorer(scorer, groups, weights, scaling)
-        with threadpool_limits(limits=1, user_api="blas"):
+        # Numbers that overflow end in an error that says what to do.
+        overflows = np.errstate(over="ignore", invalid="ignore")
+        with threadpool_limits(limits=1, user_api="blas"), overflows:
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = objective.notes()
@@ -173,6 +177,7 @@ class Ranker(BaseEstimator):
 
     def checked(self) -> "Ranker":
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
+        check_parameters(self)
         self._selection_measure(*self.components())
         return self
 
@@ -286,15 +291,13 @@ class Ranker(BaseEstimator):
         return validate_data(self, X, reset=False, dtype=np.float32, order="C"), np.asarray
 
     def _adopt(self, solution, measure) -> "Ranker":
+        check_finite(self, solution)
         self.scorer_, self.history_ = solution.scorer, solution.trace
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate
         self.message_, self.selected_by_ = solution.message, measure.name
-        if self.status_ == "stopped":
-            warnings.warn(
-                f"{type(self).__name__} stopped early: {self.message_}", RuntimeWarning, stacklevel=3
-            )
+        warn_of_stop(self)
         return self
 
     def __sklearn_tags__(self):

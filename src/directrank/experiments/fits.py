@@ -15,6 +15,7 @@ from safetensors.numpy import load, save
 
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
+from directrank.estimators.outcome import remedy
 from directrank.experiments.records.of_cells import DIED, FAILED_FIT, FIT, TRAINED
 from directrank.experiments.records.shapes import either, fields, fits
 from directrank.measures import mean_value, parse_measure
@@ -52,11 +53,21 @@ def fit_point(
     Returns
     -------
     dict
-        Plain values: ``validation``, ``seconds``, the end and the history of training, ``scorer``,
-        ``warnings`` with their counts; or ``error``.
+        Plain values: ``validation`` and its measure ``validated_by``, ``seconds``, the end and the history of
+        training, ``scorer``, ``warnings`` with their counts; or ``error``.
     """
     found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
     return {"parameters": as_plain(fit.point), "seed": fit.seed, **found}
+
+
+def judged(
+    record: dict[str, Any], method: Configured, train: QueryGroups, vali: QueryGroups, select_by: str
+) -> dict[str, Any]:
+    """Return the record of a fit with the validation value of this measure, if it holds that of another."""
+    if "error" in record or record["validated_by"] in (None, select_by):
+        return record
+    found = attempted(lambda: {"validation": _validation(restored(record, method), train, vali, select_by)})
+    return {**record, **found, "warnings": {**found["warnings"], **record["warnings"]}}
 
 
 def attempted(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -110,6 +121,8 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
     # The largest grade of these two sets: a fit must not depend on the grades of the test set.
     max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
     ranker = fit.method.build(fit.point, random_state=fit.seed)
+    if fit.select_by is None:
+        ranker.set_params(select_by=None)
     for name, measure in ranker.get_params(deep=False).items():
         if name in ("measure", "select_by") and measure is not None:
             ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade).name})
@@ -118,10 +131,12 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
     ranker.fit(train, eval_set=vali)
     kind, tensors = take_apart(ranker.scorer_)
     record = {
-        "validation": None if vali is None else _validation(ranker, vali, select_by, max_grade),
+        "validation": None if vali is None else _validation(ranker, train, vali, select_by),
+        "validated_by": None if vali is None else select_by,
         "seconds": time.perf_counter() - started,
         "status": ranker.status_,
         "message": getattr(ranker, "message_", ""),
+        "remedy": remedy(ranker),
         "certificate": {name: float(each) for name, each in ranker.certificate_.items()},
         "iterations": len(ranker.history_),
         "history": thinned(ranker.history_),
@@ -140,7 +155,8 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _validation(ranker, vali: QueryGroups, select_by: str, max_grade: float) -> float:
+def _validation(ranker, train: QueryGroups, vali: QueryGroups, select_by: str) -> float:
+    max_grade = max(part.queries.max_relevance for part in (train, vali))
     chooser = parse_measure(select_by).with_largest_grade(max_grade)
     scores = checked_scores(ranker.predict(vali), vali.n_docs)
     return mean_value(chooser, vali.queries, vali.to_inner(scores))

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from directrank.estimators.methods import Configured, configured
+from directrank.estimators.parameters.allowed import parameters_of
 from directrank.experiments.options import of_option
 
 #: Constructor parameters that a comparison sets itself, and the remedy.
@@ -34,7 +35,7 @@ def overridden(
     Raises
     ------
     ValueError
-        If no method has such a parameter, or a value is no number where the default is one.
+        If no method has such a parameter, or it does not take a value.
     """
     found = list(methods)
     for option, changes in (("settings", settings), ("grids", grids)):
@@ -59,8 +60,9 @@ def _with(chosen: Configured, parameter: str, value: Any, in_grid: bool) -> Conf
     values = tuple(value) if in_grid else (value,)
     if not values:
         raise ValueError("a grid needs one value or more")
-    for each in values:
-        _check_number(each, _defaults(chosen)[parameter])
+    declared = parameters_of(chosen.method.estimator)
+    for each in values if parameter in declared else ():
+        declared[parameter].check(each, chosen.label)
     fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
     if in_grid:
         fixed.pop(parameter, None)
@@ -92,13 +94,3 @@ def _unknown(parameter: str, methods: Sequence[Configured]) -> str:
     advice = f"did you mean {near[0]}? " if near else ""
     who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"
     return f"{who} parameter {parameter!r}; {advice}known: {', '.join(known)}"
-
-
-def _check_number(value: Any, default: Any) -> None:
-    """Refuse what is not a number where the default is one; a default that is an int is a count."""
-    if type(default) not in (int, float):
-        return
-    if type(value) not in (int, float) or value != value:
-        raise ValueError("expected a number")
-    if type(default) is int and (type(value) is not int or value < 0):
-        raise ValueError("expected a whole number, 0 or more")

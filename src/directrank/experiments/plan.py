@@ -19,20 +19,24 @@ from directrank.experiments.sources import FoldSource
 from directrank.storage.names import printable
 
 #: Changes when the content of a record changes.
-RECORD = 5
+RECORD = 6
 #: What last fits are trained on.
 TOGETHER = "train and vali"
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store."""
+    """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
+
+    `select_by` is the measure that chooses inside the fit, or None where nothing does.
+    """
 
     fold: FoldSource
     method: Configured
     point: Mapping[str, Any]
     seed: int
     trained_on: str
+    select_by: str | None
     key: str
 
     @property
@@ -205,6 +209,7 @@ def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedC
 
 def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str, options: Options) -> Fit:
     """Return a fit; its key is a digest of everything that its numbers depend on."""
+    select_by = options.select_by if _reads_select_by(method, point) else None
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
@@ -213,9 +218,16 @@ def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str
         "point": point,
         "seed": seed,
         "part": trained_on,
-        "select_by": options.select_by,
+        "select_by": select_by,
         **options.reading,
         "versions": versions(),
         "code": code_digest(),
     }
-    return Fit(fold, method, point, seed, trained_on, key_of(facts))
+    return Fit(fold, method, point, seed, trained_on, select_by, key_of(facts))
+
+
+def _reads_select_by(method: Configured, point: Mapping[str, Any]) -> bool:
+    try:
+        return method.reads_select_by(point)
+    except (ValueError, TypeError):  # The fit will fail with the same error, and that is recorded.
+        return True

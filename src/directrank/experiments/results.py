@@ -15,6 +15,7 @@ from directrank.experiments.chosen import CHOSEN, chosen_cells
 from directrank.experiments.options import STANDARD
 from directrank.experiments.records.of_results import check_results
 from directrank.experiments.records.shapes import OddValueError
+from directrank.experiments.tables.endings import MARK, unfinished
 from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
 from directrank.experiments.tables.layout import Table, is_error
 from directrank.storage.atomic import write_atomically
@@ -138,7 +139,7 @@ class Comparison:
         folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
         caption = f"hyper-parameters chosen on validation by {self.summary['select_by']}"
         tested = self.summary.get("significance", {}).get(convention)
-        letters, marks = [], []
+        letters, marks, open_ended = [], [], unfinished(self)
         if tested and any(tested["pairs"].values()):
             rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
             caption += (
@@ -148,6 +149,8 @@ class Comparison:
             letters = [tested["letters"].get(row, "") for row in self.methods]
             better = [tested["better_than"][name] for name in self.measures]
             marks = [[each.get(row, "") for each in better] for row in self.methods]
+        if open_ended:
+            caption += f"; {MARK} not every model converged"
         return Table(
             f"{self.dataset}: test, {folds}, convention {convention}",
             caption,
@@ -156,6 +159,7 @@ class Comparison:
             [is_error(measure) for measure in self.measures],
             letters,
             marks,
+            open_ended,
         )
 
     def by_fold(self, convention: str, measure: str) -> Table:

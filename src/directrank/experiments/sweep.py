@@ -11,7 +11,7 @@ from typing import Any
 
 from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
-from directrank.experiments.fits import fit_point
+from directrank.experiments.fits import fit_point, judged
 from directrank.experiments.jobs.store import Finished, Store, Wanted
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
 from directrank.experiments.sources import FoldReader, joined
@@ -115,8 +115,9 @@ class Sweep:
         return cell.fits, refits_of(cell, choice(records, options), options)
 
     def _load(self, cell: PlannedCell, step: Step, record: Record) -> None:
-        if step is not cell:
-            self._records[step.key] = record
+        if isinstance(step, Fit):
+            train, vali = self.reader(step.fold)[:2]
+            self._records[step.key] = judged(record, step.method, train, vali, self.plan.options.select_by)
         elif "fold" in record:
             self._end(cell, record)
             self.observer.finished(record, False)

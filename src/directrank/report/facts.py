@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from directrank.experiments import Comparison
+from directrank.experiments.tables.endings import MARK, unfinished
 from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import Cell, Row
 
@@ -43,6 +44,11 @@ class Facts:
         """The methods that failed on no fold."""
         return [each for each in self.result.methods if len(self.cells(each)) == len(self.result.folds)]
 
+    @cached_property
+    def unfinished(self) -> dict[str, list[dict[str, Any]]]:
+        """The endings of models that did not converge, by method."""
+        return unfinished(self.result)
+
     def cells(self, method: str) -> list[dict[str, Any]]:
         """Return the records of a method on the folds where it did not fail."""
         cells = [self.result.cell(method, fold) for fold in self.result.folds]
@@ -50,7 +56,8 @@ class Facts:
 
     def row(self, method: str, cells: Sequence[Cell], letter: str = "") -> Row:
         """Return a row of a table about a method."""
-        return Row([Cell(method), *cells], self.index[method], letter)
+        mark, title = (MARK, "not every model converged") if method in self.unfinished else ("", "")
+        return Row([Cell(method, mark=mark, title=title), *cells], self.index[method], letter)
 
     def ranked(self, convention: str, measure: str) -> list[str]:
         """Return the methods by mean, the best first, those that failed last."""

@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.experiments.chosen import CHOSEN
+from directrank.experiments.tables.endings import unfinished_lines
 from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
 from directrank.report.charts import Scale
@@ -29,6 +30,8 @@ def opening(facts: Facts) -> list[Markup]:
         blocks.append(warned(f"{said} are under Settings."))
     if CHOSEN in known:
         blocks.append(_choice(facts, known[CHOSEN]))
+    if facts.unfinished:
+        blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
     if len(known) > 1:
         blocks.append(_chart(facts, known))
     if remarks:

@@ -9,6 +9,8 @@ from directrank.solvers.sums import sum_over_parts
 # Directions that vary less than this, relative to the largest, count as constant: float32 features have no
 # more than seven digits, and their squares twice as many.
 SINGULAR = 1e-12
+#: Largest gradient of a solved system, relative to that at zero coefficients.
+SOLVED = 1e-6
 
 
 class ClosedForm(Solver):
@@ -26,11 +28,13 @@ class ClosedForm(Solver):
     -----
     Makes two passes over the data, for means and for centred products, so that large offsets cost no digits.
     The certificate is the largest component of the gradient of the mean squared error, per standard
-    deviation.
+    deviation, and that relative to the gradient at zero coefficients, which decides whether the system counts
+    as solved.
     """
 
     needs = frozenset({Targets})
     trains = LinearScorer
+    chooses = False
 
     def __init__(self, *, ridge: float = 0.0):
         self.ridge = ridge
@@ -40,17 +44,19 @@ class ClosedForm(Solver):
         mean, target = _means(objective, features)
         products, moments = _centred_products(objective, features, mean, target)
         coefficients, gradient, rank = self._minimum(mean, products, moments)
+        norm, first = (float(np.abs(each).max(initial=0.0)) for each in gradient)
+        relative = norm / max(1.0, first)
         solution = scorer.at(coefficients)
         value = monitor(solution.scores(monitor.features))
         return Solution(
             solution,
-            "converged",
-            {"gradient_norm": float(np.abs(gradient).max(initial=0.0)), "rank": float(rank)},
+            "converged" if relative <= SOLVED else "stopped",
+            {"gradient_norm": norm, "relative_gradient": relative, "rank": float(rank)},
             [{"rank": rank, "monitor": value}],
             f"rank {rank} of {len(mean)} features",
         )
 
-    def _minimum(self, mean, products, moments) -> tuple[np.ndarray, np.ndarray, int]:
+    def _minimum(self, mean, products, moments) -> tuple[np.ndarray, tuple, int]:
         """Return the coefficients, the gradient per standard deviation, and the rank of the features."""
         spread = np.sqrt(np.diag(products))
         varies = spread > 1e-6 * np.maximum(np.abs(mean), np.finfo(np.float32).tiny)
@@ -62,7 +68,7 @@ class ClosedForm(Solver):
         inverse = np.where(usable, 1.0 / np.where(usable, values + self.ridge, 1.0), 0.0)
         standardised = vectors @ (inverse * (vectors.T @ right))
         gradient = matrix @ standardised + self.ridge * standardised - right
-        return np.where(varies, standardised / scale, 0.0), gradient, int(usable.sum())
+        return np.where(varies, standardised / scale, 0.0), (gradient, right), int(usable.sum())
 
 
 def _means(objective, features: np.ndarray) -> tuple[np.ndarray, float]:

@@ -142,13 +142,13 @@ def test_classifiers_without_weights_need_sampling():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"search": "fast"}, "search must be one of 'exact', 'histogram'"),
-        ({"criterion": "entropy"}, "criterion must be one of 'gini', 'eta'"),
-        ({"keep": "first"}, "keep must be one of 'best', 'last'"),
-        ({"weak_ranker": "tree"}, "weak_ranker must be one of 'stump', 'feature'"),
-        ({"shrinkage": 0.0}, "shrinkage must be above 0"),
-        ({"rounds": 0}, "rounds and patience must be 1 or more"),
-        ({"patience": 0}, "rounds and patience must be 1 or more"),
+        ({"search": "fast"}, "search must be 'exact' or 'histogram'"),
+        ({"criterion": "entropy"}, "criterion must be 'gini' or 'eta'"),
+        ({"keep": "first"}, "keep must be 'best' or 'last'"),
+        ({"weak_ranker": "tree"}, "weak_ranker must be 'stump', 'feature' or a scikit-learn classifier"),
+        ({"shrinkage": 0.0}, "shrinkage must be a number > 0 and ≤ 1, not 0.0"),
+        ({"rounds": 0}, "rounds must be a whole number ≥ 1, not 0"),
+        ({"patience": 0}, "patience must be a whole number ≥ 1 or none, not 0"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(options, message):
@@ -157,7 +157,7 @@ def test_options_that_do_not_exist_are_refused(options, message):
 
 
 def test_what_is_no_classifier_is_refused():
-    with pytest.raises(TypeError, match="scikit-learn classifier"):
+    with pytest.raises(ValueError, match="scikit-learn classifier"):
         NDCGBoost(weak_ranker=object()).fit(collection())
     with pytest.raises(TypeError, match="have fit"):
         DocumentBoosting(weak_ranker=3)

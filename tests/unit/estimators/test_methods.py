@@ -48,7 +48,7 @@ def test_adarank_is_the_papers_and_ranklibs_is_a_variant():
     assert (paper.weights, paper.queue, paper.tolerance) == ("bound", False, 0.0)
     assert (ranklib.weights, ranklib.queue, ranklib.tolerance) == ("product", True, 0.002)
     assert AdaRank(variant="ranklib", tolerance=np.inf).components()[1].tolerance == np.inf
-    with pytest.raises(ValueError, match="variant must be one of 'paper', 'ranklib', not 'letor'"):
+    with pytest.raises(ValueError, match="variant must be 'paper' or 'ranklib', not 'letor'"):
         AdaRank(variant="letor").checked()
 
 

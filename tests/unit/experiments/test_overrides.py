@@ -49,11 +49,11 @@ def test_a_grid_replaces_the_own_one(three):
         ({"ranksvm.rounds": 1}, {}, "ranksvm has no parameter 'rounds'; .*known: "),
         ({"listnet.penalty": 1}, {}, "listnet is not one of the methods: regression, ranksvm"),
         ({"ranksmv.penalty": 1}, {}, "did you mean ranksvm"),
-        ({"penalty": "high"}, {}, "expected a number"),
-        ({"rounds": 2.5}, {}, "expected a whole number"),
+        ({"penalty": "high"}, {}, "penalty must be a number > 0, not .high. .ranksvm"),
+        ({"rounds": 2.5}, {}, "rounds must be a whole number ≥ 1, not 2.5 .adarank"),
         ({"measure": "AP"}, {}, "write the measure in brackets"),
         ({}, {"penalty": []}, "one value or more"),
-        ({}, {"penalty": [0.1, "x"]}, "expected a number"),
+        ({}, {"penalty": [0.1, "x"]}, "penalty must be a number > 0, not .x."),
     ],
 )
 def test_what_fits_no_method_is_refused(three, settings, grids, message):

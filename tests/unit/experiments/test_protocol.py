@@ -118,7 +118,7 @@ def test_resumed_run_reads_only_what_it_needs(folder, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "more"),
     [
-        ({"select_by": "nDCG@3"}, 6),
+        ({"select_by": "nDCG@3"}, 0),  # it chooses among these fits, not inside them
         ({"seed": 1}, 6),
         ({"missing": "query_min"}, 6),
         ({"measures": ("AP",)}, 0),
@@ -715,3 +715,14 @@ def test_results_that_are_not_there(tmp_path):
         read_results(tmp_path / "nothing")
     with pytest.raises(DataError, match="no results here"):
         read_results(tmp_path)
+
+
+def test_a_measure_that_chooses_inside_a_fit_makes_other_fits(folder):
+    def keys(method, by):
+        plan, _ = prepare(folder, method, Options(select_by=by))
+        return {fit.key for cell in plan.cells for fit in cell.fits}
+
+    for method in ("ranksvm", "listnet", "approxap", "adarank(AP)", "regression"):
+        assert keys(method, "AP") == keys(method, "nDCG@3")
+    for method in ("rankboost", "rankcosine", "adarank"):
+        assert not keys(method, "AP") & keys(method, "nDCG@3")

@@ -60,7 +60,7 @@ def test_constant_features_weigh_exactly_nothing():
 def test_only_constant_features():
     found, solution = coefficients(np.ones((6, 2)), [0, 1, 2, 0, 1, 2])
     assert found.tolist() == [0.0, 0.0]
-    assert solution.certificate == {"gradient_norm": 0.0, "rank": 0.0}
+    assert solution.certificate == {"gradient_norm": 0.0, "relative_gradient": 0.0, "rank": 0.0}
 
 
 def test_equal_features_share_their_weight():

@@ -168,9 +168,9 @@ def test_learns(groups, ranker):
 
 def test_refusals(groups):
     for ranker, words in (
-        (RankSVM(margin="logistic"), "'squared_hinge', 'hinge', 'huber'"),
-        (Preorder(weight=1), "weight must be 'gain', a measure"),
-        (ConsistentRank(solver="newton"), "'lbfgs', 'sgd'"),
+        (RankSVM(margin="logistic"), "'squared_hinge', 'hinge' or 'huber'"),
+        (Preorder(weight=1), "weight must be a function, 'gain', a measure"),
+        (ConsistentRank(solver="newton"), "'lbfgs' or 'sgd'"),
     ):
         with pytest.raises(ValueError, match=words):
             ranker.fit(groups)

@@ -305,7 +305,7 @@ def test_the_round_is_best_on_training_queries_unless_asked_otherwise():
     other = PermuRank(rounds=12, select_by="AP", best_on="validation").fit(groups, eval_set=validation)
     assert other.score(validation) == max(row["monitor"] for row in other.history_)
     assert other.score(validation) >= fitted.score(validation)
-    with pytest.raises(ValueError, match="best_on must be one of 'training', 'validation', not 'test'"):
+    with pytest.raises(ValueError, match="best_on must be 'training' or 'validation', not 'test'"):
         PermuRank(best_on="test").fit(groups)
 
 
@@ -322,7 +322,7 @@ def test_what_does_not_fit_is_refused_by_name():
         BCFW(C=0)
     with pytest.raises(ValueError, match="max_passes and kept must be at least 2, not 1 and 8"):
         BCFW(max_passes=1)
-    with pytest.raises(ValueError, match="solver must be one of 'bcfw', 'ocas', 'bmrm'"):
+    with pytest.raises(ValueError, match="solver must be 'bcfw', 'ocas' or 'bmrm'"):
         StructuralSVM(solver="smo").fit(collection())
 
 

@@ -139,6 +139,36 @@ def test_the_loss_is_that_of_the_imperfect_ranking(name, strict):
         assert imperfect @ s <= top @ s + 1e-12
 
 
+@pytest.mark.parametrize("name", ["AP", "nDCG", "nDCG@2", "P@3", "RR"])
+@pytest.mark.parametrize("feature_map", ["auto", "pairs"])
+def test_all_queries_at_once_have_the_bits_of_each_alone(name, feature_map):
+    rng = np.random.default_rng(3)
+    surrogate = WorkingSetBound(parse_measure(name), feature_map=feature_map)
+    sizes = rng.integers(1, 12, 60)
+    y = np.concatenate([np.sort(rng.integers(0, 3, n))[::-1] for n in sizes]).astype(float)
+    queries = group_rows(y, np.repeat(np.arange(60), sizes))[0]
+    weights = np.where(surrogate.uninformative(queries), 0.0, 1.0)
+    # Some queries are ranked perfectly; in most, documents tie.
+    s = np.where(np.repeat(rng.random(60) < 0.3, sizes), y, 0.0) + rng.integers(0, 3, len(y)) / 8
+    perfect, imperfect, losses = surrogate.bind(queries, weights).violated_pairs(s)
+    for q in np.flatnonzero(weights):
+        rows = slice(queries.indptr[q], queries.indptr[q + 1])
+        classes, places = surrogate.classes(queries)[rows], min(surrogate.places or 99, sizes[q])
+        wrong = greatest_imperfect(s[rows], classes, places)
+        if wrong is None:
+            assert not imperfect[rows].any()
+            continue
+        alike = alike_documents(s[rows], classes)
+        expected = coefficients(wrong, classes, surrogate.feature_map, alike)
+        assert imperfect[rows].tolist() == expected.tolist()
+        assert losses[q] >= 0
+        if surrogate.feature_map == "pairs":
+            right = coefficients(least_perfect(s[rows], classes, places), classes, "pairs", alike)
+        else:
+            right = coefficients(np.arange(sizes[q]), classes, "cross")
+        assert perfect[rows].tolist() == right.tolist()
+
+
 def test_the_map_is_chosen_by_the_measure_and_said():
     queries = group_rows(np.array([2.0, 1, 0]), np.zeros(3, int))[0]
     assert WorkingSetBound(parse_measure("AP")).feature_map == "cross"

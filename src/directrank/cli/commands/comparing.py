@@ -227,6 +227,7 @@ def _print_comparison(result: "Comparison", form: str) -> None:
 
 def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Path], None]) -> int:
     """Write the page of a comparison, print its results, and return the exit code."""
+    from directrank.experiments.tables.endings import unfinished_lines
     from directrank.report import write_report
 
     page = folder / "report.html"
@@ -235,6 +236,8 @@ def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Pa
         print_json({**result.to_dict(), "page": str(page)})
     else:
         show(page)
+    for line in unfinished_lines(result):
+        remark(f"directrank: {line}")
     for cell in result.failed:
         remark(
             f"directrank: {cell['method']} failed on {cell['fold']}: "

@@ -2,15 +2,25 @@
 
 from typing import Annotated
 
-from directrank.cli.failures import DONE, FAILED
-from directrank.cli.options import JSON, option
+from directrank.cli.failures import DONE, FAILED, usage
+from directrank.cli.options import JSON, argument, option
 from directrank.cli.output import print_columns, print_json
 
 
-def methods(json: JSON = False) -> None:
-    """List the methods to train."""
-    from directrank.estimators.methods import METHODS
+def methods(
+    name: Annotated[
+        str | None, argument("NAME", "A method: its parameters, their defaults and what they may be.")
+    ] = None,
+    json: JSON = False,
+) -> None:
+    """List the methods to train, or the parameters of one."""
+    from directrank.estimators.methods import METHODS, configured
 
+    if name is not None:
+        with usage():
+            found = configured([name])[0].method
+        _print_parameters(found, json=json)
+        return
     if json:
         print_json([_method_facts(method) for method in METHODS])
         return
@@ -24,6 +34,29 @@ def methods(json: JSON = False) -> None:
         for method in METHODS
     ]
     print_columns(["method", "what it does", "chosen on validation", "from"], rows)
+
+
+def _print_parameters(method, *, json: bool) -> None:
+    """Print the parameters of a method that `--set` and `--grid` take."""
+    from directrank.estimators.parameters.allowed import parameters_of
+    from directrank.experiments.overrides import SET_ELSEWHERE
+
+    found = [each for each in parameters_of(method.estimator).values() if each.name not in SET_ELSEWHERE]
+    defaults = {each.name: method.fixed.get(each.name, each.default) for each in found}
+    if json:
+        parameters = [
+            {
+                "name": each.name,
+                "default": defaults[each.name],
+                "allowed": each.allowed,
+                "meaning": each.sentence,
+            }
+            for each in found
+        ]
+        print_json({**_method_facts(method), "parameters": parameters})
+        return
+    rows = [[each.name, str(defaults[each.name]), each.allowed, each.sentence] for each in found]
+    print_columns(["parameter", "default", "allowed", "meaning"], rows)
 
 
 def _method_facts(method) -> dict:

@@ -230,6 +230,8 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):
         raise
+    except MethodError as error:
+        raise MethodError(f"{label} failed: {error}") from error
     except Exception as error:
         raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
     return checks
@@ -241,6 +243,8 @@ def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> Non
     evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
     status = ": ".join(filter(None, (facts["status"], facts["message"])))
     lines = [f"{label}: {facts['selected_by']} {values}", status + (f" ({evidence})" if evidence else "")]
+    if facts["remedy"]:
+        lines.append(f"not converged: {facts['remedy']}")
     reason = facts["scaling_reason"]
     if facts["scaling"] != "none" or reason:
         lines.append(f"scaling: {facts['scaling']}" + (f" ({reason})" if reason else ""))
@@ -250,6 +254,7 @@ def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> Non
 
 
 def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -> dict[str, Any]:
+    from directrank.estimators.outcome import remedy
     from directrank.measures import evaluate as measured
 
     by = ranker.selected_by_
@@ -262,6 +267,7 @@ def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -
         },
         "status": ranker.status_,
         "message": ranker.message_,
+        "remedy": remedy(ranker),
         "certificate": ranker.certificate_,
         "scaling": ranker.scaling_,
         "scaling_reason": ranker.scaling_reason_,

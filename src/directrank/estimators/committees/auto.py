@@ -13,7 +13,7 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.committees.ensemble import CommitteeRanker, committee_of, selecting_measure
 from directrank.estimators.method import Configured, configured_one, split_specs
-from directrank.estimators.parameters import AnyMeasure, estimator, positional
+from directrank.estimators.parameters.declared import AnyMeasure, estimator, positional
 from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures.evaluation.batches import values_of
@@ -92,7 +92,8 @@ class AutoRanker(CommitteeRanker):
         return solution, measure
 
     def _built(self, method: Configured, point: dict[str, Any]) -> Ranker:
-        return method.build(point, random_state=self.random_state).set_params(n_jobs=self.n_jobs)
+        ranker = method.build(point)
+        return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
 
     def _best(self, method: Configured, measure: Measure, train, weights, judged: QueryGroups) -> Trained:
         """Return a method at the point of its grid with the highest mean on the validation queries."""

@@ -7,7 +7,8 @@ from sklearn.base import clone
 
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
-from directrank.estimators.parameters import estimator, positional
+from directrank.estimators.outcome import GOOD
+from directrank.estimators.parameters.declared import estimator, positional
 from directrank.estimators.ranker import SCORE, Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Committee
@@ -67,17 +68,18 @@ def committee_of(
     groups : QueryGroups
         The training queries.
     """
-    ended = [each.status_ for each in members]
-    odd = [each for each in members if each.status_ != "converged"]
-    of = f"{ended.count('converged')} of {len(members)} members converged"
+    ended = {each.status_ for each in members}
+    status = "converged" if ended == {"converged"} else "complete" if ended <= GOOD else "budget"
+    good = sum(each.status_ in GOOD for each in members)
+    of = f"{good} of {len(members)} members converged or trained all their rounds"
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]
     ranker.notes_ = list(dict.fromkeys(note for each in members for note in each.notes_))
     ranker.scaling_ = ", ".join(dict.fromkeys(each.scaling_ for each in members))
     ranker.scaling_reason_ = next((each.scaling_reason_ for each in members if each.scaling_reason_), "")
     return Solution(
         Committee([each.scorer_ for each in members]),
-        "budget" if odd else "converged",
-        {"members": float(len(members)), "converged": float(len(members) - len(odd))},
+        status,
+        {"members": float(len(members)), "converged": float(good)},
         [{"iteration": at, **row} for at, row in enumerate(trace)],
         of,
     )

@@ -8,14 +8,23 @@ import numpy as np
 from directrank.estimators.gradient_ranker import GradientRanker
 from directrank.estimators.initialisation import Start, initial_coefficients
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import AnyMeasure, MaxIterations, Penalty, estimator, positional
+from directrank.estimators.parameters.allowed import ABOVE_0, FROM_0, FROM_1
+from directrank.estimators.parameters.declared import (
+    AnyMeasure,
+    MaxIterations,
+    Penalty,
+    estimator,
+    positional,
+)
 from directrank.estimators.ranker import Ranker
 from directrank.measures import AP, NDCG, parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS
 from directrank.surrogates import GaussianNoise, SmoothedPositions
 
-Restarts = Annotated[int, "Number of random starts beside `start`; the selection measure chooses among all."]
+Restarts = Annotated[
+    int, "Number of random starts beside `start`; the selection measure chooses among all.", FROM_0
+]
 
 
 @estimator
@@ -32,11 +41,12 @@ class ApproxRank(GradientRanker):
         AnyMeasure,
         "Any measure with a position gradient: AP, nDCG, P, RR, ERR, with or without a cutoff.",
     ] = positional(default="nDCG")
-    steepness: Annotated[float, "α > 0, in 1/score."] = 10.0
-    truncation: Annotated[float, "β > 0, in 1/position; read by AP, RR, ERR and cutoffs."] = 1.0
+    steepness: Annotated[float, "α, in 1/score.", ABOVE_0] = 10.0
+    truncation: Annotated[float, "β, in 1/position; read by AP, RR, ERR and cutoffs.", ABOVE_0] = 1.0
     anneal: Annotated[
-        Sequence[float] | None,
+        float | Sequence[float] | None,
         "Lower steepnesses, rising, to minimise first from every start (L-BFGS only).",
+        ABOVE_0,
     ] = None
     start: Annotated[
         Literal["auto", "zero", "regression", "ranksvm"] | np.ndarray | Ranker,
@@ -84,10 +94,12 @@ class SoftRank(LinearRanker):
     measure: Annotated[AnyMeasure, "nDCG, DCG, P or WTA, with or without a cutoff."] = positional(
         default="nDCG"
     )
-    noise: Annotated[float, "σ > 0, in score units."] = 0.1
+    noise: Annotated[float, "σ, in score units.", ABOVE_0] = 0.1
     penalty: Penalty = 1e-3
     longest: Annotated[
-        int, "Largest number of documents of a query; longer ones are refused, as time grows as the cube."
+        int,
+        "Largest number of documents of a query; longer ones are refused, as time grows as the cube.",
+        FROM_1,
     ] = 1500
     start: Start = "zero"
     n_restarts: Restarts = 0

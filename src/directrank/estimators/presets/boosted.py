@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from directrank.estimators.parameters import AnyMeasure, Normalise, estimator, positional
+from directrank.estimators.parameters.allowed import FROM_1, Interval
+from directrank.estimators.parameters.declared import AnyMeasure, Normalise, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.weak_classifiers import ClassifierWeakRankers
 from directrank.measures import parse_measure
@@ -20,7 +21,7 @@ Criterion = Annotated[
     "Quantity that a stump maximises: the gain of a regression tree, or the weighted difference of the two "
     "sides (r in RankBoost's paper, η in NDCG_Boost's); see `directrank.solvers.boosting.stumps`.",
 ]
-Shrinkage = Annotated[float, "Share of each step that is applied, in (0, 1]."]
+Shrinkage = Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)]
 Keep = Annotated[
     Literal["best", "last"], "Keep the first rounds, up to the best by the selection measure, or all rounds."
 ]
@@ -30,7 +31,7 @@ Keep = Annotated[
 class BoostedRanker(Ranker):
     """Base class of rankers that boost over documents."""
 
-    rounds: Annotated[int, "Largest number of weak rankers."] = 100
+    rounds: Annotated[int, "Largest number of weak rankers.", FROM_1] = 100
     weak_ranker: Annotated[
         Literal["stump", "feature"] | ClassifierMixin,
         "Stumps, single features, or a scikit-learn classifier. A model file holds decision trees; rankers "
@@ -44,7 +45,7 @@ class BoostedRanker(Ranker):
     shrinkage: Shrinkage = 1.0
     keep: Keep = "best"
     patience: Annotated[
-        int | None, "Stop after this many rounds without a better value of the selection measure."
+        int | None, "Stop after this many rounds without a better value of the selection measure.", FROM_1
     ] = None
 
     def staged_predict(self, X) -> Iterator[np.ndarray]:

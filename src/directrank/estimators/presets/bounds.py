@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from directrank.errors import check_choice
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import AnyMeasure, estimator, positional
+from directrank.estimators.parameters.allowed import ABOVE_0, FROM_1, Interval
+from directrank.estimators.parameters.declared import AnyMeasure, estimator, positional
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
@@ -34,7 +34,7 @@ class AdaRank(LinearRanker):
 
     measure: Annotated[AnyMeasure, "Any measure with values in [0, 1]."] = positional(default="nDCG@5")
     variant: Annotated[Literal["paper", "ranklib"], "The published algorithm, or RankLib's."] = "paper"
-    rounds: Annotated[int, "Largest number of rounds."] = 500
+    rounds: Annotated[int, "Largest number of rounds.", FROM_1] = 500
     signed: Annotated[
         bool, "Offer each feature with its sign turned as well; else larger values must be better."
     ] = False
@@ -45,11 +45,11 @@ class AdaRank(LinearRanker):
         float | None,
         "Stop when the training measure falls by this much or more in a round; by default 0 for the paper's "
         "variant, which stops where it does not rise, and 0.002 for RankLib's; infinite: never.",
+        Interval(0, infinite=True),
     ] = None
 
     def components(self):
         """Return the type-one bound, and boosting over queries."""
-        check_choice("variant", self.variant, VARIANTS)
         options = dict(VARIANTS[self.variant])
         if self.tolerance is not None:
             options["tolerance"] = self.tolerance
@@ -73,7 +73,7 @@ class StructuralSVM(LinearRanker):
     measure: Annotated[AnyMeasure, "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff."] = positional(
         default="AP"
     )
-    C: Annotated[float, "> 0; larger values fit the training set more closely."] = 10.0
+    C: Annotated[float, "Larger values fit the training set more closely.", ABOVE_0] = 10.0
     solver: Annotated[
         Literal["bcfw", "ocas", "bmrm"],
         "Block-coordinate Frank-Wolfe, query by query; cutting planes with a line search, whose sums go over "
@@ -94,15 +94,17 @@ class StructuralSVM(LinearRanker):
         float,
         "Largest duality gap, relative to the objective. At 1e-3 the order in which queries are visited "
         "still changes AP on a hundred queries by .002, at 1e-5 by .0003.",
+        ABOVE_0,
     ] = 1e-5
-    max_passes: Annotated[int, "Passes over the data; cutting planes for the other two solvers."] = 200
+    max_passes: Annotated[
+        int, "Passes over the data; cutting planes for the other two solvers.", Interval(2)
+    ] = 200
 
     def components(self):
         """Return the type-two bound, and the solver chosen."""
         surrogate = TypeTwoBound(
             parse_measure(self.measure), feature_map=self.feature_map, grades=self.grades
         )
-        check_choice("solver", self.solver, ("bcfw", "ocas", "bmrm"))
         if self.solver == "bcfw":
             solver = BCFW(
                 C=self.C, averaged=self.averaged, tolerance=self.tolerance, max_passes=self.max_passes
@@ -135,8 +137,9 @@ class PermuRank(LinearRanker):
     )
     C: Annotated[
         float,
-        "> 0; larger values fit the training set more closely. Any C so small that every pair is inside its "
+        "Larger values fit the training set more closely. Any C so small that every pair is inside its "
         "margin gives the same model: the default is about as large as that.",
+        ABOVE_0,
     ] = 0.1
     margin: Annotated[
         Literal["hinge", "exponential", "logistic", "margin-rescaled"],
@@ -149,7 +152,7 @@ class PermuRank(LinearRanker):
     feature_map: Annotated[
         Literal["auto", "cross", "pairs"], "Mean over pairs of different classes, or Eq. (2)."
     ] = "auto"
-    rounds: Annotated[int, "Largest number of rounds."] = 100
+    rounds: Annotated[int, "Largest number of rounds.", FROM_1] = 100
     averaged: Annotated[bool, "Average w / |w| over rounds."] = True
     keep: Annotated[Literal["best", "last"], "The best round by the selection measure, or the last."] = "best"
     best_on: Annotated[
@@ -170,5 +173,4 @@ class PermuRank(LinearRanker):
         return surrogate, solver, Linear()
 
     def _selection_set(self, groups, validation):
-        check_choice("best_on", self.best_on, ("training", "validation"))
         return groups if self.best_on == "training" else super()._selection_set(groups, validation)

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from directrank.estimators.gradient_ranker import GradientRanker
-from directrank.estimators.parameters import AnyMeasure, Penalty, Width, estimator, positional
+from directrank.estimators.parameters.declared import AnyMeasure, Penalty, Width, estimator, positional
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.surrogates import OrderPreserving

@@ -3,7 +3,8 @@
 from typing import Annotated, ClassVar
 
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import AnyMeasure, Penalty, estimator, positional
+from directrank.estimators.parameters.allowed import FROM_1
+from directrank.estimators.parameters.declared import AnyMeasure, Penalty, estimator, positional
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import Reweighted
@@ -18,8 +19,10 @@ class ReweightedRanker(LinearRanker):
 
     measure: Annotated[AnyMeasure, "The measure that gives the weights."] = positional(default="nDCG")
     penalty: Penalty = 0.01
-    rounds: Annotated[int, "Number of runs, each with weights at the ranking that the last one reached."] = 5
-    max_iterations: Annotated[int, "Largest number of iterations of L-BFGS in each round."] = 50
+    rounds: Annotated[
+        int, "Number of runs, each with weights at the ranking that the last one reached.", FROM_1
+    ] = 5
+    max_iterations: Annotated[int, "Largest number of iterations of L-BFGS in each round.", FROM_1] = 50
 
     def components(self):
         """Return the weighted logistic loss on pairs, and L-BFGS with re-weighting."""

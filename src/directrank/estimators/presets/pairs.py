@@ -3,10 +3,16 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from directrank.contracts import Measure
-from directrank.errors import check_choice
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import MaxIterations, Normalise, Penalty, Width, estimator
+from directrank.estimators.parameters.allowed import ABOVE_0, FROM_1
+from directrank.estimators.parameters.declared import (
+    AnyMeasure,
+    MaxIterations,
+    Normalise,
+    Penalty,
+    Width,
+    estimator,
+)
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
@@ -16,7 +22,7 @@ from directrank.surrogates import Pairwise, PairwiseHinge, SwapDrop, gain_differ
 GAP = 1e-4
 
 Weight = Annotated[
-    Callable | Literal["gain"] | Measure | None,
+    Callable | Literal["gain"] | AnyMeasure | None,
     "Weight of a pair by its two grades, 1 for None: the difference of gains, 2^y − 2^y'; a function ≥ 0 of "
     'two arrays of grades, of the better and of the worse documents; or a measure, such as "nDCG@1": how '
     "much it drops when two documents of these grades are swapped in a perfect ranking, on average over the "
@@ -28,10 +34,6 @@ def _weight(weight: Any) -> Any:
     """Return the weight of pairs of grades, as the surrogate takes it."""
     if weight is None or callable(weight):
         return weight
-    if not isinstance(weight, (str, Measure)):
-        raise ValueError(
-            f"weight must be 'gain', a measure, a function of two arrays of grades or None, not {weight!r}"
-        )
     return gain_difference if weight == "gain" else SwapDrop(parse_measure(weight))
 
 
@@ -57,12 +59,15 @@ class RankSVM(LinearRanker):
     width: Width = 0.05
     normalise: Normalise = False
     weight: Weight = None
-    penalty: Penalty = 0.1
-    max_iterations: Annotated[int, "Newton steps; cutting planes for the hinge."] = 100
+    penalty: Annotated[
+        float,
+        "λ on half the squared norm of the coefficients, relative to the objective at zero scores.",
+        ABOVE_0,
+    ] = 0.1
+    max_iterations: Annotated[int, "Newton steps; cutting planes for the hinge.", FROM_1] = 100
 
     def components(self):
         """Return the loss on pairs, and cutting planes or Newton."""
-        check_choice("margin", self.margin, ("squared_hinge", "hinge", "huber"))
         options: Any = {"normalise": self.normalise, "weight": _weight(self.weight)}
         if self.margin == "hinge":
             solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)

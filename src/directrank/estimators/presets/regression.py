@@ -3,7 +3,8 @@
 from typing import Annotated
 
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import estimator
+from directrank.estimators.parameters.allowed import FROM_0
+from directrank.estimators.parameters.declared import estimator
 from directrank.scorers import Linear
 from directrank.solvers import ClosedForm
 from directrank.surrogates import SquaredError
@@ -15,7 +16,8 @@ class Regression(LinearRanker):
 
     ridge: Annotated[
         float,
-        "Penalty ≥ 0 on the squared coefficients of standardised features; 0 is plain least squares.",
+        "Penalty on the squared coefficients of standardised features; 0 is plain least squares.",
+        FROM_0,
     ] = 0.0
 
     def components(self):

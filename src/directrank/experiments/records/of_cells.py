@@ -32,7 +32,13 @@ SCALAR = either(text, flag, nothing, any_float)
 PARAMETERS = by_name(setting)
 WARNINGS = by_name(whole)
 QID = either(text, flag, any_float, every(either(text, flag, any_float)))
-END = {"status": text, "message": text, "certificate": by_name(any_float), "iterations": whole}
+END = {
+    "status": text,
+    "message": text,
+    "remedy": text,
+    "certificate": by_name(any_float),
+    "iterations": whole,
+}
 TRAINING = fields(**END, history=every(by_name(SCALAR)))
 SCALING = fields(kind=text, reason=text)
 ERROR = {"type": text, "message": text, "traceback": text}
@@ -40,7 +46,7 @@ ERROR = {"type": text, "message": text, "traceback": text}
 #: What a method made of a fit; the record of a fit that ended, and of one that failed; a step whose
 #: processes died.
 TRAINED: dict[str, Shape] = {
-    "validation": either(nothing, number), "seconds": number, **END, "history": every(by_name(SCALAR)),
+    "validation": either(nothing, number), "validated_by": either(nothing, text), "seconds": number, **END, "history": every(by_name(SCALAR)),
     "peak_memory": either(nothing, whole), "n_features": whole, "scaling": SCALING,
     "scorer": fields(kind=text, safetensors=text),
 }  # fmt: skip

@@ -121,6 +121,7 @@ def as_json(table: Table) -> str:
         {
             "method": label,
             "letter": table.letters[row] if table.letters else "",
+            "converged": label not in table.unfinished,
             "values": values,
             "better_than": table.marks[row] if table.marks else [""] * len(values),
         }

@@ -1,9 +1,10 @@
 """Tables of a comparison, independent of the format they are written in."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from directrank.experiments.tables.endings import MARK
 from directrank.measures import parse_measure
 
 #: Decimals of a printed value; values that print alike count as equal.
@@ -35,6 +36,8 @@ class Table:
         The letter of each row, if differences were tested.
     marks : sequence of sequence of str
         Of each row and column, the letters of the rows that this one is significantly better than.
+    unfinished : collection of str
+        Labels of the rows of which a model did not converge; they are printed with a dagger.
     """
 
     title: str
@@ -44,6 +47,7 @@ class Table:
     errors: Sequence[bool]
     letters: Sequence[str] = ()
     marks: Sequence[Sequence[str]] = ()
+    unfinished: Collection[str] = ()
 
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
@@ -63,7 +67,8 @@ class Table:
         for row, (label, _) in enumerate(self.rows):
             marks = self.marks[row] if self.marks else [""] * len(columns)
             cells = [Printed(self.shown(row, c) or failed, self.best(row, c), marks[c]) for c in columns]
-            printed.append((f"{label} {self.letters[row]}".rstrip() if self.letters else label, cells))
+            marked = label + MARK * (label in self.unfinished)
+            printed.append((f"{marked} {self.letters[row]}".rstrip() if self.letters else marked, cells))
         return printed
 
 

@@ -13,6 +13,8 @@ from directrank.solvers.boosting.weak_rankers import FeatureSearch, Learned, Wea
 
 # Less than this share of the objective at zero scores is rounding.
 PERFECT = 1e-9
+#: The end of a run that no weak ranker improves.
+NOTHING = "converged", ": no weak ranker improves the objective"
 
 
 class DocumentBoosting(Solver):
@@ -43,7 +45,8 @@ class DocumentBoosting(Solver):
     Notes
     -----
     The certificate is the objective at the end of the run, and the decrease that the closed forms of the
-    steps guarantee, ``promised``; searched steps guarantee nothing.
+    steps guarantee, ``promised``; searched steps guarantee nothing. A run has converged when no weak ranker
+    improves the objective; the number of rounds is a choice, so a run of all rounds is complete.
     """
 
     needs = frozenset({DocumentWeights, StepAlong})
@@ -102,22 +105,25 @@ class _Run:
         while len(self.trace) < self.solver.rounds:
             if self.value <= PERFECT * self.start:
                 return "converged", ": the objective is 0 but for rounding"
-            if not self._add(rng):
-                return "converged", ": no weak ranker improves the objective"
+            ended = self._add(rng)
+            if ended:
+                return ended
             if len(self.trace) - self.best_round >= patience:
-                return "converged", f": no improvement in the last {patience}"
-        return "budget", ""
+                return "complete", f": no improvement in the last {patience}"
+        return "complete", ""
 
-    def _add(self, rng: np.random.Generator) -> bool:
-        """Add one round; return whether a weak ranker improves the objective."""
+    def _add(self, rng: np.random.Generator) -> tuple[str, str] | None:
+        """Add one round; return None, or the status and the reason if there is nothing to add."""
         weights = sampled_weights(self.weights, rng) if self.solver.sampling else self.weights
         weak = self.search.best(weights, rng)
         if weak is None:
-            return False
+            return NOTHING
         direction = weak.predict(self.features)
         step = self.objective.step_along(self._typed(), direction)
-        if step.size == 0 or not np.isfinite(step.size):
-            return False
+        if not np.isfinite(step.size):
+            return "stopped", ": the best step is not finite"
+        if step.size == 0:
+            return NOTHING
         coefficient = self.solver.shrinkage * step.size
         self.coefficients.append(coefficient)
         self.weak_rankers.append(weak)
@@ -125,7 +131,7 @@ class _Run:
         self.monitored += coefficient * weak.predict(self.monitor.features)
         self.value, self.weights = self._weigh()
         self._record(weak, coefficient, step)
-        return True
+        return None
 
     def _record(self, weak: Any, coefficient: float, step: Step) -> None:
         judged = self.monitor(self.monitored)

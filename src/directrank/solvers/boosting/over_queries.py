@@ -74,6 +74,11 @@ class QueryBoosting(Solver):
     tolerance : float, default=0.002
         Stop when the training measure falls by this much or more in a round; infinite: never.
 
+    Notes
+    -----
+    A run has converged by the rule of the algorithm: the last round does not raise the training measure, or
+    no weak ranker has a positive weighted measure.
+
     References
     ----------
     .. [1] J. Xu, H. Li, "AdaRank: a boosting algorithm for information retrieval", SIGIR 2007.

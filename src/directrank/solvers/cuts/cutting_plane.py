@@ -49,6 +49,7 @@ class CuttingPlane(Solver):
 
     needs = frozenset({ValueAndGradient})
     convex_only = True
+    chooses = False
 
     def __init__(self, *, C=10.0, penalty=None, line_search=True, tolerance=1e-3, max_iterations=500):
         if not C > 0:
@@ -77,7 +78,7 @@ class CuttingPlane(Solver):
             gap = run.value - run.bound
             reported = {"objective": run.value, "bound": run.bound, "gap": gap}
             trace.append({"iteration": iteration} | {name: unit * each for name, each in reported.items()})
-            if gap <= self.tolerance * run.value:
+            if abs(gap) <= self.tolerance * run.value:
                 status = "converged"
                 break
         return self._solution(scorer.at(run.best), monitor, status, trace)

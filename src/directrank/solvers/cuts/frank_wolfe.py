@@ -58,6 +58,7 @@ class BCFW(Solver):
 
     needs = frozenset({MostViolated})
     uses = frozenset({CutKernel})
+    chooses = False
 
     def __init__(self, *, C=10.0, averaged=True, tolerance=1e-3, max_passes=200, kept=8):
         if not C > 0:
@@ -83,7 +84,7 @@ class BCFW(Solver):
             trace.append(
                 {"pass": run.passes, "objective": primal, "dual": primal - gap, "gap": gap, "monitor": judged}
             )
-            status = "converged" if gap <= self.tolerance * primal else "budget"
+            status = "converged" if abs(gap) <= self.tolerance * primal else "budget"
         certificate = {
             "duality_gap": gap,
             "objective": primal,

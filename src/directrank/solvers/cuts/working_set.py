@@ -6,6 +6,7 @@ import numpy as np
 
 from directrank.contracts import Solution, Solver
 from directrank.errors import check_choice
+from directrank.kernels.compile import kernel
 from directrank.oracles import ViolatedPairs
 from directrank.solvers.cuts.planes import minimise_model
 from directrank.solvers.cuts.simplex_qp import solve_blocks
@@ -37,9 +38,9 @@ class WorkingSets(Solver):
 
     Notes
     -----
-    A run ends when no set grows. Each round tightens one fixed problem only with the aggregate "max"; a sum
-    grows with the sets and mostly runs until the budget of rounds is spent. The certificate holds the bound
-    over the last working sets and its duality gap.
+    A run ends when no set grows, and has converged if its last problem is solved. Each round tightens one
+    fixed problem only with the aggregate "max"; a sum grows with the sets and mostly runs until the budget of
+    rounds is spent. The certificate holds the bound over the last working sets and its duality gap.
 
     References
     ----------
@@ -71,7 +72,8 @@ class WorkingSets(Solver):
             grown = run.grow()
             trace.append({"round": number, **run.row(), "grown": grown, "monitor": judged})
             if grown == 0:
-                status = "converged"
+                solved = abs(run.value - run.dual) <= self.tolerance * run.value
+                status = "converged" if solved else "stopped"
                 break
         kept, parameters = f"round {best_round}", incumbent.parameters
         if self.keep == "last":
@@ -88,9 +90,9 @@ class _Run:
     def __init__(self, objective, scorer, features: np.ndarray, C: float):
         self.scorer, self.features, self.dtype = scorer, features, objective.dtype
         self.w, self.value, self.dual = np.zeros(features.shape[1]), 0.0, 0.0
-        self.parts = objective.single_queries()
+        self.whole, self.parts = objective.whole(), objective.single_queries()
         self.sets = [WorkingSet(features.shape[1]) for _ in self.parts]
-        self.loss = self.parts[0].oracles.pair_loss()
+        self.loss = self.whole.oracles.pair_loss()
         self.grow()
         losses = np.array([each.losses[:1].sum() for each in self.sets])
         vectors = np.array([each.imperfect[:1].sum(axis=0) for each in self.sets])
@@ -105,15 +107,14 @@ class _Run:
 
     def grow(self) -> int:
         """Add each query's most violated rankings; return how many sets grew."""
+        scores = self.scorer.forward(self.w, self.features, self.dtype)
+        perfect, imperfect, losses = self.whole.oracles.violated_pairs(scores)
         grown = 0
         for part, each in zip(self.parts, self.sets, strict=True):
-            block = self.features[part.rows]
-            scores = self.scorer.forward(self.w, block, self.dtype)
-            perfect, imperfect, losses = part.oracles.violated_pairs(scores)
-            if not imperfect.any():
-                continue
-            right, wrong = self.scorer.backward(block, perfect), self.scorer.backward(block, imperfect)
-            grown += each.add(right, wrong, float(losses[0]))
+            block, wrong = self.features[part.rows], imperfect[part.rows]
+            if wrong.any():
+                right, wrong = (self.scorer.backward(block, of[part.rows]) for of in (perfect, imperfect))
+                grown += each.add(right, wrong, float(losses[part.queries.start]))
         return grown
 
     def row(self) -> dict[str, float]:
@@ -144,7 +145,10 @@ class WorkingSet:
         if new[1]:
             self.imperfect = np.vstack((self.imperfect, wrong))
             self.losses = np.append(self.losses, loss)
-        self.alpha = np.pad(self.alpha, ((0, int(new[0])), (0, int(new[1]))))
+        if any(new):
+            alpha = np.zeros((len(self.perfect), len(self.losses)))
+            alpha[: self.alpha.shape[0], : self.alpha.shape[1]] = self.alpha
+            self.alpha = alpha
         return int(any(new))
 
     def differences(self) -> np.ndarray:
@@ -157,10 +161,19 @@ class WorkingSet:
         return np.tile(self.losses, len(self.perfect))
 
 
-def _known(rankings: np.ndarray, new: np.ndarray) -> bool:
-    if not len(rankings):
-        return False
-    return bool((np.abs(rankings - new).max(axis=1) <= SAME * (1.0 + np.abs(new).max())).any())
+@kernel
+def _known(rankings, new):
+    size = 0.0
+    for k in range(len(new)):
+        size = max(size, abs(new[k]))
+    limit = SAME * (1.0 + size)
+    for i in range(len(rankings)):
+        k = 0
+        while k < len(new) and abs(rankings[i, k] - new[k]) <= limit:
+            k += 1
+        if k == len(new):
+            return True
+    return False
 
 
 def minimise(

@@ -14,16 +14,18 @@ def descend(
     penalty: float, max_iterations: int, tolerance: float,
     at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
 ) -> Any:  # fmt: skip
-    """Minimise the penalised objective from a point; return SciPy's result.
+    """Minimise the penalised objective from a point; return SciPy's result, with `first`, the first gradient.
 
     `at_iterate` is called at every iterate with the parameters, the value and the largest component of the
     gradient.
     """
-    latest = {}
+    latest, gradients = {}, []
 
     def function(parameters: np.ndarray):
         value, gradient = penalised(objective, scorer, parameters, features, penalty)
         latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
+        if not gradients:
+            gradients.append(gradient)
         return value, gradient
 
     def callback(parameters: np.ndarray) -> None:
@@ -32,7 +34,9 @@ def descend(
         if at_iterate is not None:
             at_iterate(parameters, value, norm)
 
-    return minimize(
+    result = minimize(
         function, start, jac=True, method="L-BFGS-B", callback=callback,
         options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
     )  # fmt: skip
+    result.first = gradients[0]
+    return result

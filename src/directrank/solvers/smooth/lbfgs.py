@@ -1,13 +1,17 @@
 """L-BFGS on the whole objective, from one or several starts."""
 
+from typing import Any
+
 import numpy as np
 
 from directrank.contracts import Solution, Solver
+from directrank.errors import check_not_negative
 from directrank.oracles import ApproximationErrors, GradientKernel, Staged, ValueAndGradient
 from directrank.solvers.incumbent import Incumbent
 from directrank.solvers.smooth.descent import descend
 from directrank.solvers.smooth.passes import approximation_row
 from directrank.solvers.smooth.starts import starting_points
+from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
 
 
 class LBFGS(Solver):
@@ -26,7 +30,7 @@ class LBFGS(Solver):
     max_iterations : int, default=200
         For each start.
     tolerance : float, default=1e-6
-        Largest component of the gradient at convergence.
+        Stop at this largest component of the gradient.
     keep : {"last", "best"}, default="last"
         Of each start, its end or its best iterate by the monitor. Among starts the monitor decides.
     certify : {"ends", "all"}, default="ends"
@@ -36,8 +40,9 @@ class LBFGS(Solver):
     Notes
     -----
     Every start passes through the easier objectives of an annealed surrogate, each from where the one before
-    ended; its rows of the trace then name the `stage`. The certificate is the norm of the gradient at the end
-    of the start that is returned.
+    ended; its rows of the trace then name the `stage`. The certificate is the gradient at the end of the
+    start that is returned: its largest component, and that in the units of `stationarity`, which decides
+    whether the run has converged, however it stopped.
     """
 
     needs = frozenset({ValueAndGradient})
@@ -47,31 +52,34 @@ class LBFGS(Solver):
         self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last",
         certify="ends",
     ):  # fmt: skip
+        check_not_negative("penalty", penalty)
         self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
         self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
         self.certify = certify
+        self.chooses = keep == "best" or n_restarts > 0 or len(starts) > 1
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         incumbent = Incumbent(scorer, monitor)
         trace: list[dict] = []
-        end = {}
+        end: dict[str, Any] = {}
+        stationarity = Stationarity(objective, scorer, features, self.penalty)
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
         for start, point in enumerate(points):
             before = incumbent.value
-            found = self._from_start(objective, scorer, features, point, start, incumbent, trace)
+            result = self._from_start(objective, scorer, features, point, start, incumbent, trace)
             if incumbent.value > before or not end:
-                end = found
+                end = {"start": start} | _end(result, stationarity.relative(result.jac, result.first))
         return Solution(
             scorer.at(incumbent.parameters),
             end["status"],
-            {"gradient_norm": end["gradient_norm"], "objective": end["objective"]},
+            end["certificate"],
             trace,
             f"start {end['start']} of {len(points)}: {end['message']}",
         )
 
-    def _from_start(self, objective, scorer, features, point, start, incumbent, trace) -> dict:
-        """Minimise the stages one after the other, then the objective; return how it ended."""
+    def _from_start(self, objective, scorer, features, point, start, incumbent, trace):
+        """Minimise the stages one after the other, then the objective; return the last result."""
         labels: dict = {"start": start}
         for stage, easier in enumerate(objective.stages):
             labels["stage"] = stage
@@ -79,16 +87,10 @@ class LBFGS(Solver):
         if objective.stages:
             labels["stage"] = len(objective.stages)
         result = self._minimise(objective, scorer, features, point, labels, incumbent, trace)
-        norm = float(np.abs(result.jac).max())
-        end = {"objective": float(result.fun), "gradient_norm": norm}
+        end = {"objective": float(result.fun), "gradient_norm": float(np.abs(result.jac).max())}
         errors = approximation_row(objective, scorer, result.x, features)
         trace.append(labels | end | {"monitor": incumbent.offer(result.x)} | errors)
-        return {
-            "start": start,
-            **end,
-            "status": _status(result, norm, self.tolerance),
-            "message": f"{result.nit} iterations, largest component of the gradient {norm:.1e}",
-        }
+        return result
 
     def _minimise(self, objective, scorer, features, point, labels, incumbent, trace):
         def at_iterate(parameters: np.ndarray, value: float, norm: float) -> None:
@@ -105,8 +107,14 @@ class LBFGS(Solver):
         )  # fmt: skip
 
 
-def _status(result, norm: float, tolerance: float) -> str:
-    # float32 scores limit how far a line search can go. A gradient that is small by then has converged.
-    if result.success or norm <= 100 * tolerance:
-        return "converged"
-    return "budget" if result.status == 1 else "stopped"
+def _end(result, relative: float) -> dict[str, Any]:
+    """Return how a start ended: converged if the gradient is small, and else why it stopped."""
+    norm = float(np.abs(result.jac).max())
+    ran_out = "budget" if result.status == 1 else "stopped"
+    return {
+        "status": "converged" if relative <= STATIONARY else ran_out,
+        "message": f"{result.nit} iterations, largest component of the gradient {norm:.1e}",
+        "certificate": {
+            "gradient_norm": norm, "relative_gradient": relative, "objective": float(result.fun),
+        },
+    }  # fmt: skip

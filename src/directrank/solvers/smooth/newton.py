@@ -6,6 +6,7 @@ from directrank.contracts import Solution, Solver
 from directrank.oracles import BoundObjective, GradientKernel, HessianVector, Part, ValueAndGradient
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.smooth.passes import penalised
+from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
 from directrank.solvers.sums import sum_over_parts
 
 #: Least decrease by a step, as a share of what the slope predicts.
@@ -44,12 +45,13 @@ class TruncatedNewton(Solver):
     max_products : int, default=200
         Products with the Hessian in each iteration.
     tolerance : float, default=1e-6
-        Largest component of the gradient at convergence.
+        Stop at this largest component of the gradient.
 
     Notes
     -----
-    The certificate is the largest component of the gradient, and a bound on how far the objective lies above
-    its minimum: half the squared norm of the gradient over λ.
+    The certificate is the largest component of the gradient, that in the units of `stationarity`, which
+    decides whether the run has converged, and a bound on how far the objective lies above its minimum: half
+    the squared norm of the gradient over λ.
 
     References
     ----------
@@ -59,6 +61,7 @@ class TruncatedNewton(Solver):
 
     needs = frozenset({ValueAndGradient, HessianVector})
     uses = frozenset({GradientKernel})
+    chooses = False
 
     def __init__(self, *, penalty=0.1, max_iterations=100, max_products=200, tolerance=1e-6):
         if not penalty > 0:
@@ -70,21 +73,22 @@ class TruncatedNewton(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         theta = scorer.initial(features.shape[1])
         trace: list[dict] = []
-        status = "budget"
+        stationarity = Stationarity(objective, scorer, features, self.penalty)
+        status, first = "budget", None
         for _ in range(self.max_iterations):
             value, gradient = penalised(objective, scorer, theta, features, self.penalty)
-            norm = float(np.abs(gradient).max(initial=0.0))
-            trace.append({"objective": value, "gradient_norm": norm})
+            first = gradient if first is None else first
+            norm, relative = float(np.abs(gradient).max(initial=0.0)), stationarity.relative(gradient, first)
+            trace.append({"objective": value, "gradient_norm": norm, "relative_gradient": relative})
             if norm <= self.tolerance:
-                status = "converged"
+                status = "stopped"
                 break
             scores = all_scores(objective, scorer, theta, features)
             direction, products = self._newton_direction(objective, scorer, scores, gradient, features)
             step = self._step(objective, scorer, theta, direction, scores, features, value, gradient)
             trace[-1] |= {"products": products, "step": step}
             if step == 0.0:
-                # float32 limits how far a search can go. A gradient that is small by then has converged.
-                status = "converged" if norm <= 100 * self.tolerance else "stopped"
+                status = "stopped"
                 break
             theta = theta + step * direction
         return self._solution(scorer, theta, monitor, status, trace)
@@ -92,14 +96,16 @@ class TruncatedNewton(Solver):
     def _solution(self, scorer, theta, monitor, status, trace) -> Solution:
         solved = scorer.at(theta)
         trace[-1]["monitor"] = monitor(solved.scores(monitor.features))
-        norm = trace[-1]["gradient_norm"]
+        norm, relative = trace[-1]["gradient_norm"], trace[-1]["relative_gradient"]
         certificate = {
             "gradient_norm": norm,
+            "relative_gradient": relative,
             "objective": trace[-1]["objective"],
             "gap": 0.5 * len(theta) * norm**2 / self.penalty,
         }
         message = f"{len(trace)} iterations, largest component of the gradient {norm:.1e}"
-        return Solution(solved, status, certificate, trace, message)
+        ended = "converged" if relative <= STATIONARY else status
+        return Solution(solved, ended, certificate, trace, message)
 
     def _newton_direction(self, objective, scorer, scores, gradient, features) -> tuple[np.ndarray, int]:
         norm = float(np.linalg.norm(gradient))

@@ -3,10 +3,15 @@
 import numpy as np
 
 from directrank.contracts import Solution, Solver
+from directrank.errors import check_not_negative
 from directrank.oracles import ApproximationErrors, GradientKernel, ValueAndGradient
 from directrank.solvers.incumbent import Incumbent
-from directrank.solvers.smooth.passes import approximation_row, value_and_gradient
+from directrank.solvers.smooth.passes import approximation_row, penalised
 from directrank.solvers.smooth.starts import starting_points
+from directrank.solvers.smooth.stationarity import Stationarity
+
+#: Largest gradient of the whole objective, relative to the start, to which steps of single queries converge.
+LEVEL = 0.1
 
 
 class SGD(Solver):
@@ -28,6 +33,12 @@ class SGD(Solver):
         Where the trace holds the error of an approximation of a measure, with its proved bound: at the last
         epoch of each start, or at every epoch.
 
+    Notes
+    -----
+    The certificate is the change of the objective in the last epoch, and the gradient of the whole objective
+    in the units of `stationarity`, relative to the start. The steps of single queries keep it from zero: a
+    run has converged when it is `LEVEL` or less, and has stopped when an epoch changes little before.
+
     References
     ----------
     .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
@@ -41,6 +52,7 @@ class SGD(Solver):
         self, *, penalty=1e-3, learning_rate=0.01, max_epochs=200, tolerance=1e-3, n_restarts=0, starts=(),
         certify="ends",
     ):  # fmt: skip
+        check_not_negative("penalty", penalty)
         self.penalty, self.learning_rate, self.max_epochs = penalty, learning_rate, max_epochs
         self.tolerance, self.n_restarts, self.starts = tolerance, n_restarts, starts
         self.certify = certify
@@ -49,38 +61,41 @@ class SGD(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         incumbent = Incumbent(scorer, monitor)
         trace: list[dict] = []
-        status, change = "budget", np.inf
+        end = {}
+        stationarity = Stationarity(objective, scorer, features, self.penalty)
         queries = objective.single_queries()
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
         for start, point in enumerate(points):
             before = incumbent.value
             found = self._from_start(
-                objective, scorer, features, point, start, queries, rng, incumbent, trace
+                objective, scorer, features, point, start, queries, rng, incumbent, trace, stationarity
             )
             if start == 0 or incumbent.value > before:
-                status, change = found
-        return Solution(
-            scorer.at(incumbent.parameters), status, {"last_change": change}, trace, f"{len(trace)} epochs"
-        )
+                end = found
+        certificate = {name: end[name] for name in ("last_change", "relative_gradient", "objective")}
+        message = f"{len(trace)} epochs"
+        return Solution(scorer.at(incumbent.parameters), end["status"], certificate, trace, message)
 
     def _from_start(
-        self, objective, scorer, features, theta, start, queries, rng, incumbent, trace
-    ) -> tuple[str, float]:
-        """Descend from a point; return the status and the change of the objective in the last epoch."""
-        last, change = np.inf, np.inf
+        self, objective, scorer, features, theta, start, queries, rng, incumbent, trace, stationarity
+    ) -> dict:
+        """Descend from a point; return the status, and the objective with its gradient at the end."""
+        last, first = penalised(objective, scorer, theta, features, self.penalty)
+        end: dict = {"status": "budget"}
         for epoch in range(self.max_epochs):
             theta = self._epoch(objective, scorer, features, theta, queries, rng)
-            value = value_and_gradient(objective, scorer, theta, features)[0]
-            value += 0.5 * self.penalty * float(theta @ theta)
-            change, last = float(abs(last - value)), value
+            value, gradient = penalised(objective, scorer, theta, features, self.penalty)
+            relative = stationarity.relative(gradient, first)
+            end |= {"objective": value, "last_change": abs(last - value), "relative_gradient": relative}
             row = {"start": start, "epoch": epoch, "objective": value, "monitor": incumbent.offer(theta)}
-            converged = change < self.tolerance
-            if converged or epoch == self.max_epochs - 1 or self.certify == "all":
+            stops, last = not end["last_change"] >= self.tolerance, value
+            if stops or epoch == self.max_epochs - 1 or self.certify == "all":
                 row |= approximation_row(objective, scorer, theta, features)
             trace.append(row)
-            if converged:
-                return "converged", change
-        return "budget", change
+            if stops:
+                end["status"] = "converged" if relative <= LEVEL else "stopped"
+                break
+        return end
 
     def _epoch(self, objective, scorer, features, theta, queries, rng) -> np.ndarray:
         for number in rng.permutation(len(queries)):

@@ -1,6 +1,7 @@
 """Type-two bounds over working sets of perfect and imperfect rankings: PermuRank."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,12 +13,7 @@ from directrank.oracles import Value, ViolatedPairs
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import MARGINS, Margin
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
-from directrank.surrogates.rankings.permutations import (
-    alike_documents,
-    coefficients,
-    greatest_imperfect,
-    least_perfect,
-)
+from directrank.surrogates.rankings.violated_rankings import ViolatedRankings
 
 AGGREGATES = ("sum", "mean", "max")
 RESCALED = "margin-rescaled"
@@ -142,7 +138,9 @@ class BoundWorkingSet:
         self.classes = surrogate.classes(queries)
         measure = surrogate.measure
         self.best = measure.query_values(queries, perfect_positions(queries))
-        self.perfect: dict[int, np.ndarray] = {}
+        self.searches = ViolatedRankings(
+            queries, self.classes, weights > 0, surrogate.feature_map, surrogate.places
+        )
 
     def pair_loss(self) -> PairLoss:
         """Return what a pair adds to the bound."""
@@ -150,15 +148,25 @@ class BoundWorkingSet:
 
     def violated_pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the perfect ranking of least F and the imperfect one of greatest F, for each query."""
-        s = scores.astype(np.float64)
-        perfect, imperfect = np.zeros(len(s)), np.zeros(len(s))
-        place = perfect_positions(self.queries).above.copy()
-        for q in np.flatnonzero(self.weights > 0):
-            rows = slice(self.queries.indptr[q], self.queries.indptr[q + 1])
-            self._one_query(q, s[rows], self.classes[rows], perfect[rows], imperfect[rows], place[rows])
-        one = np.ones(len(place), np.int32)
-        values = self.surrogate.measure.query_values(self.queries, Positions(place, one))
+        s, searches = scores.astype(np.float64), self.searches
+        ranking, found = searches.greatest_imperfect(s)
+        alike, rows = searches.alike(s), found[searches.query]
+        place = searches.position.astype(np.int32)
+        place[ranking] = np.where(rows, searches.position, place[ranking])
+        imperfect = np.where(rows, searches.coefficients(ranking, alike), 0.0)
+        perfect = np.where(rows, self._perfect(s, alike), 0.0)
+        values = self.surrogate.measure.query_values(self.queries, Positions(place, np.ones_like(place)))
         return perfect, imperfect, np.maximum(self.best - values, 0.0)
+
+    def _perfect(self, s: np.ndarray, alike: np.ndarray) -> np.ndarray:
+        """Return the coefficients of the perfect rankings, which are all the same under "cross"."""
+        if self.surrogate.feature_map == "pairs":
+            return self.searches.coefficients(self.searches.least_perfect(s), alike)
+        return self._only_perfect
+
+    @cached_property
+    def _only_perfect(self) -> np.ndarray:
+        return self.searches.coefficients(np.arange(len(self.classes)))
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of the bound over each query's most violated pair alone."""
@@ -166,19 +174,3 @@ class BoundWorkingSet:
         margins = np.add.reduceat((perfect - imperfect) * scores, self.queries.indptr[:-1])
         values = self.surrogate.pair_loss.value_and_slope(losses, margins)[0]
         return float(self.weights @ (values + 1.0 - self.best))
-
-    def _one_query(self, q, s, classes, perfect, imperfect, place) -> None:
-        places = min(self.surrogate.places or len(s), len(s))
-        wrong = greatest_imperfect(s, classes, places)
-        if wrong is None:
-            return
-        place[wrong] = np.arange(len(s))
-        feature_map, alike = self.surrogate.feature_map, alike_documents(s, classes)
-        imperfect[:] = coefficients(wrong, classes, feature_map, alike)
-        if feature_map == "pairs":
-            perfect[:] = coefficients(least_perfect(s, classes, places), classes, feature_map, alike)
-            return
-        # All perfect rankings have the same coefficients under this map.
-        if q not in self.perfect:
-            self.perfect[q] = coefficients(np.arange(len(s)), classes, feature_map)
-        perfect[:] = self.perfect[q]

@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from directrank.experiments.tables.endings import unfinished_lines
 from directrank.report.blocks import Cell, details, figure, gathered, grid, paragraph, warned
 from directrank.report.charts import Line, line_chart
 from directrank.report.facts import Facts
@@ -18,7 +19,8 @@ CURVES = (
 POINTS = 32
 #: What the numbers of a certificate mean.
 CERTIFICATES = {
-    "gradient_norm": "length of the gradient: 0 at a minimum",
+    "gradient_norm": "largest component of the gradient: 0 at a minimum",
+    "relative_gradient": "largest component of the gradient per spread of its feature, relative to the start",
     "gap": "duality gap: how far the objective can be above its minimum",
     "bound": "bound on the training loss",
     "promised": "how much of the objective the next round can gain at most",
@@ -30,11 +32,14 @@ CERTIFICATES = {
 
 def build(facts: Facts) -> list[Markup]:
     """Return how every training ended, and its curves."""
+    remedies = unfinished_lines(facts.result)
     blocks: list[Markup] = [
         paragraph(
-            "How training ended: converged, stopped early, or at its limit of iterations. The numbers of the "
-            "certificate say how far the model can be from an optimum."
+            "How training ended: converged, which its certificate shows; stopped, as no step helped before "
+            "that; budget, at its limit of iterations; or complete, when boosting trained the rounds asked "
+            "for. The numbers of the certificate say how far the model can be from an optimum."
         ),
+        *([warned(f"{remedies[0]}.", remedies[1:])] if remedies else []),
         _ends(facts),
         *gathered("Training curves, by method", [_curves(facts, label) for label in facts.result.methods]),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.experiments.cells import TOP
+from directrank.experiments.tables.endings import MARK
 from directrank.experiments.tables.layout import Table
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, paragraph, variant
@@ -25,7 +26,8 @@ def build(facts: Facts) -> list[Markup]:
         )
     ]
     for convention in facts.result.conventions:
-        notes = [note(each) for each in (_lowered(facts, convention), _tested(facts, convention)) if each]
+        said = (_lowered(facts, convention), _tested(facts, convention), _unfinished(facts))
+        notes = [note(each) for each in said if each]
         blocks.append(variant(_table(facts, convention), *notes, convention=convention))
     if len(facts.result.conventions) > 1:
         blocks.append(
@@ -97,6 +99,11 @@ def _tested(facts: Facts, convention: str) -> str:
         f"after {RULES[tested['correction']]} within a measure. A missing letter does not show that two "
         "methods are equal."
     )
+
+
+def _unfinished(facts: Facts) -> str:
+    """Return what the dagger means."""
+    return f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
 
 
 def _lowered(facts: Facts, convention: str) -> str:

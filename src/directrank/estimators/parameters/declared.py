@@ -4,19 +4,20 @@
 
     @estimator
     class SoftRank(Ranker):
-        noise: Annotated[float, "σ > 0, in score units."] = 0.1
+        noise: Annotated[float, "σ, in score units.", ABOVE_0] = 0.1
 
-`estimator` makes the constructor that scikit-learn expects, and the ``Parameters`` of the docstring.
+`estimator` makes the constructor that scikit-learn expects, and the ``Parameters`` of the docstring;
+`directrank.estimators.parameters.allowed` checks the values.
 """
 
 import inspect
 import re
 import textwrap
-from dataclasses import Field, dataclass, field, fields
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 from directrank.contracts import Measure
+from directrank.estimators.parameters.allowed import ABOVE_0, FROM_0, FROM_1, Parameter, parameters_of
 from directrank.estimators.ranker import Ranker
 
 Estimator = TypeVar("Estimator", bound=type[Ranker])
@@ -24,11 +25,11 @@ Estimator = TypeVar("Estimator", bound=type[Ranker])
 AnyMeasure = str | Measure
 Gain = Literal["relevance", "gain"]
 Penalty = Annotated[
-    float, "λ ≥ 0 on half the squared norm of the coefficients, relative to the objective at zero scores."
+    float, "λ on half the squared norm of the coefficients, relative to the objective at zero scores.", FROM_0
 ]
-MaxIterations = Annotated[int, "Largest number of iterations of L-BFGS from each start."]
+MaxIterations = Annotated[int, "Largest number of iterations of L-BFGS from each start.", FROM_1]
 Normalise = Annotated[bool, "Divide the loss of each query by its number of pairs."]
-Width = Annotated[float, "Width of the Huber margin's rounded corner, in score units."]
+Width = Annotated[float, "Width of the Huber margin's rounded corner, in score units.", ABOVE_0]
 
 #: The parameters that all estimators share; `Ranker` documents them.
 SHARED = tuple(each.name for each in fields(Ranker))
@@ -52,23 +53,15 @@ def _documented(cls: type[Ranker]) -> str:
     text = inspect.cleandoc(cls.__doc__ or "")
     section = re.search(r"^[A-Z]\w+\n-+$", text, re.MULTILINE)
     place = section.start() if section else len(text)
-    ordered = sorted(fields(cls), key=lambda each: each.kw_only is True)
-    own = [_entry(each) for each in ordered if each.name not in SHARED]
+    own = [_entry(each) for each in parameters_of(cls).values() if each.name not in SHARED]
     lines = ["Parameters", "----------", *own, ", ".join(SHARED), "    See `Ranker`."]
     return f"{text[:place].rstrip()}\n\n" + "\n".join(lines) + f"\n\n{text[place:]}".rstrip() + "\n"
 
 
-def _entry(parameter: Field) -> str:
+def _entry(parameter: Parameter) -> str:
     """Return the entry of one parameter, as numpydoc wants it."""
-    kind, sentence = get_args(parameter.type)
-    default = "optional" if parameter.default is None else f"default={parameter.default!r}".replace("'", '"')
-    described = textwrap.indent(textwrap.fill(sentence, 106), "    ")
-    return f"{parameter.name} : {_type_name(kind)}, {default}\n{described}"
-
-
-def _type_name(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return "{" + ", ".join(f'"{each}"' for each in get_args(kind)) + "}"
-    if get_origin(kind) in (Union, UnionType):
-        return " or ".join(_type_name(each) for each in get_args(kind) if each is not NoneType)
-    return getattr(kind, "__name__", str(kind))
+    absent = parameter.default is None
+    default = "optional" if absent else f"default={parameter.default!r}".replace("'", '"')
+    described = textwrap.indent(textwrap.fill(parameter.sentence, 106), "    ")
+    allowed = parameter.allowed.replace("'", '"').removesuffix(" or none" if absent else "\0")
+    return f"{parameter.name} : {allowed}, {default}\n{described}"

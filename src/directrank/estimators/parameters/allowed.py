@@ -1,0 +1,128 @@
+"""What a parameter may be: its types, options and interval, read from its one declaration.
+
+A parameter is declared by ``Annotated[type, sentence, interval]``. `check_parameters` refuses every other
+value, and `parameters_of` says what is allowed, for help and documents.
+"""
+
+import math
+import reprlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from directrank.contracts import Measure
+
+#: What a message calls the types that are neither numbers nor options.
+CALLED = {
+    bool: "true or false", NoneType: "none", str: "a measure", Measure: "a measure", Callable: "a function",
+    np.ndarray: "finite coefficients", ClassifierMixin: "a scikit-learn classifier",
+    np.random.RandomState: "a RandomState",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers from `low` to `high`; infinity only if `infinite`, NaN never.
+
+    Parameters
+    ----------
+    low : float
+    high : float, default=inf
+    above : bool, default=False
+        Whether numbers must be above `low`, which is itself allowed otherwise.
+    infinite : bool, default=False
+    """
+
+    low: float
+    high: float = math.inf
+    above: bool = False
+    infinite: bool = False
+
+    def __contains__(self, number: Any) -> bool:
+        large_enough = number > self.low if self.above else number >= self.low
+        return bool(large_enough and number <= self.high and (self.infinite or abs(number) != math.inf))
+
+    def __str__(self) -> str:
+        low = f"{'>' if self.above else '≥'} {self.low}"
+        high = "" if self.high == math.inf else f" and ≤ {self.high}"
+        return low + high + (" or infinite" if self.infinite else "")
+
+
+ABOVE_0, FROM_0, FROM_1 = Interval(0, above=True), Interval(0), Interval(1)
+
+
+class Parameter(NamedTuple):
+    """A declared parameter: its name and default, its type with the interval of numbers, and its sentence."""
+
+    name: str
+    default: Any
+    kind: Any
+    sentence: str
+    interval: Interval | None = None
+
+    @property
+    def allowed(self) -> str:
+        """What its values may be, in words."""
+        *others, last = dict.fromkeys(
+            word for each in _kinds(self.kind) for word in _called(each, self.interval)
+        )
+        return f"{', '.join(others)} or {last}" if others else last
+
+    def check(self, value: Any, of: str) -> None:
+        """Raise `ValueError` for a value that is not allowed; `of` is whose parameter it is."""
+        if not any(_fits(value, each, self.interval) for each in _kinds(self.kind)):
+            raise ValueError(f"{self.name} must be {self.allowed}, not {reprlib.repr(value)} ({of})")
+
+
+def parameters_of(cls: type) -> dict[str, Parameter]:
+    """Return the declared parameters of a class of estimators, by name, in the order of the constructor."""
+    ordered = sorted(fields(cls), key=lambda each: each.kw_only is True)
+    return {
+        each.name: Parameter(each.name, each.default, *get_args(each.type))
+        for each in ordered
+        if get_origin(each.type) is Annotated
+    }
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise `ValueError` if a parameter of an estimator has a value that its declaration does not allow."""
+    for name, parameter in parameters_of(type(estimator)).items():
+        parameter.check(getattr(estimator, name), type(estimator).__name__)
+
+
+def _kinds(kind: Any) -> list[Any]:
+    return list(get_args(kind)) if get_origin(kind) in (Union, UnionType) else [kind]
+
+
+def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
+    """Say whether a value is of one kind, and its numbers are in the interval."""
+    if get_origin(kind) is Literal:
+        return any(type(value) is type(option) and value == option for option in get_args(kind))
+    if kind in (int, float):
+        number = Integral if kind is int else Real
+        is_number = isinstance(value, number) and not isinstance(value, (bool, np.bool_))
+        return is_number and (interval is None or value in interval)
+    if kind is bool:
+        return isinstance(value, (bool, np.bool_))
+    if get_origin(kind) is Sequence:
+        is_list = isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
+        return is_list and all(_fits(each, get_args(kind)[0], interval) for each in value)
+    if kind is np.ndarray:
+        return _fits(value, Sequence[float], Interval(-math.inf))
+    return callable(value) if kind is Callable else isinstance(value, kind)
+
+
+def _called(kind: Any, interval: Interval | None) -> list[str]:
+    """Return what a message calls the values of one kind."""
+    if get_origin(kind) is Literal:
+        return [repr(each) for each in get_args(kind)]
+    if get_origin(kind) is Sequence:
+        return [f"a list of numbers {interval}"]
+    if kind in (int, float):
+        return [f"a {'whole number' if kind is int else 'number'} {interval}"]
+    return [CALLED.get(kind, f"a fitted {kind.__name__}")]

@@ -1,0 +1,61 @@
+"""When a smooth objective counts as minimised: its gradient, in units that follow the scale of features.
+
+A component of the gradient is divided by √(λ + s²), s being the standard deviation of its feature. Losses
+have a second derivative of about 1 in scores, so half the square of the quotient is about what the best step
+along that coefficient alone would gain. What counts is the largest quotient, relative to the start.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import LinearScorer
+from directrank.kernels.compile import kernel
+from directrank.oracles import BoundObjective, Part
+from directrank.solvers.sums import sum_over_parts
+
+#: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
+STATIONARY = 1e-4
+
+
+class Stationarity:
+    """The units of the gradient of an objective with an L2 penalty."""
+
+    def __init__(self, objective: BoundObjective, scorer: Any, features: np.ndarray, penalty: float):
+        spread = spread_of(objective, features) if isinstance(scorer, LinearScorer) else 1.0
+        unit = np.sqrt(penalty + np.square(spread))
+        # A constant feature without a penalty changes no ranking: its coefficient is free.
+        self.unit = np.where(unit > 0, unit, np.inf)
+
+    def relative(self, gradient: np.ndarray, at_start: np.ndarray) -> float:
+        """Return the largest component of a gradient in these units, relative to that at the start."""
+        largest, first = (float(np.abs(each / self.unit).max(initial=0.0)) for each in (gradient, at_start))
+        return largest / max(1.0, first)
+
+    def change(self, before: np.ndarray, after: np.ndarray) -> float:
+        """Return how far parameters have moved, relative to their norm, both in these units."""
+        scaled = np.where(np.isfinite(self.unit), self.unit, 0.0)
+        length = float(np.linalg.norm(scaled * after))
+        return float(np.linalg.norm(scaled * (after - before)) / max(length, np.finfo(float).tiny))
+
+
+def spread_of(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each feature over all documents, float64 (n_features,)."""
+    origin = features[0].astype(np.float64)
+
+    def statistic(part: Part) -> tuple[np.ndarray, np.ndarray]:
+        sums, squares = np.zeros((2, len(origin)))
+        _add_moments(features[part.rows], origin, sums, squares)
+        return sums, squares
+
+    sums, squares = sum_over_parts(objective, statistic)
+    return np.sqrt(np.maximum(squares - sums * sums / len(features), 0.0) / len(features))
+
+
+@kernel
+def _add_moments(features, origin, sums, squares):
+    for i in range(features.shape[0]):
+        for k in range(features.shape[1]):
+            difference = features[i, k] - origin[k]
+            sums[k] += difference
+            squares[k] += difference * difference

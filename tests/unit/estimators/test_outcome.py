@@ -1,0 +1,97 @@
+"""How fits end: converged only with a certificate, in an error if numbers are not finite, with a remedy."""
+
+import math
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, make_ranking
+from directrank.contracts import Solution
+from directrank.errors import MethodError
+from directrank.estimators import (
+    ConsistentRank,
+    ListNet,
+    NDCGBoost,
+    PermuRank,
+    RankCosine,
+    Ranker,
+    RankSVM,
+    Regression,
+)
+from directrank.estimators.outcome import check_finite, remedy
+from directrank.scorers import Linear
+from directrank.solvers import LBFGS, SGD, Reweighted
+from directrank.solvers.smooth.stationarity import spread_of
+from directrank.surrogates import Objective, SoftmaxCrossEntropy
+
+
+def scaled(factor, n_queries=30):
+    groups = make_ranking(n_queries, 12, 4, random_state=0)
+    X = np.array(groups.X)
+    X[:, 0] *= np.float32(factor)
+    return QueryGroups(X, groups.relevance, groups.qid)
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1.0])
+def test_mild_problems_converge(factor):
+    for ranker in (ListNet(), RankSVM(), RankCosine(), ConsistentRank(), Regression()):
+        ranker.fit(scaled(factor))
+        assert ranker.status_ == "converged"
+        assert ranker.certificate_["relative_gradient"] <= 1e-4
+        assert remedy(ranker) == ""
+
+
+@pytest.mark.filterwarnings("ignore:.* stopped early")
+@pytest.mark.parametrize("factor", [1e6, 1e20])
+def test_a_search_that_got_stuck_has_not_converged(factor):
+    for ranker in (ListNet(), ConsistentRank()):
+        ranker.fit(scaled(factor))
+        assert ranker.status_ in ("stopped", "budget")
+        assert ranker.certificate_["relative_gradient"] > 1e-4
+        assert "scale the features, or raise penalty" in remedy(ranker)
+
+
+def test_working_sets_whose_last_problem_is_not_solved_have_not_converged():
+    with pytest.warns(RuntimeWarning, match="PermuRank stopped early.*scale the features, or lower C"):
+        ranker = PermuRank("AP").fit(scaled(1e30))
+    assert ranker.certificate_["duality_gap"] > 0.5 * ranker.certificate_["bound"]
+
+
+def test_a_run_of_few_iterations_names_the_parameter_to_raise():
+    ranker = ListNet(max_iterations=1).fit(scaled(1.0))
+    assert ranker.status_ == "budget"
+    assert remedy(ranker).startswith("raise max_iterations, or scale the features")
+
+
+def test_boosting_of_all_rounds_is_complete():
+    ranker = NDCGBoost(rounds=2).fit(scaled(1.0))
+    assert (ranker.status_, remedy(ranker)) == ("complete", "")
+
+
+def test_steps_that_diverge_end_in_one_line():
+    ranker = ConsistentRank(solver="sgd", learning_rate=1e300, max_iterations=5)
+    with pytest.raises(MethodError, match=r"diverged.*not finite.*lower learning_rate") as raised:
+        ranker.fit(scaled(1.0))
+    assert "\n" not in str(raised.value)
+    assert not hasattr(ranker, "scorer_")
+
+
+@pytest.mark.parametrize("coefficients", [None, [1.0, math.nan], [math.inf, 0.0]])
+def test_coefficients_that_are_not_finite_are_refused(coefficients):
+    solution = Solution(Linear(coefficients and np.array(coefficients)), "converged", {"objective": 1.0})
+    with pytest.raises(MethodError, match="ListNet has diverged, its coefficients"):
+        check_finite(ListNet(), solution)
+
+
+@pytest.mark.parametrize("solver", [LBFGS, SGD, Reweighted])
+@pytest.mark.parametrize("penalty", [-1.0, math.nan, math.inf])
+def test_solvers_refuse_penalties_without_a_minimum(solver, penalty):
+    with pytest.raises(ValueError, match="penalty must be a number ≥ 0"):
+        Ranker(SoftmaxCrossEntropy(), solver(penalty=penalty))
+
+
+def test_spreads_are_standard_deviations():
+    groups = scaled(1e6, n_queries=200)
+    objective = Objective(SoftmaxCrossEntropy(), groups.queries, groups.shards)
+    expected = groups.features.astype(np.float64).std(axis=0)
+    np.testing.assert_allclose(spread_of(objective, groups.features), expected, rtol=1e-9)
