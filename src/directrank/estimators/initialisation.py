@@ -40,9 +40,10 @@ def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray
     if np.shape(coefficients) != (groups.n_features,):
         raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
     if linear and not scaling.reads_as(scorer):
+        theirs = getattr(start, "scaling_", "")
         raise ValueError(
-            f"start was trained with scaling={getattr(start, 'scaling_', '')!r}, this ranker with {scaling.kind!r} on its "
-            "own training set; set the same scaling, standard or query, in both"
+            f"start was trained with scaling={theirs!r}, this ranker with {scaling.kind!r} on its own "
+            "training set; set the same scaling, standard or query, in both"
         )
     return scaling.on_scaled(coefficients)
 

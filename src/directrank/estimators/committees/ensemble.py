@@ -69,7 +69,7 @@ def committee_of(
         The training queries.
     """
     ended = {each.status_ for each in members}
-    status = "converged" if ended == {"converged"} else "complete" if ended <= GOOD else "budget"
+    status = "converged" if ended == {"converged"} else "complete" if ended <= {*GOOD} else "budget"
     good = sum(each.status_ in GOOD for each in members)
     of = f"{good} of {len(members)} members converged or trained all their rounds"
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]

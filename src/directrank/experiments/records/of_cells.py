@@ -46,7 +46,8 @@ ERROR = {"type": text, "message": text, "traceback": text}
 #: What a method made of a fit; the record of a fit that ended, and of one that failed; a step whose
 #: processes died.
 TRAINED: dict[str, Shape] = {
-    "validation": either(nothing, number), "validated_by": either(nothing, text), "seconds": number, **END, "history": every(by_name(SCALAR)),
+    "validation": either(nothing, number), "validated_by": either(nothing, text), "seconds": number,
+    **END, "history": every(by_name(SCALAR)),
     "peak_memory": either(nothing, whole), "n_features": whole, "scaling": SCALING,
     "scorer": fields(kind=text, safetensors=text),
 }  # fmt: skip
