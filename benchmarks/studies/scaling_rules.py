@@ -27,7 +27,7 @@ METHODS = "regression,listnet,consistent-ndcg,lambdaloss,approxndcg,ranksvm"
 GRID = {"penalty": (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3)}
 SMOOTHED = {"penalty": (1e-4, 1e-3, 1e-2)}
 N_MADE, N_TRAIN, N_FEATURES = 150, 60, 20
-#: What is done to normal features: X, a generator and the units of columns to what a method sees.
+#: What a method sees instead of normal features X, by the name of the collection.
 MADE = {
     "normal": lambda X, rng: X,
     "lognormal": lambda X, rng: np.exp(rng.uniform(0.5, 2.5, N_FEATURES) * X),
