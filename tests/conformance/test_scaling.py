@@ -5,7 +5,7 @@ import pytest
 from estimator_examples import CLASSES, quick
 from sklearn.base import clone
 
-from directrank import Ranker, load, save
+from directrank import Ranker, load, make_ranking, save
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators import ApproxRank, Regression
@@ -76,6 +76,17 @@ def test_standardised_rankings_do_not_depend_on_units(cls):
     for query in np.unique(other.qid):
         rows = other.qid == query
         np.testing.assert_array_equal(np.argsort(first[rows]), np.argsort(second[rows]))
+
+
+@methods
+def test_decimal_units_change_scores_by_rounding_only(cls):
+    groups, other = make_ranking(30, 12, 5, random_state=0), make_ranking(10, 12, 5, random_state=1)
+    units = 10.0 ** np.array([-7.3, 4.1, 0.6, 7.7, -2.9])
+    first = quick(cls, scaling="standard").fit(groups).predict(other)
+    scaled = [QueryGroups(each.X * units, each.relevance, each.qid) for each in (groups, other)]
+    second = quick(cls, scaling="standard").fit(scaled[0]).predict(scaled[1])
+    difference = (first - first.mean()) - (second - second.mean())
+    assert np.abs(difference).max() <= 1e-5 * np.ptp(first)
 
 
 @methods
