@@ -19,7 +19,7 @@ ELSEWHERE = {
     "papers": ["interface/test_papers.py"],
 }
 #: Scripts that print the speed of kernels as ratios to a yardstick.
-BENCHMARKS = ["gradient", "pairwise", "listwise", "evaluation", "reader"]
+BENCHMARKS = ["gradient", "pairwise", "listwise", "evaluation", "reader", "scaling"]
 
 nox.options.default_venv_backend = "none" if READY else "venv"
 nox.options.reuse_venv = "yes"

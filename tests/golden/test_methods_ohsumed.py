@@ -6,6 +6,7 @@ import pytest
 from directrank.data import find_folds
 from directrank.estimators import AdaRank, ApproxRank, Regression
 from directrank.measures import evaluate
+from directrank.scorers.scaling import fit_scaling
 
 pytestmark = pytest.mark.golden
 
@@ -35,6 +36,12 @@ def test_regression_is_the_published_baseline(folds):
     assert np.round(table[:, 0], 4).tolist() == [0.2979, 0.4302, 0.4398, 0.4978, 0.4442]
     means = dict(zip(SHOWN, table.mean(axis=0).round(4).tolist(), strict=True))
     assert [means[f"nDCG@{k}"] for k in (1, 3, 5, 10)] == [0.4456, 0.4426, 0.4278, 0.4110]
+
+
+def test_features_that_are_scaled_already_are_left_alone(folds):
+    """The very same features are trained on, so every model has the bits that it has without scaling."""
+    for train, *_ in folds:
+        assert fit_scaling("auto", train).of(train) is train
 
 
 def test_regression_sees_through_the_constant_features(folds):

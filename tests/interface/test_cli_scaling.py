@@ -1,0 +1,74 @@
+"""Scaling on the command line: printed by fit, saved, chosen by a comparison, shown on the page."""
+
+import json
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, load, make_ranking
+from directrank.cli import main
+from directrank.experiments.demo import write_folds
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Folds whose features have heavy tails."""
+    made = make_ranking(36, 14, 4, random_state=3)
+    X = np.exp(2.5 * made.X)
+    monkeypatch.chdir(tmp_path)
+    write_folds(QueryGroups(X, made.relevance, made.qid), tmp_path / "data")
+    return tmp_path / "data"
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_fit_prints_what_auto_chose(folder, capsys):
+    train = folder / "Fold1" / "train.txt"
+    code, out, err = run(capsys, "fit", "listnet", train, "-o", "model.dr")
+    assert code == 0
+    assert "scaling: log (4 of 4 features have heavy tails: the logarithm of all)" in out
+    assert "data check: 4 features have a heavy tail (feature 1, feature 2, feature 3, feature 4)" in err
+    assert load("model.dr").scaling_ == "log"
+    code, out, _ = run(capsys, "fit", "regression", train, "--set", "scaling=none", "-o", "raw.dr", "--json")
+    assert (code, json.loads(out)["scaling"]) == (0, "none")
+
+
+def test_a_model_scaled_inside_queries_ranks_a_file(folder, capsys):
+    fold = folder / "Fold1"
+    assert (
+        run(capsys, "fit", "listnet", fold / "train.txt", "--set", "scaling=query", "-o", "model.dr")[0] == 0
+    )
+    assert run(capsys, "rank", "model.dr", fold / "test.txt", "-o", "scores.txt")[0] == 0
+    code, out, _ = run(capsys, "evaluate", fold / "test.txt", "scores.txt", "--measures", "AP")
+    assert code == 0
+    assert "AP" in out
+    assert run(capsys, "audit", "model.dr", fold / "test.txt")[0] == 0
+
+
+def test_an_unknown_scaling_is_a_usage_error(folder, capsys):
+    fold = folder / "Fold1"
+    for command in (("fit", "listnet", fold / "train.txt"), ("compare", folder, "--methods", "listnet")):
+        code, _, err = run(capsys, *command, "--set", "scaling=z-score")
+        assert code == 2
+        assert "scaling must be one of 'auto', 'none', 'standard', 'log', 'query', not 'z-score'" in err
+
+
+def test_a_comparison_chooses_a_scaling_and_shows_it(folder, capsys):
+    options = ("--measures", "AP", "--no-audit", "--set", "listnet.penalty=0.01", "-q")
+    names = ("--methods", "regression,listnet")
+    assert run(capsys, "compare", folder, *names, *options, "--out", "auto")[0] == 0
+    cells = json.loads((folder.parent / "auto" / "results.json").read_text())["cells"]
+    assert {cell["scaling"]["kind"] for cell in cells} == {"log"}
+    page = (folder.parent / "auto" / "report.html").read_text()
+    assert "4 of 4 features have heavy tails" in page
+    grid = ("--grid", "scaling=none,standard,log,query")
+    assert run(capsys, "compare", folder, *names, *options, *grid, "--out", "grid")[0] == 0
+    cells = json.loads((folder.parent / "grid" / "results.json").read_text())["cells"]
+    assert all(len(cell["tried"]) == 4 for cell in cells)
+    for cell in cells:
+        best = max(cell["tried"], key=lambda each: each["validation"])
+        assert cell["chosen"] == best["parameters"]
