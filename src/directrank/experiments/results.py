@@ -82,9 +82,12 @@ class Comparison:
     def value(
         self, method: str, fold: str, measure: str, convention: str, split: str = "test"
     ) -> float | None:
-        """Return the value of a measure on one fold, in [0, 1]; None if the method failed there."""
+        """Return the value of a measure on one fold, in [0, 1]; None if the method failed there.
+
+        It is also None where there is no such split: runs have no validation set.
+        """
         cell = self.cell(method, fold)
-        return None if "error" in cell else cell["values"][convention][split][measure]
+        return None if "error" in cell else cell["values"][convention].get(split, {}).get(measure)
 
     def mean(self, method: str, measure: str, convention: str, split: str = "test") -> float | None:
         """Return the plain mean of the folds' values; None if the method failed on any of them."""

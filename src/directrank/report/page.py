@@ -71,9 +71,11 @@ def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
     """Return what the template shows."""
     result, written = facts.result, datetime.fromisoformat(facts.summary["written"])
     sizes = f"{plural(len(result.methods), 'method')}, {plural(len(result.folds), 'fold')}"
+    if not facts.trained:
+        sizes = plural(len(result.methods), "run")
     built = [(section, section.build(facts)) for section in sections]
     return {
-        "title": f"{result.dataset}: ranking methods compared",
+        "title": f"{result.dataset}: {'ranking methods' if facts.trained else 'rankings'} compared",
         "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "
         f"directrank {facts.summary['environment']['directrank']}",
         "opening": lines_of(opening(facts)),

@@ -73,21 +73,22 @@ class Table:
 def headline(result: "Comparison", convention: str) -> Table:
     """Return the means over folds on the test set: one row a method, one column a measure."""
     folds = f"mean of {len(result.folds)} folds" if len(result.folds) > 1 else "one fold"
-    caption = f"hyper-parameters chosen on validation by {result.summary['select_by']}"
+    by = result.summary["select_by"]
+    notes = [f"hyper-parameters chosen on validation by {by}"] if by else []
     tested = result.summary.get("significance", {}).get(convention)
     letters, marks = [], []
     if tested and any(tested["pairs"].values()):
         rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
-        caption += (
-            f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
+        notes.append(
+            f"superscripts: better than those methods, randomisation test on queries, {rule}, "
             f"p < {tested['alpha']:g}"
         )
         letters = [tested["letters"].get(row, "") for row in result.methods]
         better = [tested["better_than"][name] for name in result.measures]
         marks = [[each.get(row, "") for each in better] for row in result.methods]
     return Table(
-        f"{result.dataset}: test, {folds}, convention {convention}",
-        caption,
+        f"{result.dataset}: {f'test, {folds}' if by else 'all queries'}, convention {convention}",
+        "; ".join(notes),
         result.measures,
         [(row, [result.mean(row, name, convention) for name in result.measures]) for row in result.methods],
         [is_error(measure) for measure in result.measures],

@@ -127,10 +127,28 @@ def _contrasts(
     differences = differences[np.isfinite(differences).all(axis=1)]
     if not len(differences):
         return []
-    p = randomisation_test(differences)
+    columns = contrasts(differences, is_error(measure))
+    p = columns["p_randomisation"]
+    columns |= {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
+    return [
+        {"method": first, "baseline": second, "queries": len(differences)}
+        | {name: column[place].item() for name, column in columns.items()}
+        for place, (first, second) in enumerate(pairs)
+    ]
+
+
+def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndarray]:
+    """Return what paired differences say, an array of shape (n_pairs,) by name.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+    error : bool, default=False
+        Whether smaller values are better.
+    """
     low, high = bootstrap_interval(differences)
-    gains = -differences if is_error(measure) else differences
-    columns = {
+    gains = -differences if error else differences
+    return {
         "difference": differences.mean(axis=0),
         "low": low,
         "high": high,
@@ -139,15 +157,8 @@ def _contrasts(
         "ties": (np.abs(gains) <= SAME).sum(axis=0),
         "losses": (gains < -SAME).sum(axis=0),
         "p_t": t_test(differences),
-        "p_randomisation": p,
-        "p_holm": holm(p),
-        "p_bh": false_discovery_control(p),
+        "p_randomisation": randomisation_test(differences),
     }
-    return [
-        {"method": first, "baseline": second, "queries": len(differences)}
-        | {name: column[place].item() for name, column in columns.items()}
-        for place, (first, second) in enumerate(pairs)
-    ]
 
 
 def _better_than(

@@ -73,6 +73,9 @@ class Definition(ABC):
     graded: ClassVar[bool] = True
     #: Whether all values lie in [0, 1].
     bounded: ClassVar[bool] = True
+    #: Whether positions may be those of `directrank.measures.positions.with_unretrieved`, so that documents
+    #: which a run does not hold add nothing. If not, they are ranked last, tied.
+    skips_unretrieved: ClassVar[bool] = False
 
     #: The last rank that counts; None for all.
     cutoff: int | None = field(default=None, init=False)

@@ -11,7 +11,7 @@ from directrank.report.facts import Facts
 def build(facts: Facts) -> list[Markup]:
     """Return the time of all fits of a method, and of one fit."""
     known = [label for label in facts.result.methods if facts.cells(label)]
-    if not known:
+    if not known or not facts.trained:
         return []
     totals = {label: math.fsum(cell["fit_seconds"] for cell in facts.cells(label)) for label in known}
     most = max(totals.values()) or 1.0

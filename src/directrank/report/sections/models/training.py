@@ -30,6 +30,8 @@ CERTIFICATES = {
 
 def build(facts: Facts) -> list[Markup]:
     """Return how every training ended, and its curves."""
+    if not facts.trained:
+        return []
     blocks: list[Markup] = [
         plain(
             "How training ended: converged, stopped early, or at its limit of iterations. The numbers of the "
