@@ -26,6 +26,7 @@ __all__ = [
     "AdaRank",
     "ApproxRank",
     "ConsistentRank",
+    "CoordinateAscent",
     "DataError",
     "DataFormatError",
     "FRank",

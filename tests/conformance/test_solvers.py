@@ -17,6 +17,7 @@ from directrank.solvers import (
     SGD,
     SOLVERS,
     ClosedForm,
+    CoordinateAscent,
     CuttingPlane,
     DocumentBoosting,
     QueryBoosting,
@@ -27,6 +28,7 @@ from directrank.solvers import (
 from directrank.solvers.smooth.passes import value_and_gradient
 from directrank.surrogates import (
     ExpectedMeasure,
+    MeasureItself,
     Objective,
     Pairwise,
     SmoothedPositions,
@@ -79,6 +81,9 @@ EXAMPLES = {
     "BCFW": lambda: Example(BCFW(C=10.0), TypeTwoBound(AP()), random=True, certificates={"duality_gap"}),
     "CuttingPlane": lambda: Example(
         CuttingPlane(C=10.0), TypeTwoBound(AP()), descends=True, certificates={"duality_gap"}
+    ),
+    "CoordinateAscent": lambda: Example(
+        CoordinateAscent(cycles=2, runs=2), MeasureItself(AP()), random=True, certificates={"objective"}
     ),
     "WorkingSets": lambda: Example(
         WorkingSets(C=3.0, rounds=10), WorkingSetBound(AP()), certificates={"bound", "duality_gap"}

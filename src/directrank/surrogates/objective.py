@@ -98,9 +98,11 @@ class Objective:
     def scale(self) -> float:
         """The factor of the mean: 1 over its value at zero scores, or 1 if that is 0 or not wanted.
 
+        Nothing is divided where there is no gradient: no penalty is added to such an objective.
+
         It is computed on first use, because some solvers do not need it.
         """
-        if not self._normalise:
+        if not self._normalise or ValueAndGradient not in self.offers:
             return 1.0
         # With a plug-in, training seldom calls the oracles in float32: do not compile them for this alone.
         exact = np.float64 if GradientKernel in self.offers else self.dtype
