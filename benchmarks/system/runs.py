@@ -60,7 +60,7 @@ def by_pytrec_eval(qrels: Path, run: Path) -> dict[str, float]:
 
 def by_ranx(qrels: Path, run: Path) -> dict[str, float]:
     """Evaluate by ranx, with its own readers; its nDCG is the linear one."""
-    import ranx
+    import ranx  # pyright: ignore[reportMissingImports]
 
     judged, ranked = ranx.Qrels.from_file(str(qrels), kind="trec"), ranx.Run.from_file(str(run), kind="trec")
     names = {"AP": "map", "nDCG@10": "ndcg@10", "RR": "mrr", "P@10": "precision@10"}
@@ -83,7 +83,7 @@ def main(n_queries: int, n_docs: int) -> None:
     """Print the ratios."""
     rivals = {"pytrec_eval": by_pytrec_eval}
     try:
-        import ranx  # noqa: F401
+        import ranx  # noqa: F401 # pyright: ignore[reportMissingImports]
     except ImportError:
         print("ranx is not installed")
     else:

@@ -119,6 +119,23 @@ class StepAlong(Value, Protocol):
 
 
 @runtime_checkable
+class WindowStep(Value, Protocol):
+    """The step along a direction of scores to the best average over a window, exact for any jumps.
+
+    An objective has `window_step_along`, which combines these methods. The average may fall where the value
+    itself rises, so that the step of `StepAlong` is another one.
+    """
+
+    def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return what the step is computed from; such arrays add up over queries."""
+        ...
+
+    def window_step(self, sums: np.ndarray) -> Step:
+        """Return the step that the sums over all queries give; its decrease is that of the average."""
+        ...
+
+
+@runtime_checkable
 class MostViolated(Protocol):
     """One cut per query: a plane below its value that touches it."""
 
@@ -237,6 +254,10 @@ class BoundObjective(
         """Return the best step along a direction of scores, float64 (n_docs,); see `StepAlong`."""
         ...
 
+    def window_step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """Return the step along a direction of scores, float64 (n_docs,); see `WindowStep`."""
+        ...
+
     def gradient_plugin(self) -> Any:
         """Return the plug-in of `GradientKernel` for all queries."""
         ...
@@ -264,6 +285,7 @@ ORACLES = (
     QueryWeights,
     DocumentWeights,
     StepAlong,
+    WindowStep,
     MostViolated,
     ViolatedPairs,
     Reweighable,

@@ -9,7 +9,7 @@ import pytest
 from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
-from directrank.oracles import ORACLES, StepAlong
+from directrank.oracles import ORACLES, StepAlong, WindowStep
 from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (
     BCFW,
@@ -158,6 +158,7 @@ class RecordedSurrogate(Recorded):
 #: The public names of an oracle, and what an objective has instead of some.
 METHODS_OF = {oracle: {name for name in dir(oracle) if not name.startswith("_")} for oracle in ORACLES}
 METHODS_OF[StepAlong] |= {"step_along"}
+METHODS_OF[WindowStep] |= {"window_step_along"}
 #: What every solver may read of an objective.
 PLUMBING = {
     "offers",

@@ -1,11 +1,11 @@
-"""Coordinate ascent: one weight of a linear scorer at a time, by the best step along its feature."""
+"""Coordinate ascent: one weight of a linear scorer at a time, by the exact step along its feature."""
 
 from typing import Any
 
 import numpy as np
 
 from directrank.contracts import LinearScorer, Monitor, Solution, Solver
-from directrank.oracles import BoundObjective, StepAlong
+from directrank.oracles import BoundObjective, WindowStep
 from directrank.solvers.incumbent import Incumbent
 
 
@@ -18,23 +18,26 @@ class CoordinateAscent(Solver):
 
     Parameters
     ----------
-    cycles : int, default=3
-        Passes over all features.
+    cycles : int, default=4
+        Largest number of passes over all features.
     runs : int, default=6
         Random orders.
+    tolerance : float, default=5e-3
+        A run ends with a cycle in which no step gains more. Smaller gains are far below what the training
+        queries can tell apart.
 
     Notes
     -----
     The certificate is the objective at the result, and the largest gain of a step in the last cycles.
     """
 
-    needs = frozenset({StepAlong})
+    needs = frozenset({WindowStep})
     trains = LinearScorer
 
-    def __init__(self, *, cycles: int = 3, runs: int = 6):
+    def __init__(self, *, cycles: int = 4, runs: int = 6, tolerance: float = 5e-3):
         if cycles < 1 or runs < 1:
             raise ValueError(f"cycles and runs must be 1 or more, not {cycles} and {runs}")
-        self.cycles, self.runs = cycles, runs
+        self.cycles, self.runs, self.tolerance = cycles, runs, tolerance
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
@@ -42,13 +45,8 @@ class CoordinateAscent(Solver):
         start = _best_single(objective, features, spread)
         runs, trace = [], []
         for number, own in enumerate(rng.spawn(self.runs), 1):
-            run = _Run(objective, scorer, features, spread, monitor, start)
-            for cycle in range(1, self.cycles + 1):
-                gain = run.cycle(own)
-                trace.append({"run": number, "cycle": cycle, "gain": gain, "monitor": run.best.value})
-                if gain == 0.0:
-                    break
-            runs.append(run)
+            runs.append(_Run(objective, scorer, features, spread, monitor, start))
+            trace += [{"run": number, **row} for row in runs[-1].ascend(self.cycles, self.tolerance, own)]
         mean = np.mean([each.normalised() for each in runs], axis=0)
         usable = np.where(spread > 0, spread, 1.0)
         solution = scorer.at(mean / usable)
@@ -56,10 +54,10 @@ class CoordinateAscent(Solver):
         value = objective.value(solution.scores(features))
         return Solution(
             solution,
-            "budget" if left > 0.0 else "converged",
+            "budget" if left > self.tolerance else "converged",
             {"objective": float(value), "last_gain": float(left)},
             trace,
-            f"mean of {self.runs} runs of at most {self.cycles} cycles",
+            f"mean of {self.runs} runs; the last cycle's best step gained {left:.1e}",
         )
 
 
@@ -75,12 +73,20 @@ class _Run:
         self.last_gain = 0.0
         self._rescore()
 
-    def cycle(self, rng: np.random.Generator) -> float:
-        """Take a step along every feature, in a random order; return the largest gain of a step."""
+    def ascend(self, cycles: int, tolerance: float, rng: np.random.Generator) -> list[dict[str, Any]]:
+        """Make cycles until one gains little; return a row of the history for each."""
+        rows = []
+        while len(rows) < cycles and (not rows or self.last_gain > tolerance):
+            self._cycle(rng)
+            rows.append({"cycle": len(rows) + 1, "gain": self.last_gain, "monitor": self.best.value})
+        return rows
+
+    def _cycle(self, rng: np.random.Generator) -> None:
+        """Take a step along every feature, in a random order."""
         self.last_gain = 0.0
         for feature in rng.permutation(np.flatnonzero(self.spread > 0)):
             direction = _column(self.features, self.spread, feature)
-            step = self.objective.step_along(self.scores, direction)
+            step = self.objective.window_step_along(self.scores, direction)
             if step.size == 0.0:
                 continue
             self.last_gain = max(self.last_gain, step.decrease)
@@ -89,7 +95,6 @@ class _Run:
             if length > 0.0:
                 self.weights /= length
             self._rescore()
-        return self.last_gain
 
     def normalised(self) -> np.ndarray:
         """Return the scaled weights of the best step, of length 1."""
@@ -124,7 +129,7 @@ def _best_single(objective: BoundObjective, features: np.ndarray, spread: np.nda
     """Return the single feature, up or down, with the least objective, as scaled weights."""
     weights, best = np.zeros(features.shape[1]), np.inf
     for feature in np.flatnonzero(spread > 0):
-        column = _column(features, spread, feature)
+        column = _column(features, spread, int(feature))
         for sign in (1.0, -1.0):
             value = objective.value(sign * column)
             if value < best:

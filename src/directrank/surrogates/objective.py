@@ -217,6 +217,11 @@ class Objective:
             step, decrease=scale * step.decrease, gained=scale * step.gained, lost=scale * step.lost
         )
 
+    def window_step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """Return the step to the best average over a window along a direction, float64 (n_docs,)."""
+        sums = self._sum(lambda part: part.oracles.line_sums(scores[part.rows], direction[part.rows]))
+        return self.shards[0][0].oracles.window_step(sums)
+
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix weights that depend on the ranking at that of these scores."""
         # Cache the scale before the weights change: it is defined at zero scores.

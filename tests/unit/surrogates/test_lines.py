@@ -45,7 +45,7 @@ def test_averages_are_those_of_brute_force(name):
         weights = np.random.default_rng(seed).random(queries.n_queries)
         bound = MeasureItself(measure).bind(queries, weights)
         assert (bound.terms is not None) == (name in FAST)
-        found = box_averages(bound.along(scores, direction), bound.width)
+        found = box_averages(bound.line_sums(scores, direction), bound.width)
         places = np.array([0, 7, len(found) // 2, len(found) // 2 + 40, len(found) - 1])
         middles = (places - len(found) // 2) * bound.width
         half = WINDOW * bound.width
@@ -60,8 +60,8 @@ def test_the_step_reaches_the_largest_average():
     queries, scores, direction = tied_lists(3)
     weights = np.full(queries.n_queries, 1 / queries.n_queries)
     bound = MeasureItself(parse_measure("AP")).bind(queries, weights)
-    sums = bound.along(scores, direction)
-    averages, step = box_averages(sums, bound.width), bound.closed_form_step(sums)
+    sums = bound.line_sums(scores, direction)
+    averages, step = box_averages(sums, bound.width), bound.window_step(sums)
     middle = len(averages) // 2
     assert step.decrease == pytest.approx(averages.max() - averages[middle])
     assert averages[middle + round(step.size / bound.width)] == pytest.approx(averages.max())
@@ -70,7 +70,7 @@ def test_the_step_reaches_the_largest_average():
 def test_no_step_where_nothing_changes():
     queries, scores, _ = tied_lists(1)
     bound = MeasureItself(parse_measure("nDCG")).bind(queries, np.ones(queries.n_queries))
-    step = bound.closed_form_step(bound.along(scores, np.ones(queries.n_docs)))
+    step = bound.window_step(bound.line_sums(scores, np.ones(queries.n_docs)))
     assert (step.size, step.decrease) == (0.0, 0.0)
 
 

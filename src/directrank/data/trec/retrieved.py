@@ -114,7 +114,8 @@ def _refuse_repeated(run: Run, kept: np.ndarray, own: np.ndarray, n_docs: int) -
     many = np.flatnonzero(np.bincount(own, minlength=n_docs)[own] > 1)
     if not len(many):
         return
-    first, again = kept[many[0]], kept[next(place for place in many[1:] if own[place] == own[many[0]])]
+    same = many[own[many] == own[many[0]]]
+    first, again = int(kept[same[0]]), int(kept[same[1]])
     rows = run.rows
     raise rows.error(
         again,

@@ -28,7 +28,7 @@ class CoordinateAscent(Ranker):
     half_width: Annotated[
         float, "Half of the window, relative to weights of length 1 of features of unit spread in queries."
     ] = 0.1
-    cycles: Annotated[int, "Passes over all features."] = 3
+    cycles: Annotated[int, "Largest number of passes over all features."] = 4
     runs: Annotated[int, "Random orders of the features, whose weights are averaged."] = 6
 
     def components(self):

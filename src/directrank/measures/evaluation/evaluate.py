@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -136,10 +136,6 @@ class Evaluation(Mapping[str, float]):
         return result
 
 
-@overload
-def evaluate(relevance, scores: Mapping[str, Any], qid=None, **options: Any) -> dict[str, Evaluation]: ...
-@overload
-def evaluate(relevance, scores, qid=None, **options: Any) -> Evaluation: ...
 def evaluate(
     relevance,
     scores,
@@ -154,7 +150,7 @@ def evaluate(
     docid=None,
     max_grade: float | None = None,
     retrieved=None,
-):
+) -> Any:
     """Evaluate scores against relevance.
 
     Parameters

@@ -8,7 +8,7 @@ from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import positions_of
-from directrank.oracles import QueryValues, Step, StepAlong, Value
+from directrank.oracles import QueryValues, Step, Value, WindowStep
 from directrank.surrogates.lines.breakpoints import add_evaluated
 from directrank.surrogates.lines.walks import walk
 
@@ -47,7 +47,7 @@ class MeasureItself(Surrogate):
        Retrieval 10, 2007: coordinate ascent, which tries steps one by one.
     """
 
-    offers = frozenset({Value, QueryValues, StepAlong})
+    offers = frozenset({Value, QueryValues, WindowStep})
     is_bound, is_convex, is_smooth = True, False, False
 
     def __init__(self, measure: Measure, half_width: float = 0.1):
@@ -87,11 +87,7 @@ class BoundMeasure:
         """Return the weighted sum of one minus the measure."""
         return float(self.weights @ (1.0 - self.query_values(scores)))
 
-    def has_closed_form(self, direction: np.ndarray) -> bool:
-        """Say that every direction has a closed form."""
-        return True
-
-    def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return what happens in each bin, float64 (2, BINS + 1); see `directrank.surrogates.lines.walks`."""
         out = np.zeros((2, BINS + 1))
         s, d = scores.astype(np.float64, copy=False), direction.astype(np.float64, copy=False)
@@ -105,7 +101,7 @@ class BoundMeasure:
         )  # fmt: skip
         return out
 
-    def closed_form_step(self, sums: np.ndarray) -> Step:
+    def window_step(self, sums: np.ndarray) -> Step:
         """Return the step to the largest average over a window; its decrease is that of the average."""
         averages = box_averages(sums, self.width)
         middle = len(averages) // 2
@@ -133,8 +129,8 @@ def _terms_of(measure: Measure, queries: Queries) -> _Terms | None:
     if isinstance(measure, TwoClassMeasure) and not measure.graded:
         found = measure.relevant_terms(queries.sizes, measure.n_read(queries))
         if not found.first.any():
-            each = [np.repeat(column, queries.sizes) for column in (found.level, found.growth)]
-            return _with_sums(*each, found.curve[1:])
+            level, growth = (np.repeat(each, queries.sizes) for each in (found.level, found.growth))
+            return _with_sums(level, growth, found.curve[1:])
     return None
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from directrank.kernels.compile import kernel
 from directrank.kernels.sorting import sort_descending
+from directrank.measures.positions import positions_naive
 
 
 @kernel
@@ -80,7 +81,5 @@ def _term(level, growth, above, tied, ahead, beside, sums, rank_sums):
 
 def values_naive(measure, queries, scores, direction, sizes) -> np.ndarray:
     """Values of queries after steps of some sizes, one evaluation each, (n_sizes, n_queries), for tests."""
-    from directrank.measures.positions import positions_naive
-
     moved = (positions_naive(queries, scores + t * direction) for t in sizes)
     return np.stack([measure.query_values(queries, each) for each in moved])
