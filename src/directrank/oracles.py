@@ -120,18 +120,14 @@ class StepAlong(Value, Protocol):
 
 @runtime_checkable
 class WindowStep(Value, Protocol):
-    """The step along a direction of scores to the best average over a window, exact for any jumps.
-
-    An objective has `window_step_along`, which combines these methods. The average may fall where the value
-    itself rises, so that the step of `StepAlong` is another one.
-    """
+    """The step along a direction to the best average over a window; see `window_step_along`."""
 
     def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return what the step is computed from; such arrays add up over queries."""
         ...
 
     def window_step(self, sums: np.ndarray) -> Step:
-        """Return the step that the sums over all queries give; its decrease is that of the average."""
+        """Return the step that the sums give; its decrease is that of the average."""
         ...
 
 

@@ -28,46 +28,53 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
         Of each bin, the change of the value in it, and the integral of that change to the end of the bin. The
         last entry of the first row receives the value where the first bin begins.
     """
-    n_bins = out.shape[1] - 1
-    high, longest = low + n_bins * width, len(sums) - 1
-    times, signs, hits = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    n_bins, longest = out.shape[1] - 1, len(sums) - 1
+    high = low + n_bins * width
+    times, order, spare = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    jumps = np.empty((longest, 2), np.int64)
     for q in range(len(n_read)):
-        first, stop, lead = indptr[q], indptr[q + 1], indptr[q] + n_read[q]
-        if weights[q] == 0.0:
-            continue
-        for i in range(first, lead):
-            above, tied, ahead, beside, n = 0, 0, 0, 0, 0
-            for j in range(first, stop):
-                slope, gap, read = direction[j] - direction[i], scores[j] - scores[i], np.int64(j < lead)
-                if slope == 0.0:
-                    above += gap > 0.0
-                    ahead += read * np.int64(gap > 0.0)
-                    tied += gap == 0.0
-                    beside += read * np.int64(gap == 0.0)
-                    continue
-                t = -gap / slope
-                if (slope > 0.0) == (t <= low):
-                    above += 1
-                    ahead += read
-                if t > low and t < high:
-                    # Sorted in descending order of −t.
-                    times[n], signs[n], hits[n] = -t, 1 if slope > 0.0 else -1, read
-                    n += 1
+        first, stop, n_lead = indptr[q], indptr[q + 1], n_read[q]
+        s, d = scores[first:stop], direction[first:stop]
+        for i in range(n_lead if weights[q] > 0.0 else 0):
+            n, above, tied, ahead, beside = _breakpoints(s, d, i, n_lead, low, high, times, jumps)
             sort_descending(times[:n], order[:n], spare[:n])
-            a, b = level[i], growth[i]
+            a, b = level[first + i], growth[first + i]
             value = _term(a, b, above, tied, ahead, beside, sums, rank_sums)
             out[0, n_bins] += weights[q] * value
             for k in range(n):
-                event = order[k]
-                above += signs[event]
-                ahead += signs[event] * hits[event]
+                above += jumps[order[k], 0]
+                ahead += jumps[order[k], 1]
                 now = _term(a, b, above, tied, ahead, beside, sums, rank_sums)
-                change, place = weights[q] * (now - value), (-times[event] - low) / width
+                change, place = weights[q] * (now - value), (-times[order[k]] - low) / width
                 at = min(np.int64(place), n_bins - 1)
                 out[0, at] += change
                 out[1, at] += change * (at + 1.0 - place) * width
                 value = now
+
+
+@kernel
+def _breakpoints(s, d, i, n_lead, low, high, times, jumps):
+    # Minus the times at which document i changes places with another one, and by how much the numbers of
+    # documents above it, and of those that are read, change then; these numbers at the start, and how many
+    # documents stay tied with it, itself included.
+    n, above, tied, ahead, beside = 0, 0, 0, 0, 0
+    for j in range(len(s)):
+        slope, gap, read = d[j] - d[i], s[j] - s[i], np.int64(j < n_lead)
+        if slope == 0.0:
+            above += gap > 0.0
+            ahead += read * np.int64(gap > 0.0)
+            tied += gap == 0.0
+            beside += read * np.int64(gap == 0.0)
+            continue
+        t = -gap / slope
+        if (slope > 0.0) == (t <= low):
+            above += 1
+            ahead += read
+        if t > low and t < high:
+            sign = 1 if slope > 0.0 else -1
+            times[n], jumps[n, 0], jumps[n, 1] = -t, sign, sign * read
+            n += 1
+    return n, above, tied, ahead, beside
 
 
 @kernel
