@@ -67,3 +67,12 @@ def test_seeds_give_other_orders(groups):
 def test_cycles_and_runs_are_checked(wrong):
     with pytest.raises(ValueError, match="cycles and runs must be 1 or more"):
         Ascent(**wrong)
+
+
+@pytest.mark.parametrize("measure", ["nDCG@3", "DCG", "P@5", "RR", "ERR(max=4)@5", "AP(rel=2)@6"])
+def test_measures_of_every_kind_rise(groups, measure):
+    """The value after training is above that of scores without information."""
+    ranker = CoordinateAscent(measure, runs=1, cycles=1, n_jobs=1).fit(groups)
+    scores = {"trained": ranker.predict(groups), "tied": np.zeros(groups.n_docs)}
+    trained, tied = (each[measure] for each in evaluate(groups, scores, measures=measure).values())
+    assert trained > tied
