@@ -20,6 +20,7 @@ CLASSES = tuple(
 QUICK = {
     "ApproxRank": {"max_iterations": 20},
     "AdaRank": {"rounds": 10},
+    "CoordinateAscent": {"measure": "nDCG", "cycles": 2, "runs": 2},
     "StructuralSVM": {"measure": "WPD", "max_passes": 20},
     "PermuRank": {"measure": "nDCG", "rounds": 5},
 }

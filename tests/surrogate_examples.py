@@ -50,6 +50,7 @@ def accepted(make):
 EXAMPLES = {
     "SquaredError": lambda cls: [cls()],
     "TypeOneBound": lambda cls: accepted(cls),
+    "MeasureItself": lambda cls: accepted(cls),
     "TypeTwoBound": lambda cls: [
         *accepted(cls),
         cls(parse_measure("nDCG@3"), grades="all", feature_map="pairs"),

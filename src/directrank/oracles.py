@@ -119,6 +119,19 @@ class StepAlong(Value, Protocol):
 
 
 @runtime_checkable
+class WindowStep(Value, Protocol):
+    """The step along a direction to the best average over a window; see `window_step_along`."""
+
+    def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return what the step is computed from; such arrays add up over queries."""
+        ...
+
+    def window_step(self, sums: np.ndarray) -> Step:
+        """Return the step that the sums give; its decrease is that of the average."""
+        ...
+
+
+@runtime_checkable
 class MostViolated(Protocol):
     """One cut per query: a plane below its value that touches it."""
 
@@ -235,6 +248,10 @@ class BoundObjective(
 
     def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
         """Return the best step along a direction of scores, float64 (n_docs,); see `StepAlong`."""
+        ...
+
+    def window_step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """Return the step along a direction of scores, float64 (n_docs,); see `WindowStep`."""
         ...
 
     def single_queries(self) -> Sequence[Part]:

@@ -9,6 +9,7 @@ import functools
 import numpy as np
 import pytest
 
+from directrank import evaluate_runs
 from directrank.measures import evaluate
 from strategies import random_case
 
@@ -128,3 +129,48 @@ def test_equals_gdeval_to_its_five_decimals(theirs, name):
     )
     expected = [values.get(q, 0.0) for q in some]  # it leaves queries without a relevant document out
     np.testing.assert_allclose(ours.per_query[name][:300], expected, rtol=0, atol=5.1e-6)
+
+
+def partial_files(folder):
+    """Unjudged documents, relevant ones that are not retrieved, queries that one of the two does not know."""
+    rng = np.random.default_rng(4)
+    judged, run = {}, {}
+    for q in range(400):
+        names = [f"doc-{number}" for number in rng.permutation(60)]
+        judged[f"q{q}"] = {each: int(rng.choice([0, 0, 1, 2, 3])) for each in names[:14]}
+        held = rng.permutation(names[5 : 5 + rng.integers(1, 30)])
+        run[f"q{q + 7}"] = {each: float(np.round(rng.normal(), 1)) for each in held}
+    qrels, path = folder / "qrels", folder / "run"
+    qrels.write_text("".join(f"{q} 0 {d} {y}\n" for q, docs in judged.items() for d, y in docs.items()))
+    path.write_text("".join(f"{q} Q0 {d} 1 {s!r} tag\n" for q, docs in run.items() for d, s in docs.items()))
+    return judged, run, qrels, path
+
+
+@pytest.fixture(scope="module")
+def partly_judged(tmp_path_factory):
+    return partial_files(tmp_path_factory.mktemp("partly"))
+
+
+def test_files_that_overlap_in_part_equal_trec_eval(partly_judged):
+    judged, run, qrels, path = partly_judged
+    asked = {"map", "map_cut_5", "P_5", "P_10", "recip_rank", "ndcg", "ndcg_cut_3", "ndcg_cut_10"}
+    theirs = pytrec_eval.RelevanceEvaluator(judged, asked).evaluate(run)
+    result = evaluate_runs(qrels, path, measures=list(PAIRS), convention="trec_eval")
+    cell = result.cells[0]
+    assert set(cell["qid"]) == set(judged)
+    for name, trec_name in PAIRS.items():
+        # trec_eval leaves a query out that the run does not hold; with its option -c it counts 0, as here.
+        expected = [theirs[qid][trec_name] if qid in theirs else 0.0 for qid in cell["qid"]]
+        found = cell["per_query"]["trec_eval"][name]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["AP(rel=2)", "P(rel=2)@5", "RR(rel=3)", "nDCG@10", "nDCG", "AP", "P@7"])
+def test_files_that_overlap_in_part_equal_ir_measures(partly_judged, name):
+    # It counts queries that the run does not hold as 0, too.
+    _, _, qrels, path = partly_judged
+    asked = ir_measures.parse_measure(name)
+    their_qrels = list(ir_measures.read_trec_qrels(str(qrels)))
+    theirs = ir_measures.calc_aggregate([asked], their_qrels, ir_measures.read_trec_run(str(path)))[asked]
+    result = evaluate_runs(qrels, path, measures=[name], convention="trec_eval", diagnostics=False)
+    assert result.mean("run", name, "trec_eval") == pytest.approx(theirs, abs=TOLERANCE)

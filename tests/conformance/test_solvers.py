@@ -9,7 +9,7 @@ import pytest
 from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
-from directrank.oracles import StepAlong
+from directrank.oracles import StepAlong, WindowStep
 from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (
     BCFW,
@@ -17,6 +17,7 @@ from directrank.solvers import (
     SGD,
     SOLVERS,
     ClosedForm,
+    CoordinateAscent,
     CuttingPlane,
     DocumentBoosting,
     QueryBoosting,
@@ -27,6 +28,7 @@ from directrank.solvers import (
 from directrank.solvers.smooth.passes import value_and_gradient
 from directrank.surrogates import (
     ExpectedMeasure,
+    MeasureItself,
     Objective,
     Pairwise,
     SmoothedPositions,
@@ -80,6 +82,9 @@ EXAMPLES = {
     "BCFW": lambda: Example(BCFW(C=10.0), TypeTwoBound(AP()), random=True, certificates={"duality_gap"}),
     "CuttingPlane": lambda: Example(
         CuttingPlane(C=10.0), TypeTwoBound(AP()), descends=True, certificates={"duality_gap"}
+    ),
+    "CoordinateAscent": lambda: Example(
+        CoordinateAscent(cycles=2, runs=2), MeasureItself(AP()), random=True, certificates={"objective"}
     ),
     "WorkingSets": lambda: Example(
         WorkingSets(C=3.0, rounds=10), WorkingSetBound(AP()), certificates={"bound", "duality_gap"}
@@ -154,6 +159,7 @@ class RecordedSurrogate(Recorded):
 #: The public names of an oracle, and what an objective has instead of some.
 METHODS_OF = {oracle: {name for name in dir(oracle) if not name.startswith("_")} for oracle in ORACLES}
 METHODS_OF[StepAlong] |= {"step_along"}
+METHODS_OF[WindowStep] |= {"window_step_along"}
 #: What every solver may read of an objective.
 PLUMBING = {
     "offers",

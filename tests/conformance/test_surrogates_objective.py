@@ -5,7 +5,7 @@ import pytest
 
 from directrank.data.grouping import group_rows
 from directrank.measures.positions import positions_of
-from directrank.oracles import DocumentWeights, HessianVector, QueryWeights, StepAlong, Targets
+from directrank.oracles import DocumentWeights, HessianVector, QueryWeights, StepAlong, Targets, WindowStep
 from surrogate_examples import (
     bound,
     differentiable,
@@ -211,3 +211,20 @@ def test_a_step_along_a_direction_keeps_its_word(surrogate):
         searched = objective.step_along(typed, 0.5 * direction)
         assert searched.decrease >= step.decrease * (1 - 1e-3) - 1e-6
         assert np.isnan(searched.gained)
+
+
+@pytest.mark.parametrize("surrogate", examples(WindowStep))
+def test_a_step_to_the_best_average_is_that_of_many_values(surrogate):
+    """Averages of the value over the window before and after, at even places in it."""
+    queries = some_queries(33, sizes=(8,) * 12)
+    scores, direction = random_scores(queries, 34, 0.3), random_scores(queries, 35)
+    sampled = surrogate.half_width * np.linspace(-1.0, 1.0, 301)
+    for n_features in (4, 2**14):  # one shard, and many
+        objective = whole(surrogate, queries, n_features)
+        step = objective.window_step_along(scores, direction)
+        before, after = (
+            np.mean([objective.value(scores + (at + t) * direction) for t in sampled])
+            for at in (0.0, step.size)
+        )
+        assert step.decrease >= 0
+        assert before - after == pytest.approx(step.decrease, abs=0.01)

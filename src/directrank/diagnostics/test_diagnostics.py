@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from directrank.data import QueryGroups
+from directrank.data.queries import Queries
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.measures import evaluate
@@ -18,21 +19,23 @@ AUDITED, LONGEST = 10_000, 1_000
 Record = dict[str, Any]
 
 
-def curve(test: QueryGroups, scores: np.ndarray, convention: str) -> list[float]:
-    """Return mean nDCG@1 … nDCG@10 of scores, each in [0, 1]."""
+def curve(test: QueryGroups | Queries, scores: np.ndarray, convention: str, retrieved=None) -> list[float]:
+    """Return mean nDCG@1 … nDCG@10 of scores, each in [0, 1]; `retrieved` as in `evaluate`."""
     names = [f"nDCG@{cutoff}" for cutoff in range(1, CUTOFFS + 1)]
-    found = evaluate(test, scores, measures=names, convention=convention)
+    found = evaluate(test, scores, measures=names, convention=convention, retrieved=retrieved)
     return [found[name] for name in names]
 
 
-def ties(test: QueryGroups, scores: np.ndarray, measures) -> Record:
+def ties(test: QueryGroups | Queries, scores: np.ndarray, measures, retrieved=None) -> Record:
     """Count the documents and queries that ties affect, and evaluate with ties in the order of rows.
 
     Parameters
     ----------
-    test : QueryGroups
+    test : QueryGroups or Queries
     scores : ndarray of shape (n_docs,)
-        In the caller's row order.
+        In the caller's row order; NaN is tied with nothing.
+    retrieved : ndarray of shape (n_docs,), bool, optional
+        See `evaluate`.
     measures : sequence of str
         Evaluated in the standard convention, except for ties.
 
@@ -42,7 +45,8 @@ def ties(test: QueryGroups, scores: np.ndarray, measures) -> Record:
         ``documents`` with the score of another document of their query; ``queries`` with a tie between
         different grades, whose order matters; ``input``, the values by measure.
     """
-    queries, inner = test.queries, test.to_inner(scores)
+    queries = test if isinstance(test, Queries) else test.queries
+    inner = scores[queries.row]
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     order = np.lexsort((queries.relevance, inner, query))
     same = (query[order[1:]] == query[order[:-1]]) & (inner[order[1:]] == inner[order[:-1]])
@@ -53,7 +57,7 @@ def ties(test: QueryGroups, scores: np.ndarray, measures) -> Record:
     return {
         "documents": int(tied.sum()),
         "queries": len(np.unique(query[order[1:][differ]])),
-        "input": dict(evaluate(test, scores, measures=measures, ties="input")),
+        "input": dict(evaluate(test, scores, measures=measures, ties="input", retrieved=retrieved)),
     }
 
 

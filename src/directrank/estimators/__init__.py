@@ -8,6 +8,7 @@ from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
 from directrank.estimators.presets.consistent import ConsistentRank
+from directrank.estimators.presets.coordinate import CoordinateAscent
 from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank
 from directrank.estimators.presets.listwise import ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM

@@ -10,10 +10,20 @@ if TYPE_CHECKING:
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
     from directrank.experiments.results import Comparison, read_results
+    from directrank.experiments.runs.evaluated import evaluate_runs
+    from directrank.experiments.tables.paired import PairedTest, paired_test
 
-_MODULES = {"Comparison": "results", "Observer": "plan", "compare": "protocol", "read_results": "results"}
+_MODULES = {
+    "Comparison": "results",
+    "Observer": "plan",
+    "PairedTest": "tables.paired",
+    "compare": "protocol",
+    "evaluate_runs": "runs.evaluated",
+    "paired_test": "tables.paired",
+    "read_results": "results",
+}
 
-__all__ = ["Comparison", "Observer", "compare", "read_results"]
+__all__ = ["Comparison", "Observer", "PairedTest", "compare", "evaluate_runs", "paired_test", "read_results"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from directrank.data import QueryGroups
+from directrank.data.queries import Queries
 from directrank.diagnostics.test_diagnostics import bounds, curve, ties
 from directrank.estimators.methods import Configured
 from directrank.experiments.fits import attempted, restored
@@ -68,12 +69,16 @@ def assemble(
 
 def describe(part: QueryGroups) -> Record:
     """Return the size of a split and how many documents have each grade."""
-    grades, counts = np.unique(part.queries.relevance, return_counts=True)
+    return {"features": part.n_features, **sizes(part.n_queries, part.queries.relevance)}
+
+
+def sizes(n_queries: int, relevance: np.ndarray) -> Record:
+    """Return the number of queries and of documents, and how many have each grade."""
+    grades, counts = np.unique(relevance, return_counts=True)
     shown = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
     return {
-        "queries": part.n_queries,
-        "documents": part.n_docs,
-        "features": part.n_features,
+        "queries": n_queries,
+        "documents": len(relevance),
         "relevance": shown if len(shown) <= 32 else {"distinct": len(shown)},
     }
 
@@ -145,20 +150,24 @@ def _reported(splits: Splits, chosen: Any, tested: Any, options: Options) -> Rec
     test = splits.test, scores["test"]
     return {
         **record,
-        "ranked": _ranked(*test),
+        "ranked": ranked(*test),
         "ties": ties(*test, options.measures),
         "bounds": bounds(*test, options.select_by) if options.audit else None,
     }
 
 
-def _ranked(test: QueryGroups, scores: np.ndarray) -> list[list[float]]:
-    """Return the relevance of the top documents of every query as ranked, ties in the order of rows."""
-    queries, inner = test.queries, test.to_inner(scores)
-    ranked = []
+def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:
+    """Return the relevance of the top documents of every query as ranked, ties in the order of rows.
+
+    Documents whose score is NaN are left out.
+    """
+    queries = test if isinstance(test, Queries) else test.queries
+    inner, found = scores[queries.row], []
     for start, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True):
         order = np.lexsort((queries.row[start:stop], -inner[start:stop]))[:TOP]
-        ranked.append(queries.relevance[start:stop][order].tolist())
-    return ranked
+        order = order[~np.isnan(inner[start:stop][order])]
+        found.append(queries.relevance[start:stop][order].tolist())
+    return found
 
 
 def _mean_of(trees: Sequence[Any]) -> Any:

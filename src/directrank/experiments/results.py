@@ -90,9 +90,12 @@ class Comparison:
     def value(
         self, method: str, fold: str, measure: str, convention: str, split: str = "test"
     ) -> float | None:
-        """Return the value of a measure on one fold, in [0, 1]; None if the method failed there."""
+        """Return the value of a measure on one fold, in [0, 1]; None if the method failed there.
+
+        It is also None where there is no such split: runs have no validation set.
+        """
         cell = self.cell(method, fold)
-        return None if "error" in cell else cell["values"][convention][split][measure]
+        return None if "error" in cell else cell["values"][convention].get(split, {}).get(measure)
 
     def mean(self, method: str, measure: str, convention: str, split: str = "test") -> float | None:
         """Return the plain mean of the folds' values; None if the method failed on any of them."""
@@ -137,23 +140,24 @@ class Comparison:
     def headline(self, convention: str) -> Table:
         """Return the means over folds on the test set: one row a method, one column a measure."""
         folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
-        caption = f"hyper-parameters chosen on validation by {self.summary['select_by']}"
+        by = self.summary["select_by"]
+        notes = [f"hyper-parameters chosen on validation by {by}"] if by else []
         tested = self.summary.get("significance", {}).get(convention)
         letters, marks, open_ended = [], [], unfinished(self)
         if tested and any(tested["pairs"].values()):
             rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
-            caption += (
-                f"; superscripts: better than those methods, randomisation test on queries, {rule}, "
+            notes.append(
+                f"superscripts: better than those methods, randomisation test on queries, {rule}, "
                 f"p < {tested['alpha']:g}"
             )
             letters = [tested["letters"].get(row, "") for row in self.methods]
             better = [tested["better_than"][name] for name in self.measures]
             marks = [[each.get(row, "") for each in better] for row in self.methods]
         if open_ended:
-            caption += f"; {MARK} not every model converged"
+            notes.append(f"{MARK} not every model converged")
         return Table(
-            f"{self.dataset}: test, {folds}, convention {convention}",
-            caption,
+            f"{self.dataset}: {f'test, {folds}' if by else 'all queries'}, convention {convention}",
+            "; ".join(notes),
             self.measures,
             [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.methods],
             [is_error(measure) for measure in self.measures],

@@ -55,6 +55,8 @@ class AP(TwoClasses, Smooth):
         "over the relevant documents. Its mean over queries is called MAP."
     )
 
+    skips_unretrieved: ClassVar = True
+
     cutoff: int | None = None
     _: KW_ONLY
     denominator: str = parameter("relevant", grammar.one_of("relevant", "min"))
@@ -64,7 +66,7 @@ class AP(TwoClasses, Smooth):
         sums, n_ranks = np.empty(queries.n_queries), queries.longest
         _ap(
             positions.above, positions.tied, queries.indptr, self.n_read(queries), harmonic_numbers(n_ranks),
-            min(self.cutoff or n_ranks, n_ranks), np.empty(n_ranks, np.uint8),
+            min(self.cutoff or n_ranks, n_ranks), np.empty(n_ranks + 1, np.uint8),
             np.empty(2 * n_ranks, np.int32), sums,
         )  # fmt: skip
         return np.minimum(sums / self._divisor(queries), 1.0)
@@ -154,8 +156,9 @@ def _sum_with_ties(above, tied, harmonic, n, cutoff, scratch):
     for p in range(n):
         size[p] = 1
     for i in range(len(above)):
-        relevant[above[i]] += 1
-        size[above[i]] = tied[i]
+        if above[i] < n:
+            relevant[above[i]] += 1
+            size[above[i]] = tied[i]
     value, ahead = 0.0, 0
     for p in range(cutoff):
         r, m = relevant[p], size[p]

@@ -27,6 +27,7 @@ class MeanNDCG(GradedGains):
         As in `NDCG`. LETOR 4.0 has ``MeanNDCG(dcg='exp-letor')``.
     """
 
+    skips_unretrieved: ClassVar = True
     meaning: ClassVar = "The mean of nDCG@k over all k up to the length of the list, as LETOR 4.0 reports it."
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
@@ -78,7 +79,8 @@ def _mean_ndcg(gain, above, tied, indptr, n_read, weights, n_ranks, values):
         # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
         for i in range(start, start + n_read[q]):
             a, m = above[i], tied[i]
-            at_rank[a] += gain[i] * (sums[a + m] - sums[a]) / m
+            if a < n:
+                at_rank[a] += gain[i] * (sums[a + m] - sums[a]) / m
         for p in range(n):
             values[q] += at_rank[p]
 

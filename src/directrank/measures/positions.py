@@ -44,7 +44,12 @@ class Positions:
 
 
 def positions_of(
-    queries: Queries, scores: np.ndarray, *, ties: str = "expected", n_read: np.ndarray | None = None
+    queries: Queries,
+    scores: np.ndarray,
+    *,
+    ties: str = "expected",
+    n_read: np.ndarray | None = None,
+    retrieved: np.ndarray | None = None,
 ) -> Positions:
     """Rank the documents of each query by descending score.
 
@@ -57,13 +62,13 @@ def positions_of(
         Random order in expectation; the caller's row order; least or most relevant first; descending docid.
     n_read : ndarray of shape (n_queries,), int64, optional
         How many first documents of each query to compute positions for; all by default.
+    retrieved : ndarray of shape (n_docs,), bool, optional
+        Which documents have ties to break; the others stay tied. All by default.
 
     Returns
     -------
     Positions
     """
-    if ties != "expected":
-        return _strict(queries, scores, ties)
     wanted = queries.sizes if n_read is None else n_read
     above, tied = np.empty((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
@@ -72,13 +77,39 @@ def positions_of(
     for query in np.flatnonzero(by_sorting):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
         above[block], tied[block] = _by_sorting(scores[block])
+    if ties != "expected":
+        _break_ties(queries, scores, ties, True if retrieved is None else retrieved, above, tied)
     return Positions(above, tied)
+
+
+def _break_ties(queries: Queries, scores, ties: str, breakable, above: np.ndarray, tied: np.ndarray) -> None:
+    """Give every breakable document of a query with ties a rank of its own, in place."""
+    which = np.maximum.reduceat(np.where(breakable, tied, 0), queries.indptr[:-1]) > 1
+    if which.any():
+        some, rows = queries.chosen(which)
+        strict = _strict(some, scores[rows], ties)
+        broken = np.broadcast_to(breakable, queries.n_docs)[rows]
+        above[rows[broken]], tied[rows[broken]] = strict.above[broken], strict.tied[broken]
 
 
 def _cells(longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return scratch arrays: cells and two counters a cell; allocated here to shorten compilation."""
     cells, greater, equal = np.empty((3, longest + WIDTH), np.int16)
     return cells, greater, equal
+
+
+def with_unretrieved(positions: Positions, retrieved: np.ndarray, longest: int) -> Positions:
+    """Return positions with documents that were not retrieved beyond every rank, at `longest` + 1.
+
+    Parameters
+    ----------
+    positions : Positions
+    retrieved : ndarray of shape (n_docs,), bool
+    longest : int
+        The largest number of documents of a query.
+    """
+    above = np.where(retrieved, positions.above, np.int32(longest))
+    return Positions(above, np.where(retrieved, positions.tied, np.int32(1)))
 
 
 def perfect_positions(queries: Queries) -> Positions:
@@ -91,8 +122,7 @@ def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     if ties == "docid" and queries.docid is not None:
         # trec_eval breaks ties by descending docid.
-        _, alphabetical = np.unique(queries.docid, return_inverse=True)
-        second = -alphabetical
+        second = -_alphabetical(queries.docid, _tied(query, scores))
     else:
         y, row = queries.relevance, queries.row
         second = {"input": row, "docid": -row, "worst": y, "best": -y}[ties]
@@ -101,6 +131,23 @@ def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
     above = np.empty_like(perfect.above)
     above[ranking] = perfect.above
     return Positions(above, perfect.tied)
+
+
+def _tied(query: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return which documents have the score of another one of their query, bool (n_docs,)."""
+    order = np.lexsort((scores, query))
+    same = (query[order[1:]] == query[order[:-1]]) & (scores[order[1:]] == scores[order[:-1]])
+    tied = np.zeros(len(scores), bool)
+    tied[order[1:]] |= same
+    tied[order[:-1]] |= same
+    return tied
+
+
+def _alphabetical(docid: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the place of each wanted document in the alphabet, 0 for the others: texts sort slowly."""
+    places = np.zeros(len(docid), np.int64)
+    places[wanted] = np.unique(docid[wanted], return_inverse=True)[1]
+    return places
 
 
 def _by_sorting(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

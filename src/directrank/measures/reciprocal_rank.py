@@ -48,7 +48,7 @@ class RR(TwoClasses, Stopping):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         values = np.empty(queries.n_queries)
-        cutoff = self.cutoff or queries.longest
+        cutoff = min(self.cutoff or queries.longest, queries.longest)
         _first(positions.above, positions.tied, queries.indptr, self.n_read(queries), cutoff, values)
         return values
 

@@ -20,11 +20,13 @@ class Facts:
     result : Comparison
     summary : dict
     main : str
-        The measure of the headline: the one that selected the settings, if it is reported.
+        The measure of the headline: the one that selected the settings, if it is reported, or the first.
     measures : list of str
         All, the main one first.
     asked : str
         The requested convention.
+    trained : bool
+        Whether methods were trained and selected; rankings that were made elsewhere were not.
     """
 
     def __init__(self, result: Comparison):
@@ -33,6 +35,7 @@ class Facts:
         self.main = selecting if selecting in result.measures else result.measures[0]
         self.measures = [self.main, *(each for each in result.measures if each != self.main)]
         self.asked = result.conventions[0]
+        self.trained = selecting is not None
 
     @cached_property
     def index(self) -> dict[str, int]:

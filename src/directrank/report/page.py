@@ -73,8 +73,10 @@ def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
     result, written = facts.result, datetime.fromisoformat(facts.summary["written"])
     methods = [each for each in result.methods if each != CHOSEN]
     sizes = f"{plural(len(methods), 'method')}, {plural(len(result.folds), 'fold')}"
+    if not facts.trained:
+        sizes = plural(len(result.methods), "run")
     return {
-        "title": f"{result.dataset}: ranking methods compared",
+        "title": f"{result.dataset}: {'ranking methods' if facts.trained else 'rankings'} compared",
         "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "
         f"directrank {facts.summary['environment']['directrank']}",
         "opening": lines_of(opening(facts)),

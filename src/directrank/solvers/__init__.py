@@ -3,6 +3,7 @@
 from directrank.solvers.boosting.over_documents import DocumentBoosting
 from directrank.solvers.boosting.over_queries import QueryBoosting
 from directrank.solvers.closed_form import ClosedForm
+from directrank.solvers.coordinate_ascent import CoordinateAscent
 from directrank.solvers.cuts.cutting_plane import CuttingPlane
 from directrank.solvers.cuts.frank_wolfe import BCFW
 from directrank.solvers.cuts.working_set import WorkingSets
@@ -23,6 +24,7 @@ SOLVERS = (
     BCFW,
     CuttingPlane,
     WorkingSets,
+    CoordinateAscent,
 )
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "SGD",
     "SOLVERS",
     "ClosedForm",
+    "CoordinateAscent",
     "CuttingPlane",
     "DocumentBoosting",
     "QueryBoosting",

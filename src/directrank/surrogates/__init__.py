@@ -1,6 +1,7 @@
 """Surrogates: measures made into functions of scores."""
 
 from directrank.surrogates.exchange.lambda_weighted import SwapWeighted
+from directrank.surrogates.lines.measure_itself import MeasureItself
 from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.objective import Objective
 from directrank.surrogates.pairs.exponential import ExponentialPairs
@@ -19,6 +20,7 @@ from directrank.surrogates.type_one import TypeOneBound
 #: Every surrogate.
 SURROGATES = (
     SquaredError,
+    MeasureItself,
     TypeOneBound,
     SmoothedPositions,
     SoftmaxCrossEntropy,
@@ -43,6 +45,7 @@ __all__ = [
     "ExponentialPairs",
     "Fidelity",
     "GaussianNoise",
+    "MeasureItself",
     "Objective",
     "OrderPreserving",
     "Pairwise",

@@ -92,9 +92,11 @@ class Objective:
     def scale(self) -> float:
         """The factor of the mean: 1 over its value at zero scores, or 1 if that is 0 or not wanted.
 
+        Nothing is divided where there is no gradient: no penalty is added to such an objective.
+
         It is computed on first use, because some solvers do not need it.
         """
-        if not self._normalise:
+        if not self._normalise or ValueAndGradient not in self.offers:
             return 1.0
         # With a plug-in, training seldom calls the oracles in float32: do not compile them for this alone.
         exact = np.float64 if GradientKernel in self.offers else self.dtype
@@ -208,6 +210,11 @@ class Objective:
         return replace(
             step, decrease=scale * step.decrease, gained=scale * step.gained, lost=scale * step.lost
         )
+
+    def window_step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+        """Return the step to the best average over a window along a direction, float64 (n_docs,)."""
+        sums = self._sum(lambda part: part.oracles.line_sums(scores[part.rows], direction[part.rows]))
+        return self.shards[0][0].oracles.window_step(sums)
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix weights that depend on the ranking at that of these scores."""

@@ -1,4 +1,4 @@
-"""`directrank fit`, `rank` and `evaluate`."""
+"""`directrank fit` and `rank`."""
 
 import sys
 from pathlib import Path
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import (
     JSON,
-    Convention,
     Docid,
     Features,
     Label,
-    Measures,
     Missing,
     Qid,
     Quiet,
@@ -21,8 +19,8 @@ from directrank.cli.options import (
     option,
     target,
 )
-from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import check_file, names, read_documents, read_options, with_settings
+from directrank.cli.output import print_json, remark
+from directrank.cli.settings import check_file, read_documents, read_options, with_settings
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
@@ -138,42 +136,6 @@ def rank(
         sys.stdout.write(content)
     if json:
         print_json(facts)
-
-
-def evaluate(
-    data: Annotated[Path, argument("DATA", "Documents with relevance.")],
-    scores: Annotated[Path, argument("SCORES", "One score a line, in the order of the documents.")],
-    measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
-    convention: Convention = "standard",
-    per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
-    missing: Missing = "error",
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    json: JSON = False,
-) -> None:
-    """Measure scores against relevance."""
-    from directrank.data.trec.runs import read_scores
-    from directrank.experiments.options import CHECKS
-    from directrank.measures import evaluate as measured
-
-    with usage(f"--convention {convention}"):
-        CHECKS["convention"](convention)
-    with usage(f"--measures {measures}"):
-        wanted = CHECKS["measures"](names(measures))
-    how = read_options(missing, qid, label, docid, "")
-    groups = read_documents(data, how, quiet=json)
-    values = read_scores(scores, groups.n_docs, str(data))
-    result = measured(groups, values, measures=wanted, convention=convention, per_query=per_query)
-    if json:
-        print_json(result.to_dict())
-        return
-    values = result.per_query or {}
-    if values:
-        texts = [[f"{value:.4f}" for value in values[name]] for name in result]
-        print_columns(["qid", *result], list(zip(map(str, result.qid.tolist()), *texts, strict=True)))
-        print()
-    print(result)
 
 
 def _configured(method: str, measure: str | None, select_by: str | None) -> "Configured":

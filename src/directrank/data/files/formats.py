@@ -13,8 +13,9 @@ from directrank.errors import DataError
 
 #: Every format with named columns. Any other file is read as LETOR text.
 TABLES: tuple[TableFormat, ...] = (delimited.FORMAT, parquet.FORMAT, arrow.FORMAT)
-#: Every ending of a name, in the order in which folders are searched.
-ENDINGS = (*letor.ENDINGS, *(ending for table in TABLES for ending in table.endings))
+#: Every ending of a name of theirs; and of all formats, in the order in which folders are searched.
+TABLE_ENDINGS = tuple(ending for table in TABLES for ending in table.endings)
+ENDINGS = (*letor.ENDINGS, *TABLE_ENDINGS)
 
 
 def table_of(path: Path) -> TableFormat | None:

@@ -5,6 +5,7 @@ from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
 from directrank.estimators.presets.consistent import ConsistentRank
+from directrank.estimators.presets.coordinate import CoordinateAscent
 from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank
 from directrank.estimators.presets.listwise import ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM
@@ -79,6 +80,11 @@ PRESETS = (
     Method(
         "softrank", SoftRank, paper="Taylor, Guiver, Robertson, Minka, WSDM 2008",
         measure="nDCG", takes_measure=True, grid={"noise": (0.03, 0.1, 0.3, 1.0)},
+    ),
+    Method(
+        "coordinate-ascent", CoordinateAscent,
+        "the measure itself, one weight at a time; exact steps averaged over a window, mean of several runs",
+        "Metzler, Croft, Information Retrieval 2007", takes_measure=True,
     ),
     Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
     Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=C),

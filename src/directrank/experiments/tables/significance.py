@@ -118,6 +118,8 @@ def _contrasts(
     result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
     """Return the tests of each pair of methods by a measure."""
+    from scipy.stats import false_discovery_control
+
     if not pairs:
         return []
     values = {name: per_query(result, convention, measure, name) for pair in pairs for name in pair}
@@ -126,7 +128,9 @@ def _contrasts(
     differences = differences[np.isfinite(differences).all(axis=1)]
     if not len(differences):
         return []
-    columns = _statistics(differences, -differences if is_error(measure) else differences)
+    columns = contrasts(differences, is_error(measure))
+    p = columns["p_randomisation"]
+    columns |= {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
     return [
         {"method": first, "baseline": second, "queries": len(differences)}
         | {name: column[place].item() for name, column in columns.items()}
@@ -134,12 +138,17 @@ def _contrasts(
     ]
 
 
-def _statistics(differences: np.ndarray, gains: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what is reported of differences, and of how much better the first method is, by name."""
-    from scipy.stats import false_discovery_control
+def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndarray]:
+    """Return what paired differences say, an array of shape (n_pairs,) by name.
 
-    p = randomisation_test(differences)
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+    error : bool, default=False
+        Whether smaller values are better.
+    """
     low, high = bootstrap_interval(differences)
+    gains = -differences if error else differences
     return {
         "difference": differences.mean(axis=0),
         "low": low,
@@ -149,9 +158,7 @@ def _statistics(differences: np.ndarray, gains: np.ndarray) -> dict[str, np.ndar
         "ties": (np.abs(gains) <= SAME).sum(axis=0),
         "losses": (gains < -SAME).sum(axis=0),
         "p_t": t_test(differences),
-        "p_randomisation": p,
-        "p_holm": holm(p),
-        "p_bh": false_discovery_control(p),
+        "p_randomisation": randomisation_test(differences),
     }
 
 

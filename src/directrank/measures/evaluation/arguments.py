@@ -11,7 +11,7 @@ from directrank.errors import DataError
 
 
 def queries_of(relevance, qid, docid) -> Queries:
-    """Return the queries of a `QueryGroups`, or of arrays.
+    """Return the queries of a `QueryGroups`, `Queries` themselves, or those of arrays.
 
     Raises
     ------
@@ -23,9 +23,12 @@ def queries_of(relevance, qid, docid) -> Queries:
     UserWarning
         If no qid is given: all rows count as one query.
     """
-    if isinstance(relevance, QueryGroups):
+    if isinstance(relevance, QueryGroups | Queries):
         if qid is not None or docid is not None:
-            raise DataError("documents that come as QueryGroups have their qid and docid; give no others")
+            kind = type(relevance).__name__
+            raise DataError(f"documents that come as {kind} have their qid and docid; give no others")
+        if isinstance(relevance, Queries):
+            return relevance
         if not relevance.labelled:
             raise DataError(f"{relevance!r} has no relevance to evaluate against")
         return relevance.queries
@@ -44,8 +47,10 @@ def queries_of(relevance, qid, docid) -> Queries:
     return group_rows(grades, _shaped("qid has", qid_array(qid), n_docs, "a row"), names)[0]
 
 
-def checked_scores(scores, n_docs: int, score_type: type = np.float64) -> np.ndarray:
-    """Return scores as floats.
+def checked_scores(
+    scores, n_docs: int, score_type: type = np.float64, retrieved: np.ndarray | None = None
+) -> np.ndarray:
+    """Return scores as floats; those of documents that were not retrieved may be anything.
 
     Raises
     ------
@@ -60,10 +65,35 @@ def checked_scores(scores, n_docs: int, score_type: type = np.float64) -> np.nda
             values = values.astype(np.float32 if values.dtype == np.float32 else score_type)
     except (TypeError, ValueError) as error:
         raise DataError(f"scores must be numbers: {error}") from None
-    wrong = np.flatnonzero(np.isnan(values))
+    wrong = np.flatnonzero(np.isnan(values) & (True if retrieved is None else retrieved))
     if len(wrong):
         raise DataError(f"the score of row {wrong[0]} is NaN; expected a number for every document")
     return values
+
+
+def checked_retrieved(retrieved, n_docs: int) -> np.ndarray | None:
+    """Return which documents were retrieved as bool (n_docs,), or None for all.
+
+    Raises
+    ------
+    DataError
+        If the length is wrong or the values are not true or false.
+    """
+    if retrieved is None:
+        return None
+    values = _shaped("retrieved has", np.asarray(retrieved), n_docs, "value a document")
+    if values.dtype != bool:
+        raise DataError(f"retrieved is of type {values.dtype}; expected true or false for each document")
+    return None if values.all() else values
+
+
+def ranked_last(queries: Queries, scores: np.ndarray, retrieved: np.ndarray) -> np.ndarray:
+    """Return scores with those of documents that were not retrieved below all others of their query."""
+    known = np.where(retrieved, scores, scores.dtype.type(np.inf))
+    least = np.minimum.reduceat(known, queries.indptr[:-1])
+    # Without a retrieved document, all of the query are tied.
+    below = np.nextafter(np.where(np.isinf(least), scores.dtype.type(0), least), scores.dtype.type(-np.inf))
+    return np.where(retrieved, scores, np.repeat(below, queries.sizes))
 
 
 def checked_weights(weights, n_queries: int) -> np.ndarray | None:

@@ -9,7 +9,8 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.data.shards import map_in_order, processors
-from directrank.measures.positions import positions_of
+from directrank.measures.families.definition import Definition
+from directrank.measures.positions import positions_of, with_unretrieved
 
 # The data of a batch stay in the processor's last cache from the positions to the last measure; smaller
 # batches would show the time that Python takes for each.
@@ -25,6 +26,7 @@ def values_of(
     scores: np.ndarray,
     *,
     ties: str = "expected",
+    retrieved: np.ndarray | None = None,
     n_threads: int | None = None,
 ) -> list[np.ndarray]:
     """Return the values of each measure on each query; the positions are computed once.
@@ -37,6 +39,8 @@ def values_of(
         In the inner order, without NaN.
     ties : str, default="expected"
         See `positions_of`.
+    retrieved : ndarray of shape (n_docs,), bool, optional
+        Which documents a run holds; the others must have lower scores than those. All by default.
     n_threads : int, optional
         By default as many as pay off for the work, at most one per processor. Results do not depend on it,
         as a query's value depends on that query alone.
@@ -49,11 +53,23 @@ def values_of(
 
     def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
         rows, some = batch
-        positions = positions_of(some, scores[rows], ties=ties, n_read=n_read_of(measures, some))
-        return [measure.query_values(some, positions) for measure in measures]
+        held = None if retrieved is None else retrieved[rows]
+        n_read = n_read_of(measures, some)
+        positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=held)
+        if held is None:
+            return [measure.query_values(some, positions) for measure in measures]
+        beyond = with_unretrieved(positions, held, some.longest)
+        return [
+            measure.query_values(some, beyond if _skips_unretrieved(measure) else positions)
+            for measure in measures
+        ]
 
     results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(each) for each in zip(*results, strict=True)]
+
+
+def _skips_unretrieved(measure: Measure) -> bool:
+    return isinstance(measure, Definition) and measure.skips_unretrieved
 
 
 def n_read_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,15 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import DataError, check_choice
-from directrank.measures.evaluation.arguments import checked_scores, checked_weights, queries_of
+from directrank.measures.evaluation.arguments import (
+    checked_retrieved,
+    checked_scores,
+    checked_weights,
+    queries_of,
+    ranked_last,
+)
 from directrank.measures.evaluation.batches import values_of
-from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY
+from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Convention
 from directrank.measures.naming.names import parse_measure
 from directrank.measures.positions import TIES
 
@@ -80,10 +87,10 @@ class Evaluation(Mapping[str, float]):
         The values of each query, with ``per_query=True``; NaN where excluded from the mean.
     """
 
-    def __init__(self, means, computed, queries, convention, ties, empty, per_query):
+    def __init__(self, means, computed, queries, rules: Convention, per_query):
         self._means: dict[str, float] = means
         self.computed: dict[str, Measure] = computed
-        self.convention, self.ties, self.empty = convention, ties, empty
+        self.convention, self.ties, self.empty = rules.name, rules.ties, rules.empty
         self.n_queries = queries.n_queries
         self.n_empty = int((queries.n_positive == 0).sum())
         self.qid = queries.qid
@@ -142,15 +149,17 @@ def evaluate(
     query_weight=None,
     docid=None,
     max_grade: float | None = None,
-) -> Evaluation:
+    retrieved=None,
+) -> Any:
     """Evaluate scores against relevance.
 
     Parameters
     ----------
-    relevance : QueryGroups, or array of shape (n_docs,)
+    relevance : QueryGroups, Queries, or array of shape (n_docs,)
         Labelled documents; or their grades, finite and not negative.
-    scores : array of shape (n_docs,)
-        One per document, in the caller's row order; larger is better. May be infinite, but not NaN.
+    scores : array of shape (n_docs,), or mapping of str to such arrays
+        One per document, in the caller's row order; larger is better. May be infinite, but not NaN. Several
+        rankings of the same documents are given by name; `directrank.paired_test` compares two of them.
     qid : array of shape (n_docs,), optional
         The query of each row, where `relevance` is an array.
     measures : str, Measure, or a sequence of them
@@ -170,10 +179,15 @@ def evaluate(
         Names of documents, where `relevance` is an array; they break ties with ``ties="docid"``.
     max_grade : float, optional
         The largest grade of the whole data set, for ERR without ``max=``; by default the largest here.
+    retrieved : array of bool, shape (n_docs,), optional
+        Which documents the ranking holds; all by default. The scores of the others are not read. As in
+        trec_eval, such documents add nothing to a measure, while relevant ones count in what it is divided
+        by. WPD and ZeroOne rank them last, tied.
 
     Returns
     -------
-    Evaluation
+    Evaluation, or dict of str to Evaluation
+        A dict if the scores are given by name.
 
     Raises
     ------
@@ -188,14 +202,9 @@ def evaluate(
     >>> result["AP"]
     0.75
     """
-    check_choice("convention", convention, CONVENTIONS)
-    rules = CONVENTIONS[convention]
-    ties, empty = ties or rules.ties, empty or rules.empty
-    check_choice("ties", ties, TIES)
-    check_choice("empty", empty, EMPTY)
+    rules = _rules(convention, ties, empty)
     queries = queries_of(relevance, qid, docid)
-    inner = checked_scores(scores, queries.n_docs, rules.score_type)[queries.row]
-    if ties == "docid" and queries.docid is None:
+    if rules.ties == "docid" and queries.docid is None:
         warnings.warn(
             "documents have no docid, so ties are broken by descending row; give document ids instead",
             UserWarning,
@@ -205,14 +214,42 @@ def evaluate(
     grade = queries.max_relevance if max_grade is None else max_grade
     adjusted = {each.name: rules.adjusted(each) for each in asked}
     computed = {name: each.with_largest_grade(grade) for name, each in adjusted.items()}
-    found = values_of(list(computed.values()), queries, inner, ties=ties)
-    values = {
-        name: rules.applied(measure, each, measure.undefined(queries), queries.sizes, empty)
+    weights = checked_weights(query_weight, queries.n_queries)
+    held = checked_retrieved(retrieved, queries.n_docs)
+
+    def evaluated(one) -> Evaluation:
+        values = _values(queries, one, held, computed, rules)
+        means = {name: _mean_of_counted(name, each, weights) for name, each in values.items()}
+        return Evaluation(means, computed, queries, rules, values if per_query else None)
+
+    if isinstance(scores, Mapping):
+        return {name: evaluated(one) for name, one in scores.items()}
+    return evaluated(scores)
+
+
+def _rules(convention: str, ties: str | None, empty: str | None) -> Convention:
+    """Return a convention with other rules for ties and for queries without a value, where given."""
+    check_choice("convention", convention, CONVENTIONS)
+    rules = CONVENTIONS[convention]
+    rules = replace(rules, ties=ties or rules.ties, empty=empty or rules.empty)
+    check_choice("ties", rules.ties, TIES)
+    check_choice("empty", rules.empty, EMPTY)
+    return rules
+
+
+def _values(
+    queries: Queries, scores, held: np.ndarray | None, computed: Mapping[str, Measure], rules: Convention
+) -> dict[str, np.ndarray]:
+    """Return the values of queries by name, NaN where excluded from the mean; `held` is in row order."""
+    inner = checked_scores(scores, queries.n_docs, rules.score_type, held)[queries.row]
+    retrieved = None if held is None else held[queries.row]
+    if retrieved is not None:
+        inner = ranked_last(queries, inner, retrieved)
+    found = values_of(list(computed.values()), queries, inner, ties=rules.ties, retrieved=retrieved)
+    return {
+        name: rules.applied(measure, each, measure.undefined(queries), queries.sizes, rules.empty)
         for (name, measure), each in zip(computed.items(), found, strict=True)
     }
-    weights = checked_weights(query_weight, queries.n_queries)
-    means = {name: _mean_of_counted(name, each, weights) for name, each in values.items()}
-    return Evaluation(means, computed, queries, rules.name, ties, empty, values if per_query else None)
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:

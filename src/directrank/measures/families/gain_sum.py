@@ -19,6 +19,8 @@ class GainSum(Definition):
     A definition gives `gains` and `discounts`; a norm Z if it has one.
     """
 
+    skips_unretrieved = True
+
     @abstractmethod
     def gains(self, queries: Queries) -> np.ndarray:
         """The gain g ≥ 0 of each document, float64 (n_docs,), not increasing within a query."""

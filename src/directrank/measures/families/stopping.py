@@ -22,6 +22,8 @@ class Stopping(Smooth):
        retrieval measures", Information Retrieval 13, 2010.
     """
 
+    skips_unretrieved = True
+
     @abstractmethod
     def stopping(self, queries: Queries) -> np.ndarray:
         """The probability to stop at each document, float64 (n_docs,), not increasing within a query."""

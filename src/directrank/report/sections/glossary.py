@@ -52,7 +52,13 @@ def build(facts: Facts) -> list[Markup]:
         blocks.append(
             note(f"The page shows the names of measures as requested. In full: {'; '.join(computed)}.")
         )
-    return [*blocks, heading("Statistics"), terms(STATISTICS), heading("Data"), terms(DATA)]
+    return [
+        *blocks,
+        heading("Statistics"),
+        terms(STATISTICS),
+        heading("Data"),
+        terms(DATA if facts.trained else DATA[:1]),
+    ]
 
 
 def _computed(facts: Facts) -> list[str]:

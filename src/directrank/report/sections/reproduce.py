@@ -12,6 +12,10 @@ from directrank.report.facts import Facts
 def build(facts: Facts) -> list[Markup]:
     """Return the command, the options and the environment."""
     summary = facts.summary
+    command = shlex.join(summary["command"])
+    shown = [element("pre", {"tabindex": 0}, element("code", {}, command))] if command else []
+    if not facts.trained:
+        return [*shown, terms([*summary["environment"].items()])]
     options = [
         ("settings selected by", summary["select_by"]),
         ("search", summary.get("search", "grid")),
@@ -19,9 +23,8 @@ def build(facts: Facts) -> list[Markup]:
         ("missing values", str(summary["missing"])),
         ("seeds", ", ".join(map(str, summary.get("seeds", [summary["seed"]])))),
     ]
-    command = shlex.join(summary["command"])
     return [
-        *([element("pre", {"tabindex": 0}, element("code", {}, command))] if command else []),
+        *shown,
         paragraph(
             "Rerun the same command to resume; finished work is reused. Files in the same folder: "
             "results.csv has the values of the requested convention with all their digits, "

@@ -10,7 +10,7 @@ from directrank.report.facts import Facts
 
 def build(facts: Facts) -> list[Markup]:
     """Return the time of all fits of a method, and of one fit."""
-    known = [each for each in facts.result.methods if any(cell["tried"] for cell in facts.cells(each))]
+    known = [each for each in facts.result.methods if any(cell.get("tried") for cell in facts.cells(each))]
     if not known:
         return []
     totals = {label: math.fsum(cell["fit_seconds"] for cell in facts.cells(label)) for label in known}

@@ -12,6 +12,8 @@ from directrank.report.sections.models.landscape import landscape, shown
 
 def build(facts: Facts) -> list[Markup]:
     """Return the settings selected, and the values of all settings tried."""
+    if not facts.trained:
+        return []
     by = facts.summary["select_by"]
     blocks: list[Markup] = [
         paragraph(

@@ -32,6 +32,8 @@ CERTIFICATES = {
 
 def build(facts: Facts) -> list[Markup]:
     """Return how every training ended, and its curves."""
+    if not facts.trained:
+        return []
     remedies = unfinished_lines(facts.result)
     blocks: list[Markup] = [
         paragraph(

@@ -9,6 +9,8 @@ from directrank.report.formatting import number
 
 def build(facts: Facts) -> list[Markup]:
     """Return a table for every measure and convention; with one fold they are folded."""
+    if not facts.trained:
+        return []
     tables = [
         variant(_table(facts, convention, measure), convention=convention, measure=measure)
         for measure in facts.measures

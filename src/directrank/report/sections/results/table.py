@@ -18,13 +18,16 @@ from directrank.report.opening import RULES
 
 def build(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
-    blocks: list[Markup] = [
-        paragraph(
-            "Every method was trained on the training queries. Its settings were selected on the validation "
-            f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. Values "
-            "lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
-        )
-    ]
+    origin = (
+        "Every method was trained on the training queries. Its settings were selected on the validation "
+        f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. "
+        if facts.trained
+        else "Each row is a ranking that was made elsewhere, evaluated on the same queries. "
+    )
+    values = (
+        "Values lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
+    )
+    blocks: list[Markup] = [paragraph(origin + values)]
     for convention in facts.result.conventions:
         said = (_lowered(facts, convention), _tested(facts, convention), _unfinished(facts))
         notes = [note(each) for each in said if each]
@@ -66,8 +69,8 @@ def _table(facts: Facts, convention: str) -> Markup:
     n = len(facts.result.folds)
     folds = f"mean of {n} folds" if n > 1 else "one fold"
     return grid(
-        f"Test, {folds}, convention {convention}", [*columns, "what it does"], rows, name="results",
-        exact=True,
+        f"Test, {folds}, convention {convention}",
+        [*columns, "what it does" if facts.trained else "file"], rows, name="results", exact=True,
     )  # fmt: skip
 
 

@@ -1,0 +1,172 @@
+"""`directrank evaluate`: rankings that were made elsewhere, measured and compared."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from directrank.cli.failures import usage
+from directrank.cli.options import (
+    JSON,
+    Convention,
+    Docid,
+    Label,
+    Measures,
+    Missing,
+    Qid,
+    argument,
+    option,
+    target,
+)
+from directrank.cli.output import print_columns, print_json, print_table, remark
+from directrank.cli.settings import check_file, names, read_options
+
+if TYPE_CHECKING:
+    from directrank.experiments import Comparison
+
+
+def evaluate(
+    data: Annotated[Path, argument("DATA", "Labelled documents, or TREC qrels.")],
+    runs: Annotated[
+        list[Path],
+        argument(
+            "RUN…",
+            "TREC runs, and files with one score a line in the order of labelled documents; one or several.",
+        ),
+    ],
+    measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
+    convention: Convention = "standard",
+    baseline: Annotated[
+        str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
+    ] = None,
+    correction: Annotated[
+        str, option("--correction NAME", "Correction for many tests: holm, or bh (Benjamini-Hochberg).")
+    ] = "holm",
+    per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
+    report: Annotated[
+        Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
+    ] = None,
+    missing: Missing = "error",
+    qid: Qid = None,
+    label: Label = None,
+    docid: Docid = None,
+    json: JSON = False,
+) -> None:
+    """Measure one or more rankings against relevance, and test their differences.
+
+    As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
+    hold count 0; lines on standard error count both.
+    """
+    from directrank.experiments.options import CHECKS
+
+    given = {"measures": measures, "convention": convention, "correction": correction}
+    for name, value in given.items():
+        with usage(f"--{name} {value}"):
+            CHECKS[name](names(value) if name == "measures" else value)
+    how = read_options(missing, qid, label, docid, "")
+    if report is not None:
+        check_file(report, "--report", data, *runs, printing=True)
+    if len(runs) == 1 and report is None and baseline is None:
+        _evaluate_one(data, runs[0], names(measures), convention, per_query, how, json)
+        return
+    from directrank.experiments.runs.evaluated import evaluate_runs
+
+    with usage() if baseline is None else usage(f"--baseline {baseline}"):
+        result = evaluate_runs(
+            data, runs, measures=names(measures), convention=convention, baseline=baseline,
+            correction=correction, missing=how.missing, qid=qid, label=label, docid=docid,
+            diagnostics=report is not None,
+            command=["directrank", *sys.argv[1:]],
+        )  # fmt: skip
+    _finish(result, report, per_query, json)
+
+
+def _evaluate_one(
+    data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, how: Any, json: bool
+) -> None:
+    from directrank.experiments.runs.submissions import Judged
+    from directrank.measures import evaluate as measured
+
+    judged = Judged(data, how)
+    one = judged.submission(run.name, run)
+    result = measured(
+        one.queries, one.scores, measures=measures, convention=convention, per_query=per_query,
+        retrieved=one.retrieved,
+    )  # fmt: skip
+    notes = [*judged.notes, *one.notes]
+    if json:
+        print_json({**result.to_dict(), "notes": notes})
+        return
+    _remarks(notes)
+    values = result.per_query or {}
+    if values:
+        texts = [[f"{value:.4f}" for value in values[name]] for name in result]
+        print_columns(["qid", *result], list(zip(map(str, result.qid.tolist()), *texts, strict=True)))
+        print()
+    print(result)
+
+
+def _remarks(notes: Sequence[str]) -> None:
+    for note in notes:
+        remark(f"note: {note}")
+
+
+def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bool) -> None:
+    """Print the results of several runs, and write their page."""
+    if report is not None:
+        from directrank.report import write_report
+
+        write_report(result, report)
+    if json:
+        print_json(result.to_dict())
+        return
+    _remarks(result.summary["data_check"]["lines"])
+    if per_query:
+        _print_queries(result)
+    print_table(result.headline(result.conventions[0]))
+    _print_differences(result)
+    if report is not None:
+        remark(f"Written: {report}")
+
+
+def _print_queries(result: "Comparison") -> None:
+    """Print a line for each query and run, with every measure."""
+    convention, cells = result.conventions[0], result.cells
+    rows = []
+    for place, qid in enumerate(cells[0]["qid"]):
+        for cell in cells:
+            values = [cell["per_query"][convention][name][place] for name in result.measures]
+            texts = ["skipped" if value is None else f"{value:.4f}" for value in values]
+            rows.append([str(qid), cell["method"], *texts])
+    print_columns(["qid", "run", *result.measures], rows)
+    print()
+
+
+def _print_differences(result: "Comparison") -> None:
+    """Print every tested pair: with a baseline a line a run and measure, without one only of two runs."""
+    tested = result.summary["significance"][result.conventions[0]]
+    if tested["baseline"] is None and len(result.methods) > 2:
+        return
+    adjusted = f"p_{tested['correction']}"
+    rows = [
+        [
+            measure, pair["method"], f"{pair['difference']:+.4f}",
+            f"{pair['low']:+.4f} to {pair['high']:+.4f}",
+            f"{pair['wins']}/{pair['ties']}/{pair['losses']}", f"{pair['p_randomisation']:.4f}",
+            f"{pair[adjusted]:.4f}",
+        ]
+        for measure, pairs in tested["pairs"].items()
+        for pair in pairs
+    ]  # fmt: skip
+    if not rows:
+        return
+    against = next(pair["baseline"] for pairs in tested["pairs"].values() for pair in pairs)
+    print(
+        f"\ndifference to {against} on {_n_queries(tested)} queries, with its {tested['level']:.0%} interval"
+    )
+    head = ["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted.replace("_", " ")]
+    print_columns(head, rows)
+
+
+def _n_queries(tested: dict[str, Any]) -> int:
+    return next(pair["queries"] for pairs in tested["pairs"].values() for pair in pairs)

@@ -1,0 +1,1 @@
+"""Rankings made elsewhere: TREC runs and files of scores, evaluated and compared."""

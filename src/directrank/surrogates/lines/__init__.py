@@ -1,0 +1,1 @@
+"""Measures along a line of scores."""

@@ -1,0 +1,85 @@
+"""`directrank evaluate` on runs, scores and qrels: what it prints and refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from directrank.cli import main
+
+QRELS = "".join(f"{q} 0 d{d} {int(d == q % 3)}\n" for q in range(1, 9) for d in range(3))
+
+
+def run_of(tag, seed):
+    scores = np.random.default_rng(seed).normal(size=(9, 3))
+    return "".join(f"{q} Q0 d{d} 1 {scores[q, d]:.3f} {tag}\n" for q in range(1, 9) for d in range(3))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "good").write_text("".join(f"{q} Q0 d{q % 3} 1 1 good\n" for q in range(1, 9)))
+    for seed, name in enumerate(("one", "two")):
+        (tmp_path / name).write_text(run_of(name, seed))
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_baseline_gives_a_line_for_each_run_and_measure(capsys, folder):
+    code, out, err = run(
+        capsys, "evaluate", "qrels", "one", "two", "good", "--baseline", "one", "--measures", "AP,nDCG@2",
+        "--report", "page.html", "--per-query",
+    )  # fmt: skip
+    assert code == 0
+    assert "qrels: all queries, convention standard" in out
+    lines = [line.split() for line in out.splitlines()]
+    assert [line[:2] for line in lines if line[:1] in (["AP"], ["nDCG@2"])] == [
+        ["AP", "two"], ["AP", "good"], ["nDCG@2", "two"], ["nDCG@2", "good"],
+    ]  # fmt: skip
+    assert len([line for line in lines if line[1:2] == ["good"] and line[0].isdigit()]) == 8
+    assert "Written: page.html" in err
+    assert 'id="results"' in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_json_holds_the_tests_and_the_notes(capsys, folder):
+    (folder / "few").write_text("1 Q0 d9 1 1 few\n")
+    code, out, _ = run(capsys, "evaluate", "qrels", "one", "few", "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["significance"]["standard"]["pairs"]["AP"][0]["method"] == "one"
+    assert (
+        "few: 7 of 8 queries of qrels are not in the run and count 0, such as 2"
+        in result["data_check"]["lines"]
+    )
+
+
+def test_one_run_prints_as_one_file_of_scores_does(capsys):
+    code, out, _ = run(capsys, "evaluate", "qrels", "good", "--measures", "AP")
+    assert (code, out.splitlines()[-1].split()) == (0, ["AP", "1.0000"])
+    code, out, err = run(capsys, "evaluate", "qrels", "good", "--json")
+    assert (json.loads(out)["notes"], err) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["qrels"], 2, "Missing argument 'RUN…'"),
+        (["qrels", "one", "--baseline", "three"], 2, "--baseline three: three is not one of the runs: one"),
+        (["qrels", "one", "one"], 2, "one is given twice"),
+        (["qrels", "one", "--correction", "x"], 2, "--correction x: no correction is called"),
+        (["qrels", "one", "--report", "no/page.html"], 2, "there is no folder no"),
+        (["qrels", "qrels"], 3, "qrels: this is qrels, expected a TREC run or a file of scores"),
+        (["one", "qrels"], 3, "one: this is a TREC run; give the qrels or the labelled documents first"),
+        (["qrels", "absent"], 3, "absent: No such file"),
+    ],
+)
+def test_what_is_refused_in_one_line(capsys, arguments, code, expected):
+    ended, out, err = run(capsys, "evaluate", *arguments)
+    assert (ended, out, len(err.splitlines())) == (code, "", 1)
+    assert expected in err

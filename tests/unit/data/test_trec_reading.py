@@ -1,0 +1,161 @@
+"""Qrels and TREC runs: what is read, how a run joins judgments, and what is refused."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups
+from directrank.data.trec.forms import form_of
+from directrank.data.trec.judgments import judgments_of, read_qrels
+from directrank.data.trec.retrieved import joined, read_run
+from directrank.data.trec.words import numbered, numbered_naive, read_rows
+from directrank.errors import DataError, DataFormatError
+
+QRELS = "a 0 d1 1\na 0 d2 0\nb 0 d1 2\nb 0 d9 -1\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text: str, name: str = "file"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_run_joins_its_judgments(written):
+    run = written("b Q0 d1 1 0.5 t\na Q0 d7 1 3 t\n\na\tQ0 d1 2 -1e1 t\nz Q0 d1 1 1 t\n", "run")
+    found = joined(read_qrels(written(QRELS, "qrels")), read_run(run))
+    queries, row = found.queries, found.queries.row
+    assert queries.qid.tolist() == ["a", "b"]
+    assert queries.docid.tolist() == [b"d1", b"d2", b"d7", b"d1", b"d9"]
+    assert queries.relevance.tolist() == [1, 0, 0, 2, 0]
+    np.testing.assert_array_equal(found.scores[row], [-10, np.nan, 3, 0.5, np.nan])
+    assert found.retrieved[row].tolist() == [True, False, True, True, False]
+    assert [note.partition("run: ")[2] for note in found.notes] == [
+        f"1 queries of the run are not in {run.parent / 'qrels'} and are left out, such as z",
+        "1 of 3 documents have no judgment and count as not relevant",
+    ]
+
+
+def test_queries_that_a_run_does_not_hold_stay_and_are_counted(written):
+    qrels = read_qrels(written(QRELS, "qrels"))
+    found = joined(qrels, read_run(written("b Q0 d1 1 0.5 t\n", "run")))
+    assert found.queries.qid.tolist() == ["a", "b"]
+    assert "1 of 2 queries of" in found.notes[0]
+    assert "count 0, such as a" in found.notes[0]
+
+
+def test_labelled_documents_are_judgments_by_docid_or_row(written):
+    groups = QueryGroups(np.zeros((3, 1)), [0, 1, 1], [7, 7, 8], docid=["x", "y", "x"])
+    found = joined(judgments_of(groups), read_run(written("7 Q0 y 1 2 t\n8 Q0 x 1 4 t\n")))
+    assert found.scores.tolist()[1:] == [2, 4]
+    assert found.queries.qid.tolist() == [7, 8]
+    rows = joined(
+        judgments_of(QueryGroups(groups.X, [0, 1, 1], [7, 7, 8])), read_run(written("8 Q0 3 1 4 t\n"))
+    )
+    assert rows.retrieved.tolist() == [False, False, True]
+
+
+def test_docids_that_repeat_within_a_query_are_refused():
+    groups = QueryGroups(np.zeros((3, 1)), [0, 1, 1], [7, 8, 8], docid=["x", "y", "y"])
+    with pytest.raises(DataError, match="row 3: docid 'y' names another document of query 8"):
+        judgments_of(groups)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a 0 d1\n", "qrels:1:1: found 3 words, expected four: query, iteration, document and grade"),
+        ("a 0 d1 1\na 0 d2 x\n", "qrels:2:8: found 'x', expected a grade"),
+        (
+            "a 0 d1 1\nb 0 d1 1\na 0 d1 0\n",
+            "qrels:3:5: document 'd1' of query 'a' is judged twice, first in line 1",
+        ),
+        ("", "qrels: is empty, expected four"),
+        ("\n \n", "qrels: holds no line with words"),
+    ],
+)
+def test_qrels_that_are_refused(written, text, problem):
+    with pytest.raises(DataFormatError) as error:
+        read_qrels(written(text, "qrels"))
+    assert problem in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a Q0 d1 1 0.5\n", "run:1:1: found 5 words, expected six"),
+        ("a Q0 d1 1 nan t\n", "run:1:11: found 'nan', expected a score"),
+        ("a Q0 d1 1 1e999 t\n", "run:1:11: found '1e999', expected a score"),
+        ("a Q0 d1 1 1_0 t\n", "run:1:11: found '1_0', expected a score"),
+        ("a Q0 d1 1 1 t\n\na Q0 d2 1 1 u\n", "run:3:13: the tag is 'u', but 't' before: two runs"),
+        ("a Q0 d1 1 1 t\na Q0 d1 2 0 t\n", "run:2:6: document 'd1' of query 'a' is listed twice"),
+        ("x Q0 d1 1 1 t\n", "run: none of its queries is in "),
+    ],
+)  # fmt: skip
+def test_runs_that_are_refused(written, text, problem):
+    qrels = read_qrels(written(QRELS, "qrels"))
+    with pytest.raises(DataFormatError) as error:
+        joined(qrels, read_run(written(text, "run")))
+    assert problem in str(error.value)
+
+
+def test_scores_are_rounded_as_python_rounds(written):
+    rng = np.random.default_rng(0)
+    texts = [f"{x:.{n}g}" for x, n in zip(rng.normal(size=300) * 10.0 ** rng.integers(-30, 30, 300),
+                                         rng.integers(1, 18, 300), strict=True)]  # fmt: skip
+    texts += [
+        "0.1",
+        "9007199254740993",
+        "1e22",
+        "1e23",
+        "123456789012345678901234567890",
+        "+5",
+        "-0.0",
+        ".5",
+        "4.",
+    ]
+    rows = read_rows(written("".join(f"{text} x\n" for text in texts)), 2, "")
+    assert rows.numbers(0, "").tolist() == [float(text) for text in texts]
+
+
+def test_words_are_numbered_as_by_definition():
+    rng = np.random.default_rng(1)
+    texts = [f"d{'0' * int(n)}{n}" for n in rng.integers(0, 30, 500)]
+    group = rng.integers(0, 3, 500)
+    ends = np.cumsum([len(text) for text in texts])
+    words = np.stack([ends - [len(text) for text in texts], ends], axis=1)
+    codes, first = numbered(np.frombuffer("".join(texts).encode(), np.uint8), words, group)
+    assert codes.tolist() == numbered_naive(texts, group.tolist())
+    assert codes[first].tolist() == [*range(len(first))]
+
+
+def test_gzipped_files_and_long_docids(written, tmp_path):
+    path = tmp_path / "run.gz"
+    path.write_bytes(gzip.compress(f"a Q0 {'x' * 100} 1 1 t\n".encode()))
+    found = joined(read_qrels(written(QRELS, "qrels")), read_run(path))
+    assert found.queries.docid.tolist()[2] == b"x" * 100
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("1 qid:3 1:0.5 2:1\n", "letor"),
+        ("# a comment\n1 qid:3 1:0.5\n", "letor"),
+        ("q 0 d 1\n", "qrels"),
+        ("\nq Q0 d 1 0.5 t\n", "run"),
+        ("0.5\n", "scores"),
+    ],
+)
+def test_the_form_of_a_file(written, text, form):
+    assert form_of(written(text)) == form
+
+
+def test_a_file_of_no_form_is_refused(written):
+    with pytest.raises(DataFormatError, match="found 3 words, expected qrels"):
+        form_of(written("a b c\n"))
+    with pytest.raises(DataFormatError, match="is empty"):
+        form_of(written(""))

@@ -1,0 +1,85 @@
+"""Documents that a ranking does not hold: they add nothing, and count in what a measure is divided by."""
+
+import math
+
+import numpy as np
+import pytest
+
+from directrank.measures import evaluate
+
+RELEVANCE, QID = [2, 1, 0, 1, 1, 0], ["a", "a", "a", "a", "b", "b"]
+SCORES = [1.0, 9.0, 2.0, 3.0, 8.0, 7.0]
+#: In query a the second document is not retrieved, though its score would be the best; in b none is.
+RETRIEVED = [True, False, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("measure", "value"),
+    [
+        ("AP", (1 / 1 + 2 / 3) / 3),  # ranked: grades 1, 0, 2; three are relevant
+        ("AP@2", 1 / 3),
+        ("P@2", 1 / 2),
+        ("RR", 1.0),
+        ("RR(rel=2)", 1 / 3),
+        ("DCG", 1 + 3 / 2),
+        ("nDCG", (1 + 3 / 2) / (3 + 1 / math.log2(3) + 1 / 2)),
+        ("ERR(max=2)", 1 / 4 + (3 / 4) * (3 / 4) / 3),
+        ("WTA(rel=max)", 0.0),
+    ],
+)
+def test_values_by_hand(measure, value):
+    found = evaluate(
+        RELEVANCE, SCORES, QID, measures=measure, per_query=True, retrieved=RETRIEVED
+    ).per_query  # fmt: skip
+    assert next(iter(found.values())).tolist() == pytest.approx([value, 0.0])
+
+
+def test_measures_of_pairs_rank_documents_left_out_last_and_tied():
+    """Of the pairs of query a, 2 over 1 (the one left out) and 1 over 0 are right; b is a tie."""
+    options = {"per_query": True, "retrieved": RETRIEVED}
+    found = evaluate(RELEVANCE, SCORES, QID, measures=["WPD", "WPD(complement=1)"], **options).per_query
+    assert found["WPD"].tolist() == pytest.approx([3 / 5, 1 / 2])
+    assert found["WPD(complement=1)"].tolist() == pytest.approx([2 / 5, 1 / 2])
+
+
+def test_scores_of_documents_left_out_are_not_read():
+    with_nan = np.where(RETRIEVED, SCORES, np.nan)
+    for ties in ("expected", "docid", "worst"):
+        options = {"measures": "AP", "ties": ties, "retrieved": RETRIEVED, "docid": list("xyzwuv")}
+        assert evaluate(RELEVANCE, with_nan, QID, **options) == evaluate(RELEVANCE, SCORES, QID, **options)
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@3", "RR", "ERR(max=2)", "MeanNDCG", "P@3"])
+def test_a_relevant_document_left_out_is_as_one_after_infinitely_many(measure):
+    """With ever more documents that are not relevant before it, a ranked document adds ever less."""
+    left_out = evaluate(RELEVANCE, SCORES, QID, measures=measure, retrieved=RETRIEVED)
+    if measure == "MeanNDCG":  # it is a mean over the ranks of the list, which would grow
+        assert 0 < left_out[measure] < 1
+        return
+    n = 200_000
+    relevance, qid = [*RELEVANCE, *[0] * n, *[0] * n], [*QID, *["a"] * n, *["b"] * n]
+    scores = [*np.where(RETRIEVED, SCORES, -2.0), *[-1.0] * n, *[-1.0] * n]
+    filled = evaluate(relevance, scores, qid, measures=measure)
+    assert left_out[measure] == pytest.approx(filled[measure], abs=1e-4)
+
+
+def test_ties_among_those_retrieved_keep_their_expected_value():
+    # One relevant document, tied with another: RR is 1 or 1/2.
+    found = evaluate([1, 0, 1], [5, 5, 9], ["a"] * 3, measures=["RR", "AP"], retrieved=[True, True, False])
+    assert found["RR"] == pytest.approx(3 / 4)
+    assert found["AP"] == pytest.approx(3 / 8)
+
+
+def test_several_rankings_by_name():
+    found = evaluate(
+        RELEVANCE, {"one": SCORES, "two": RELEVANCE}, QID, measures=["AP", "nDCG"], per_query=True
+    )
+    assert [*found] == ["one", "two"]
+    assert found["two"]["nDCG"] == 1.0
+    assert found["one"] == evaluate(RELEVANCE, SCORES, QID, measures=["AP", "nDCG"])
+
+
+@pytest.mark.parametrize("wrong", [[True], [1, 0, 1, 1, 0, 0]])
+def test_what_is_retrieved_is_checked(wrong):
+    with pytest.raises(ValueError, match="retrieved"):
+        evaluate(RELEVANCE, SCORES, QID, retrieved=wrong)

@@ -1,0 +1,78 @@
+"""Coordinate ascent: it finds what it should, whatever the scale of the features, and repeats its bits."""
+
+import numpy as np
+import pytest
+
+from directrank import CoordinateAscent, QueryGroups, evaluate, make_ranking
+from directrank.data.shards import make_shards
+from directrank.measures import AP
+from directrank.solvers import CoordinateAscent as Ascent
+from directrank.surrogates import MeasureItself, Objective
+
+
+@pytest.fixture(scope="module")
+def groups():
+    return make_ranking(20, 12, 4, random_state=1)
+
+
+def quick(**options):
+    return CoordinateAscent("AP", **{"runs": 2, "cycles": 2, "n_jobs": 1, **options})
+
+
+def test_it_ranks_better_than_the_best_single_feature(groups):
+    found = evaluate(groups, quick().fit(groups).predict(groups), measures="AP")["AP"]
+    single = [evaluate(groups, s * groups.X[:, k], measures="AP")["AP"] for k in range(4) for s in (1, -1)]
+    assert found > max(single)
+
+
+def test_the_scale_of_features_does_not_matter(groups):
+    """Powers of two change no digit."""
+    factors = np.array([2.0**20, 1.0, 2.0**-20, 8.0], np.float32)
+    scaled = QueryGroups(groups.X * factors, groups.relevance, groups.qid)
+    ours, theirs = quick().fit(groups), quick().fit(scaled)
+    np.testing.assert_array_equal(theirs.coef_ * factors, ours.coef_)
+
+
+def test_features_that_are_constant_within_queries_get_no_weight(groups):
+    query = np.searchsorted(groups.queries.qid, groups.qid).astype(np.float32)
+    wide = QueryGroups(np.column_stack([groups.X, query, np.zeros(len(query))]), groups.relevance, groups.qid)
+    assert quick().fit(wide).coef_[4:].tolist() == [0.0, 0.0]
+
+
+def test_threads_and_shards_change_no_bit(groups):
+    shards = make_shards(groups.queries.indptr, 2**18)
+    assert len(shards) > 4
+
+    def fitted(n_threads):
+        objective = Objective(MeasureItself(AP()), groups.queries, shards, n_threads=n_threads)
+        scorer = quick().components()[2]
+
+        def monitor(scores):
+            return -objective.value(scores)
+
+        monitor.features = groups.features
+        solver = Ascent(cycles=1, runs=2)
+        return solver.solve(objective, scorer, groups.features, monitor, np.random.default_rng(0)).scorer
+
+    assert fitted(1).coefficients.tobytes() == fitted(4).coefficients.tobytes()
+
+
+def test_seeds_give_other_orders(groups):
+    one, other = quick(random_state=0).fit(groups), quick(random_state=1).fit(groups)
+    assert one.coef_.tobytes() != other.coef_.tobytes()
+    assert quick(random_state=0).fit(groups).coef_.tobytes() == one.coef_.tobytes()
+
+
+@pytest.mark.parametrize("wrong", [{"cycles": 0}, {"runs": 0}])
+def test_cycles_and_runs_are_checked(wrong):
+    with pytest.raises(ValueError, match="cycles and runs must be 1 or more"):
+        Ascent(**wrong)
+
+
+@pytest.mark.parametrize("measure", ["nDCG@3", "DCG", "P@5", "RR", "ERR(max=4)@5", "AP(rel=2)@6"])
+def test_measures_of_every_kind_rise(groups, measure):
+    """The value after training is above that of scores without information."""
+    ranker = CoordinateAscent(measure, runs=1, cycles=1, n_jobs=1).fit(groups)
+    scores = {"trained": ranker.predict(groups), "tied": np.zeros(groups.n_docs)}
+    trained, tied = (each[measure] for each in evaluate(groups, scores, measures=measure).values())
+    assert trained > tied
