@@ -106,7 +106,7 @@ class Values:
     def error_against(self, theirs: "Values", method: str, measure: str) -> float:
         """Return the median standard error of the differences between a method of `theirs` and those here."""
         mine = theirs.of(method, measure)
-        others = [each for each in self.result.methods if theirs is not self or each != method]
+        others = [each for each in self.result.trained if theirs is not self or each != method]
         return float(median(error_of(mine - self.of(each, measure)) for each in others))
 
 

@@ -65,7 +65,7 @@ def boosts(drawn: bool):
 
 def figure_rows(values: Values, drawn: Values, published: Published) -> list[Row]:
     rows = []
-    for each, own_values in ((values, values.result.methods), (drawn, drawn.result.methods)):
+    for each, own_values in ((values, values.result.trained), (drawn, drawn.result.trained)):
         for method in own_values:
             kind = "NDCG_Boost" if method.startswith("NDCG_Boost") else method
             for measure in MEASURES:
@@ -157,7 +157,7 @@ def path_rows(along: Values, values: Values, published: Published) -> list[Row]:
     """Published values of RankSVM and ListNet, and ours at each penalty; nothing is chosen from them."""
     rows = []
     for measure in ("AP", *LISTED, "nDCG"):
-        for method in along.result.methods:
+        for method in along.result.trained:
             kind = method.partition(",")[0]
             letor = mean_of(published, "OHSUMED", kind, measure)
             rows.append(

@@ -165,8 +165,8 @@ def tables_of(runs: Runs, name: str) -> list[Table]:
         Table("rounds", "Section 5.1: PermuRank's rounds", rounds.rows(name, runs.histories, runs.n_rounds),
               ROUNDS),
         Table("permurank", "PermuRank, from the printed form to directrank's",
-              rows_of(forms, name, forms.result.methods, both), FORMS),
-        Table("path", "SVM^map along C", rows_of(along, name, along.result.methods, both), ALONG),
+              rows_of(forms, name, forms.result.trained, both), FORMS),
+        Table("path", "SVM^map along C", rows_of(along, name, along.result.trained, both), ALONG),
     ]  # fmt: skip
 
 

@@ -74,7 +74,7 @@ class Table4:
 
     def each(self):
         """Yield every method with the comparison that contains it."""
-        for name in self.values.result.methods:
+        for name in self.values.result.trained:
             yield name, self.values
         yield PRINTED_FORM, self.printed
 

@@ -94,7 +94,7 @@ def test_names_of_methods_features_and_queries(tmp_path):
     chosen = [Configured("m\udcff\n", method, None, "AP"), "regression"]
     compare(splits, chosen, measures=["AP"], out=tmp_path)
     back = read_results(tmp_path)
-    assert back.methods == [r"m\xff\n", "regression"]
+    assert back.trained == [r"m\xff\n", "regression"]
     assert back.dataset == r"d\xff"
     assert back.cells[0]["weights"]["features"] == [r"a\n", r"\xff", r"\x1b["]
     render(back).encode()

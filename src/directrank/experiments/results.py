@@ -64,6 +64,11 @@ class Comparison:
         return [method["label"] for method in self.summary["methods"]]
 
     @property
+    def trained(self) -> list[str]:
+        """Labels of the methods without the row "chosen on validation"."""
+        return [each for each in self.methods if each != CHOSEN]
+
+    @property
     def folds(self) -> list[str]:
         """Names of the folds."""
         return [fold["name"] for fold in self.summary["folds"]]

@@ -12,7 +12,6 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from directrank.experiments import Comparison
-from directrank.experiments.chosen import CHOSEN
 from directrank.report.charts.elements import lines_of
 from directrank.report.facts import Facts
 from directrank.report.formatting import plural
@@ -71,8 +70,7 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
 def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
     """Return what the template shows."""
     result, written = facts.result, datetime.fromisoformat(facts.summary["written"])
-    methods = [each for each in result.methods if each != CHOSEN]
-    sizes = f"{plural(len(methods), 'method')}, {plural(len(result.folds), 'fold')}"
+    sizes = f"{plural(len(result.trained), 'method')}, {plural(len(result.folds), 'fold')}"
     if not facts.trained:
         sizes = plural(len(result.methods), "run")
     return {
