@@ -212,10 +212,10 @@ def resigned(out, label, change) -> None:
     ],
 )
 def test_odd_records_under_a_fresh_checksum_are_made_again(folder, tmp_path, change):
-    first = compare(folder, "counting", measures=MEASURES, out=tmp_path)
-    resigned(tmp_path, "Fold2 counting [", change)
-    resigned(tmp_path, "Fold2 counting", lambda record: record.pop("ranked", None))
-    again = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    resigned(tmp_path / "run", "Fold2 counting [", change)
+    resigned(tmp_path / "run", "Fold2 counting", lambda record: record.pop("ranked", None))
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert len(Counting.fits) == 6 + 2
     assert again.to_csv("standard") == first.to_csv("standard")
 
@@ -230,9 +230,9 @@ def test_odd_records_under_a_fresh_checksum_are_made_again(folder, tmp_path, cha
     ],
 )
 def test_odd_cells_under_a_fresh_checksum_cost_no_fit(folder, tmp_path, change):
-    first = compare(folder, "counting", measures=MEASURES, out=tmp_path)
-    resigned(tmp_path, "Fold2 counting", lambda record: "fold" in record and change(record))
-    again = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    resigned(tmp_path / "run", "Fold2 counting", lambda record: "fold" in record and change(record))
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert len(Counting.fits) == 6
     assert again.to_csv("standard") == first.to_csv("standard")
 
@@ -244,18 +244,18 @@ def test_a_fit_that_could_not_be_read_back_fails_at_once(folder, tmp_path, monke
         return self
 
     monkeypatch.setattr(Counting, "fit", fit)
-    result = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    result = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert {cell["error"]["type"] for cell in result.failed} == {"OddValueError"}
     assert "status: found" in result.failed[0]["error"]["message"]
-    assert read_results(tmp_path).failed == result.failed
+    assert read_results(tmp_path / "run").failed == result.failed
 
 
 def test_damaged_record_of_a_cell_costs_no_fit(folder, tmp_path):
-    first = compare(folder, "counting", measures=MEASURES, out=tmp_path)
-    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    with sqlite3.connect(tmp_path / "run" / "store.sqlite") as connection:
         connection.execute("UPDATE cells SET value = '{}' WHERE label = 'Fold1 counting'")
     connection.close()
-    again = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert len(Counting.fits) == 6
     assert again.to_csv("standard") == first.to_csv("standard")
 
@@ -573,9 +573,11 @@ def test_results_files(folder, tmp_path):
 
 
 def test_one_convention_gives_one_set_of_values(folder, tmp_path):
-    result = compare(folder, "counting", measures=MEASURES, out=tmp_path)
+    result = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert result.conventions == ["standard"]
-    assert (tmp_path / "results.csv").read_bytes() == (tmp_path / "results.standard.csv").read_bytes()
+    assert (tmp_path / "run" / "results.csv").read_bytes() == (
+        tmp_path / "run" / "results.standard.csv"
+    ).read_bytes()
 
 
 def test_per_query_values_average_to_the_fold(folder):
@@ -717,7 +719,9 @@ def test_results_that_are_not_there(tmp_path):
         read_results(tmp_path)
 
 
-def test_a_measure_that_chooses_inside_a_fit_makes_other_fits(folder):
+def test_a_measure_that_chooses_inside_a_fit_makes_other_fits(folder, monkeypatch):
+    monkeypatch.setattr(methods, "METHODS", METHODS)
+
     def keys(method, by):
         plan, _ = prepare(folder, method, Options(select_by=by))
         return {fit.key for cell in plan.cells for fit in cell.fits}

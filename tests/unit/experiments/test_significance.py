@@ -206,6 +206,7 @@ def test_csv_and_json_read_back():
     facts = json.loads(FORMATS["json"](hostile()))
     assert facts["rows"][0] == {
         "method": "a_b&c|d\n<b>", "letter": "a", "values": [0.5, None], "better_than": ["b", ""],
+        "converged": True,
     }  # fmt: skip
 
 

@@ -63,6 +63,7 @@ def test_the_file_is_one_that_safetensors_reads(tmp_path):
     tensors = {
         "a": np.arange(3.0), "b": np.arange(6, dtype=np.float32).reshape(2, 3),
         "c": np.arange(5), "d": np.arange(2, dtype=np.int32), "e": np.zeros((0, 2)),
+        "f": np.array([True, False]),
     }  # fmt: skip
     assert {each.dtype.str for each in tensors.values()} == set(TYPES.values())
     write_container(tmp_path / "m", {"format": 1}, tensors)
