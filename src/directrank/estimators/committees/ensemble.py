@@ -38,7 +38,9 @@ class Ensemble(CommitteeRanker):
         The fitted members; a loaded model does not have them.
     """
 
-    rankers: Annotated[Any, "Rankers; clones of them are trained."] = positional(default=None)
+    rankers: Annotated[Sequence[Ranker] | None, "Clones of these rankers are trained."] = positional(
+        default=None
+    )
 
     def _train(self, groups, weights, validation):
         if not self.rankers:
