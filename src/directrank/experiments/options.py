@@ -17,6 +17,7 @@ CORRECTIONS = ("holm", "bh")
 #: Options that decide the record of a cell; it states them.
 OF_A_CELL = (
     "select_by", "measures", "convention", "seeds", "missing", "search", "refit", "audit", "restarts",
+    "columns",
 )  # fmt: skip
 
 
@@ -75,7 +76,8 @@ class Options:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns that were named, by their role."""
-        named = {"qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features}
+        features = None if self.features is None else list(self.features)
+        named = {"qid": self.qid, "label": self.label, "docid": self.docid, "features": features}
         return {role: name for role, name in named.items() if name is not None}
 
     @property
@@ -87,8 +89,7 @@ class Options:
     def of_a_cell(self) -> dict[str, Any]:
         """The options that decide the record of a cell, as plain values."""
         kept = {name: getattr(self, name) for name in OF_A_CELL}
-        kept = {name: list(each) if isinstance(each, tuple) else each for name, each in kept.items()}
-        return {**kept, "columns": self.columns}
+        return {name: list(each) if isinstance(each, tuple) else each for name, each in kept.items()}
 
 
 @contextmanager

@@ -35,7 +35,7 @@ FOLD = fields(
 )  # fmt: skip
 REST = fields(
     format=text, dataset=text, seed=whole, settings=by_name(setting), grids=by_name(every(setting)),
-    methods=every(METHOD, least=1), folds=every(FOLD, least=1), data_check=DATA_CHECK,
+    methods=every(METHOD, least=1), folds=every(FOLD, least=1), reading=every(text), data_check=DATA_CHECK,
     environment=by_name(text), command=every(text), written=text, significance=by_name(setting),
     cells=every(cell),
 )  # fmt: skip
