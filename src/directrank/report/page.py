@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from directrank.experiments import Comparison
-from directrank.experiments.chosen import CHOSEN
+from directrank.experiments.tables.chosen import CHOSEN
 from directrank.report.charts.elements import lines_of
 from directrank.report.facts import Facts
 from directrank.report.formatting import plural

@@ -10,6 +10,8 @@ from directrank.contracts import Solution
 from directrank.errors import MethodError
 from directrank.estimators import (
     ConsistentRank,
+    CoordinateAscent,
+    Ensemble,
     ListNet,
     NDCGBoost,
     PermuRank,
@@ -44,7 +46,7 @@ def test_mild_problems_converge(factor):
 @pytest.mark.filterwarnings("ignore:.* stopped early")
 @pytest.mark.parametrize("factor", [1e6, 1e20])
 def test_a_search_that_got_stuck_has_not_converged(factor):
-    for ranker in (ListNet(), ConsistentRank()):
+    for ranker in (ListNet(scaling="none"), ConsistentRank(scaling="none")):
         ranker.fit(scaled(factor))
         assert ranker.status_ in ("stopped", "budget")
         assert ranker.certificate_["relative_gradient"] > 1e-4
@@ -53,7 +55,7 @@ def test_a_search_that_got_stuck_has_not_converged(factor):
 
 def test_working_sets_whose_last_problem_is_not_solved_have_not_converged():
     with pytest.warns(RuntimeWarning, match="PermuRank stopped early.*scale the features, or lower C"):
-        ranker = PermuRank("AP").fit(scaled(1e30))
+        ranker = PermuRank("AP", scaling="none").fit(scaled(1e30))
     assert ranker.certificate_["duality_gap"] > 0.5 * ranker.certificate_["bound"]
 
 
@@ -95,3 +97,14 @@ def test_spreads_are_standard_deviations():
     objective = Objective(SoftmaxCrossEntropy(), groups.queries, groups.shards)
     expected = groups.features.astype(np.float64).std(axis=0)
     np.testing.assert_allclose(spread_of(objective, groups.features), expected, rtol=1e-9)
+
+
+def test_the_remedy_names_what_the_ranker_has():
+    ascent = CoordinateAscent(cycles=1, scaling="standard").fit(scaled(1.0))
+    assert (ascent.status_, remedy(ascent)) == ("budget", "raise cycles")
+    assert remedy(ListNet(max_iterations=1, scaling="log").fit(scaled(1.0))) == (
+        "raise max_iterations, or raise penalty"
+    )
+    committee = Ensemble([RankSVM(), ListNet(max_iterations=1)]).fit(scaled(1.0))
+    assert committee.message_.endswith(", not ListNet")
+    assert remedy(committee) == "change these rankers"

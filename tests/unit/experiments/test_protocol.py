@@ -20,13 +20,13 @@ from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
-from directrank.experiments.chosen import CHOSEN
 from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.rows import signature
 from directrank.experiments.jobs.store import Store
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
 from directrank.experiments.sources import Splits
+from directrank.experiments.tables.chosen import CHOSEN
 
 MEASURES = ("AP", "nDCG@3")
 
