@@ -9,6 +9,7 @@ from typing import Any
 
 from directrank.experiments.tables.layout import is_error
 from directrank.measures import CONVENTIONS, parse_measure
+from directrank.storage.strict_json import as_plain
 
 STANDARD = "standard"
 GRID = "grid"
@@ -17,7 +18,6 @@ CORRECTIONS = ("holm", "bh")
 #: Options that decide the record of a cell; it states them.
 OF_A_CELL = (
     "select_by", "measures", "convention", "seeds", "missing", "search", "refit", "audit", "restarts",
-    "columns",
 )  # fmt: skip
 
 
@@ -76,8 +76,7 @@ class Options:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns that were named, by their role."""
-        features = None if self.features is None else list(self.features)
-        named = {"qid": self.qid, "label": self.label, "docid": self.docid, "features": features}
+        named = {"qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features}
         return {role: name for role, name in named.items() if name is not None}
 
     @property
@@ -88,8 +87,7 @@ class Options:
     @property
     def of_a_cell(self) -> dict[str, Any]:
         """The options that decide the record of a cell, as plain values."""
-        kept = {name: getattr(self, name) for name in OF_A_CELL}
-        return {name: list(each) if isinstance(each, tuple) else each for name, each in kept.items()}
+        return as_plain({**{name: getattr(self, name) for name in OF_A_CELL}, "columns": self.columns})
 
 
 @contextmanager
