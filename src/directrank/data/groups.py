@@ -195,8 +195,9 @@ def _mask_of(queries, n_queries: int) -> np.ndarray:
 
 def column_names(X) -> list[str] | None:
     """Return the names of the columns of a data frame; None if there are none, or not all are text."""
-    names = list(getattr(X, "column_names", getattr(X, "columns", ())))
-    return names if names and all(isinstance(name, str) for name in names) else None
+    columns = getattr(X, "column_names", getattr(X, "columns", ()))
+    names = [name for name in columns if isinstance(name, str)]
+    return names if names and len(names) == len(columns) else None
 
 
 def checked_features(X, name: str = "") -> np.ndarray:

@@ -145,6 +145,7 @@ class Ranker(BaseEstimator):
         """
         check_parameters(self)
         groups, weights = training_data(self, X, y, qid, group, sample_weight)
+        self.n_features_in_ = groups.n_features
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
         return self._adopt(*self._train(groups, weights, validation))

@@ -37,13 +37,13 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
 
 
 def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
-    """Return queries with relevance; `reset` if the ranker is to learn the number and names of features."""
+    """Return queries with relevance; `reset` if the ranker is to learn the names of features."""
     X = as_dense(X) if reset else columns_in_order(as_dense(X), getattr(ranker, "feature_names_in_", None))
     if isinstance(X, QueryGroups):
         if reset:
-            ranker.n_features_in_ = X.n_features
             name_features(ranker, X.feature_names)
-        check_width(X, ranker)
+        else:
+            check_width(X, ranker)
         return X
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
