@@ -94,9 +94,10 @@ def groups():
 
 
 @pytest.fixture
-def folder(groups, tmp_path):
-    write_folds(groups, tmp_path / "data")
-    return tmp_path / "data"
+def folder(groups, tmp_path_factory):
+    data = tmp_path_factory.mktemp("collection") / "data"
+    write_folds(groups, data)
+    return data
 
 
 def test_second_run_recomputes_nothing(folder, tmp_path):
