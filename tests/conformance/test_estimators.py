@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from directrank.data.groups import QueryGroups
-from directrank.estimators import input_checks
+from directrank.estimators.inputs import checks
 from directrank.estimators.parameters.declared import SHARED
 from directrank.measures import evaluate
 from directrank.scorers import Linear
@@ -79,7 +79,7 @@ def test_sizes_that_do_not_add_up_are_refused(estimator):
 
 @every
 def test_missing_qid_is_loud(estimator, monkeypatch):
-    monkeypatch.setattr(input_checks, "WARNED", set())
+    monkeypatch.setattr(checks, "WARNED", set())
     X, y, qid = rows()
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
         one = clone(estimator).fit(X, y)

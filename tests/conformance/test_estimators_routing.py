@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from directrank.estimators import input_checks
+from directrank.estimators.inputs import checks
 from estimator_examples import bits, every, rows
 
 
@@ -60,7 +60,7 @@ def test_a_pipeline_routes_qid_and_weights(estimator):
 
 @every
 def test_without_routing_a_search_warns_once_that_score_has_no_qid(estimator, monkeypatch):
-    monkeypatch.setattr(input_checks, "WARNED", set())
+    monkeypatch.setattr(checks, "WARNED", set())
     X, y, qid = rows()
     search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
     with pytest.warns(UserWarning, match="enable metadata routing") as caught:

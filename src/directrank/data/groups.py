@@ -22,7 +22,7 @@ class QueryGroups:
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_docs, n_features)
+    X : array, data frame or sparse matrix of shape (n_docs, n_features)
         Finite features; stored as dense float32.
     relevance : array of shape (n_docs,), PreferenceGraph or ObservedRankings, optional
         Grades, finite and not negative, or ordered categories. None for documents without relevance. Other
@@ -32,6 +32,7 @@ class QueryGroups:
     docid : array of shape (n_docs,), optional
         Names of documents.
     feature_names : sequence of str, optional
+        By default the names of the columns of a data frame.
     name : str, default=""
         Source of the data, for messages.
 
@@ -65,7 +66,7 @@ class QueryGroups:
         self._adopt(
             features if in_order else aligned_rows(features, order),
             queries,
-            feature_names,
+            column_names(X) if feature_names is None else feature_names,
             name,
             labelled=relevance is not None,
         )
@@ -190,6 +191,13 @@ def _mask_of(queries, n_queries: int) -> np.ndarray:
     if mask.sum() != wanted.size:
         raise DataError("a query is selected twice; each can be selected once")
     return mask
+
+
+def column_names(X) -> list[str] | None:
+    """Return the names of the columns of a data frame; None if there are none, or not all are text."""
+    columns = getattr(X, "column_names", getattr(X, "columns", ()))
+    names = [name for name in columns if isinstance(name, str)]
+    return names if names and len(names) == len(columns) else None
 
 
 def checked_features(X, name: str = "") -> np.ndarray:

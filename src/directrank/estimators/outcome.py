@@ -11,12 +11,15 @@ from directrank.errors import MethodError
 #: Ends of a fit after which there is nothing to mend.
 GOOD = ("converged", "complete")
 #: Parameters that limit a run, of which an estimator has one or two.
-BUDGETS = ("max_iterations", "max_passes", "rounds")
+BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
+
+#: The remedy where features are raw, or nothing else can be changed.
+SCALE = "scale the features"
 
 
 def check_finite(ranker: Any, solution: Solution) -> None:
     """Raise `MethodError` if a coefficient or a number of the certificate is not finite."""
-    found, easier = _not_finite(solution), ", or ".join(_milder(ranker))
+    found, easier = _not_finite(solution), ", or ".join(_milder(ranker)) or SCALE
     if found:
         raise MethodError(f"{type(ranker).__name__} has diverged, {found} not finite: {easier}")
 
@@ -34,14 +37,19 @@ def remedy(ranker: Any) -> str:
         return ""
     limits = [each for each in BUDGETS if each in ranker.get_params(deep=False)]
     more = [f"raise {' or '.join(limits)}"] if ranker.status_ == "budget" and limits else []
-    return ", or ".join([*more, *_milder(ranker)])
+    return ", or ".join([*more, *_milder(ranker)]) or SCALE
 
 
 def _milder(ranker: Any) -> list[str]:
     """Return what makes a problem easier: features of one scale, and steps or a model that are held back."""
     parameters = ranker.get_params(deep=False)
-    changes = {"penalty": "raise penalty", "C": "lower C"}
-    found = ["scale the features", *(text for name, text in changes.items() if name in parameters)]
+    changes = {
+        "penalty": "raise penalty", "C": "lower C", "members": "name other members",
+        "rankers": "change these rankers",
+    }  # fmt: skip
+    found = [text for name, text in changes.items() if name in parameters]
+    is_scaled = getattr(ranker, "scaling_", "none") != "none" or {"members", "rankers"} & set(parameters)
+    found = found if is_scaled else [SCALE, *found]
     return [*found, "lower learning_rate"] if parameters.get("solver") == "sgd" else found
 
 

@@ -1,27 +1,21 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
-from directrank.data.categories import as_grades
-from directrank.data.frames import columns_in_order
-from directrank.data.grouping import qid_array
 from directrank.data.groups import QueryGroups
-from directrank.data.memory import as_dense
 from directrank.data.shards import processors
-from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
-from directrank.estimators import input_checks
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
-from directrank.estimators.input_checks import checked_target, copies, qid_of_rows, query_weights, single_part
+from directrank.estimators.inputs.checks import query_weights, single_part
+from directrank.estimators.inputs.reading import features_of, groups_of, training_data
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.selection import MeanMonitor
@@ -150,9 +144,10 @@ class Ranker(BaseEstimator):
             If the data cannot be used, or there is nothing to learn from in any query.
         """
         check_parameters(self)
-        groups, weights = self._training_data(X, y, qid, group, sample_weight)
+        groups, weights = training_data(self, X, y, qid, group, sample_weight)
+        self.n_features_in_ = groups.n_features
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
-        validation = None if part is None else self._groups(*part, reset=False)
+        validation = None if part is None else groups_of(self, *part, reset=False)
         return self._adopt(*self._train(groups, weights, validation))
 
     def _train(self, groups, weights, validation: QueryGroups | None) -> tuple[Solution, Measure]:
@@ -197,7 +192,7 @@ class Ranker(BaseEstimator):
         DataError
             If a column of the training data is missing, or `qid` where the model needs it.
         """
-        features, in_caller_order = self._features(X)
+        features, in_caller_order = features_of(self, X)
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
@@ -211,7 +206,7 @@ class Ranker(BaseEstimator):
             Weight of each query.
         """
         check_is_fitted(self)
-        groups = self._groups(X, y, qid, None, reset=False)
+        groups = groups_of(self, X, y, qid, None, reset=False)
         weights = None if sample_weight is None else query_weights(sample_weight, groups)
         if self.select_by is None and groups.queries.standardised:
             raise DataError(f"{SCORE} needs grades, not preferences or rankings: set select_by, such as WPD")
@@ -251,44 +246,6 @@ class Ranker(BaseEstimator):
         if self.select_by is not None:
             return parse_measure(self.select_by)
         return surrogate.measure or parse_measure("AP")
-
-    def _training_data(self, X, y, qid, group, sample_weight):
-        if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
-            rows = len(y) if hasattr(y, "__len__") else 0
-            qid = None if qid is None else qid_array(qid)
-            times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
-            if times is not None:
-                X = validate_data(self, as_dense(X), dtype=np.float32, order="C")
-                y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
-                qid, sample_weight = None if qid is None else np.repeat(qid, times), None
-        groups = self._groups(X, y, qid, group, reset=True)
-        return groups, None if sample_weight is None else query_weights(sample_weight, groups)
-
-    def _groups(self, X, y, qid, group, reset: bool) -> QueryGroups:
-        X = as_dense(X) if reset else columns_in_order(as_dense(X), getattr(self, "feature_names_in_", None))
-        if isinstance(X, QueryGroups):
-            if reset:
-                self.n_features_in_ = X.n_features
-                input_checks.name_features(self, X.feature_names)
-            input_checks.check_width(X, self)
-            return X
-        if y is None:
-            raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
-        features = validate_data(self, X, reset=reset, dtype=np.float32, order="C")
-        target = y if isinstance(y, SUPERVISION) else checked_target(y)
-        if not isinstance(target, SUPERVISION) and len(target) != len(features):
-            raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
-        names = qid_of_rows(qid, group, len(features), self.strict_qid)
-        return QueryGroups(features, target, names, feature_names=getattr(self, "feature_names_in_", None))
-
-    def _features(self, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
-        """Return the features to score, and the function that puts scores in the caller's order of rows."""
-        check_is_fitted(self)
-        X = columns_in_order(as_dense(X), getattr(self, "feature_names_in_", None))
-        if isinstance(X, QueryGroups):
-            input_checks.check_width(X, self)
-            return X.features, X.to_caller
-        return validate_data(self, X, reset=False, dtype=np.float32, order="C"), np.asarray
 
     def _adopt(self, solution, measure) -> "Ranker":
         check_finite(self, solution)

@@ -73,7 +73,12 @@ class _Crew:
             while self._look():
                 # An interrupt while a process starts could leave the process behind.
                 with uninterrupted():
-                    self._fill()
+                    works = self._fill()
+                if not works and self._look():
+                    raise MethodError(
+                        f"all processes are done, but the records of {len(self._left)} cells are missing or "
+                        "not as expected: rerun with --jobs 1 (jobs=1 in Python)"
+                    )
                 # All processes start before the first is instructed, because this waits until it reads.
                 for worker in self._workers:
                     worker.instruct()
@@ -101,11 +106,12 @@ class _Crew:
         self._deaths = 0 if fitted else self._deaths
         return bool(self._left)
 
-    def _fill(self) -> None:
-        """Replace the processes that died, and start those that are missing."""
+    def _fill(self) -> bool:
+        """Replace the processes that died, and start those that are missing; return whether one works."""
+        works = len(self._workers) < self.jobs
         for worker in list(self._workers):
             try:
-                worker.look()
+                works |= worker.look()
             except ProcessDiedError as error:
                 self._deaths += 1
                 if self._deaths > 2 * self.jobs + 2:
@@ -113,6 +119,8 @@ class _Crew:
                     raise MethodError(f"{problem}; try fewer --jobs") from error
                 worker.end()
                 self._workers.remove(worker)
+                works = True
         # Processes start here and not at first, so that a finished comparison starts none.
         while len(self._workers) < self.jobs:
             self._workers.append(Worker(self._work))
+        return works

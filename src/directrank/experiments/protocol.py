@@ -9,7 +9,6 @@ from typing import Any
 
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured, configured
-from directrank.experiments.chosen import chosen_cells, entry
 from directrank.experiments.jobs.environment import code_digest, environment
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
@@ -21,6 +20,7 @@ from directrank.experiments.records.shapes import fits
 from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.sweep import Sweep
+from directrank.experiments.tables.chosen import chosen_cells, entry
 from directrank.experiments.tables.significance import significance
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable

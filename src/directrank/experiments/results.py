@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from directrank.errors import DataError
-from directrank.experiments.chosen import CHOSEN, chosen_cells
 from directrank.experiments.options import STANDARD
 from directrank.experiments.records.of_results import check_results
 from directrank.experiments.records.shapes import OddValueError
+from directrank.experiments.tables.chosen import CHOSEN, chosen_cells
 from directrank.experiments.tables.endings import MARK, unfinished
 from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
 from directrank.experiments.tables.layout import Table, is_error

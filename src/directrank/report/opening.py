@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.experiments.chosen import CHOSEN
+from directrank.experiments.tables.chosen import CHOSEN
 from directrank.experiments.tables.endings import unfinished_lines
 from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned

@@ -14,6 +14,7 @@ from directrank.data import QueryGroups, make_ranking, read_letor, write_letor
 from directrank.data.grouping import query_codes, sorted_order
 from directrank.data.shards import BLOCK_BYTES, make_shards, map_in_order, shard_count
 from directrank.errors import DataError
+from directrank.estimators import ListNet
 from directrank.kernels.aligned import LINE_BYTES, aligned_zeros
 
 QIDS = {
@@ -167,6 +168,17 @@ class TestFeatures:
         with pytest.raises(DataError, match=r"X: X of 9 documents × 1000 features needs .* when dense"):
             QueryGroups(csr_array((9, 1000)), [0] * 9, [1] * 9)
         assert QueryGroups(csr_array((8, 1000)), [0] * 8, [1] * 8).n_features == 1000
+
+    def test_columns_of_a_frame_have_names(self):
+        frame = pd.DataFrame({"b": [1.0, 2.0], "a": [3.0, 4.0]})
+        assert QueryGroups(frame, [0, 1], [1, 1]).feature_names == ("b", "a")
+        assert QueryGroups(frame, [0, 1], [1, 1], feature_names=["x", "y"]).feature_names == ("x", "y")
+        assert QueryGroups(frame.to_numpy(), [0, 1], [1, 1]).feature_names is None
+        numbered = frame.set_axis([0, 1], axis=1)
+        assert QueryGroups(numbered, [0, 1], [1, 1]).feature_names is None
+        ranker = ListNet().fit(frame, [0, 1], qid=[1, 1])
+        turned = QueryGroups(frame[["a", "b"]], [0, 1], [1, 1])
+        assert ranker.predict(turned).tolist() == ranker.predict(frame).tolist()
 
     def test_names(self):
         assert QueryGroups([[1, 2]], [0], [1], feature_names=["a", "b"]).feature_names == ("a", "b")

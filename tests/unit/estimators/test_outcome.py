@@ -10,6 +10,8 @@ from directrank.contracts import Solution
 from directrank.errors import MethodError
 from directrank.estimators import (
     ConsistentRank,
+    CoordinateAscent,
+    Ensemble,
     ListNet,
     NDCGBoost,
     PermuRank,
@@ -95,3 +97,14 @@ def test_spreads_are_standard_deviations():
     objective = Objective(SoftmaxCrossEntropy(), groups.queries, groups.shards)
     expected = groups.features.astype(np.float64).std(axis=0)
     np.testing.assert_allclose(spread_of(objective, groups.features), expected, rtol=1e-9)
+
+
+def test_the_remedy_names_what_the_ranker_has():
+    ascent = CoordinateAscent(cycles=1, scaling="standard").fit(scaled(1.0))
+    assert (ascent.status_, remedy(ascent)) == ("budget", "raise cycles")
+    assert remedy(ListNet(max_iterations=1, scaling="log").fit(scaled(1.0))) == (
+        "raise max_iterations, or raise penalty"
+    )
+    committee = Ensemble([RankSVM(), ListNet(max_iterations=1)]).fit(scaled(1.0))
+    assert committee.message_.endswith(", not ListNet")
+    assert remedy(committee) == "change these rankers"

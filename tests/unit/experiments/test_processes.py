@@ -109,6 +109,12 @@ def test_processes_that_only_die_are_an_error(folder, monkeypatch):
         compare(folder, "counted", jobs=2)
 
 
+def test_processes_that_are_done_without_results_are_an_error(folder, monkeypatch):
+    monkeypatch.setattr(parallel, "run_share", lambda *_: None)
+    with pytest.raises(MethodError, match=r"all processes are done, but the records of 6 cells.*--jobs 1"):
+        compare(folder, "counted", jobs=2, kfold=6)
+
+
 def started(plan=None):
     process = worker.Worker(worker.serialised(parallel.run_share, plan, Path("."), 1))
     process.instruct()

@@ -20,13 +20,13 @@ from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
-from directrank.experiments.chosen import CHOSEN
 from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.rows import signature
 from directrank.experiments.jobs.store import Store
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
 from directrank.experiments.sources import Splits
+from directrank.experiments.tables.chosen import CHOSEN
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -94,9 +94,10 @@ def groups():
 
 
 @pytest.fixture
-def folder(groups, tmp_path):
-    write_folds(groups, tmp_path / "data")
-    return tmp_path / "data"
+def folder(groups, tmp_path_factory):
+    data = tmp_path_factory.mktemp("collection") / "data"
+    write_folds(groups, data)
+    return data
 
 
 def test_second_run_recomputes_nothing(folder, tmp_path):
@@ -258,6 +259,23 @@ def test_damaged_record_of_a_cell_costs_no_fit(folder, tmp_path):
     again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert len(Counting.fits) == 6
     assert again.to_csv("standard") == first.to_csv("standard")
+
+
+def test_a_comparison_of_tables_resumes_and_is_read_back(tmp_path):
+    pytest.importorskip("pyarrow")
+    made = make_ranking(24, 5, 3, random_state=4)
+    rows = zip(made.qid, made.relevance, *made.X.T, strict=True)
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "all.csv").write_text("search,clicked,a,b,c\n" + text)
+    how = {"qid": "search", "label": "clicked", "features": ["a", "b"], "kfold": 3, "out": tmp_path / "run"}
+    first = compare(tmp_path / "all.csv", "counting", measures=MEASURES, **how)
+    fits = len(Counting.fits)
+    again = compare(tmp_path / "all.csv", "counting", measures=MEASURES, **how)
+    assert len(Counting.fits) == fits > 0
+    found = read_results(tmp_path / "run")
+    assert found.to_csv("standard") == first.to_csv("standard") == again.to_csv("standard")
+    assert found.summary["columns"] == {"qid": "search", "label": "clicked", "features": ["a", "b"]}
+    assert found.summary["reading"] == first.summary["reading"] != []
 
 
 def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):

@@ -31,7 +31,8 @@ def evaluate(
         list[Path],
         argument(
             "RUN…",
-            "TREC runs, and files with one score a line in the order of labelled documents; one or several.",
+            "TREC runs, tables of qid, docid and score, and files with one score a line in the order of "
+            "labelled documents; one or several.",
         ),
     ],
     measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",

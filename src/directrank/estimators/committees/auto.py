@@ -70,12 +70,11 @@ class AutoRanker(CommitteeRanker):
     measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the committee."] = (
         positional(default="nDCG@10")
     )
-    members: Annotated[Any, "Names of methods, with commas, as on the command line."] = MEMBERS
+    members: Annotated[str, "Names of methods, with commas, as on the command line."] = MEMBERS
 
     def _train(self, groups, weights, validation):
         measure = selecting_measure(self.measure, groups, validation)
-        names = split_specs(self.members) if isinstance(self.members, str) else []
-        methods = [configured_one(each, PRESETS, measure.name) for each in names]
+        methods = [configured_one(each, PRESETS, measure.name) for each in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
         train, trained_weights, judged = groups, weights, validation

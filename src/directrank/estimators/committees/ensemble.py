@@ -8,6 +8,7 @@ from sklearn.base import clone
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.estimators.outcome import GOOD
+from directrank.estimators.parameters.allowed import check_parameters
 from directrank.estimators.parameters.declared import estimator, positional
 from directrank.estimators.ranker import SCORE, Ranker
 from directrank.measures import parse_measure
@@ -22,7 +23,8 @@ class CommitteeRanker(Ranker):
         raise TypeError(f"{type(self).__name__} has no surrogate and no solver of its own: it trains rankers")
 
     def checked(self):
-        """Return the ranker itself."""
+        """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
+        check_parameters(self)
         return self
 
 
@@ -38,7 +40,9 @@ class Ensemble(CommitteeRanker):
         The fitted members; a loaded model does not have them.
     """
 
-    rankers: Annotated[Any, "Rankers; clones of them are trained."] = positional(default=None)
+    rankers: Annotated[Sequence[Ranker] | None, "Clones of these rankers are trained."] = positional(
+        default=None
+    )
 
     def _train(self, groups, weights, validation):
         if not self.rankers:
@@ -72,6 +76,8 @@ def committee_of(
     status = "converged" if ended == {"converged"} else "complete" if ended <= {*GOOD} else "budget"
     good = sum(each.status_ in GOOD for each in members)
     of = f"{good} of {len(members)} members converged or trained all their rounds"
+    open_ends = [type(each).__name__ for each in members if each.status_ not in GOOD]
+    of += f", not {', '.join(open_ends)}" if open_ends else ""
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]
     ranker.notes_ = list(dict.fromkeys(note for each in members for note in each.notes_))
     ranker.scaling_ = ", ".join(dict.fromkeys(each.scaling_ for each in members))

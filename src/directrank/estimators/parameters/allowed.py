@@ -19,7 +19,7 @@ from directrank.contracts import Measure
 
 #: What a message calls the types that are neither numbers nor options.
 CALLED = {
-    bool: "true or false", NoneType: "none", str: "a measure", Measure: "a measure", Callable: "a function",
+    bool: "true or false", NoneType: "none", str: "text", Measure: "a measure", Callable: "a function",
     np.ndarray: "finite coefficients", ClassifierMixin: "a scikit-learn classifier",
     np.random.RandomState: "a RandomState",
 }  # fmt: skip
@@ -68,9 +68,10 @@ class Parameter(NamedTuple):
     @property
     def allowed(self) -> str:
         """What its values may be, in words."""
-        *others, last = dict.fromkeys(
-            word for each in _kinds(self.kind) for word in _called(each, self.interval)
-        )
+        kinds = _kinds(self.kind)
+        # The name of a measure is a measure.
+        kinds = [each for each in kinds if not (each is str and Measure in kinds)]
+        *others, last = dict.fromkeys(word for each in kinds for word in _called(each, self.interval))
         return f"{', '.join(others)} or {last}" if others else last
 
     def check(self, value: Any, of: str) -> None:
@@ -101,8 +102,6 @@ def _kinds(kind: Any) -> list[Any]:
 
 def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
     """Say whether a value is of one kind, and its numbers are in the interval."""
-    if kind is Any:
-        return True
     if get_origin(kind) is Literal:
         return any(type(value) is type(option) and value == option for option in get_args(kind))
     if kind in (int, float):
@@ -123,10 +122,10 @@ def _called(kind: Any, interval: Interval | None) -> list[str]:
     """Return what a message calls the values of one kind."""
     if get_origin(kind) is Literal:
         return [repr(each) for each in get_args(kind)]
-    if kind is Any:
-        return ["any value"]
     if get_origin(kind) is Sequence:
-        return [f"a list of numbers {interval}"]
+        (element,) = get_args(kind)
+        is_number = element in (int, float)
+        return [f"a list of numbers {interval}" if is_number else f"a list of {element.__name__}"]
     if kind in (int, float):
         return [f"a {'whole number' if kind is int else 'number'} {interval}"]
     return [CALLED.get(kind, f"a fitted {kind.__name__}")]

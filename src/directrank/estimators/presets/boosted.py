@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from directrank.estimators.inputs.reading import features_of
 from directrank.estimators.parameters.allowed import FROM_1, Interval
 from directrank.estimators.parameters.declared import AnyMeasure, Normalise, estimator, positional
 from directrank.estimators.ranker import Ranker
@@ -55,7 +56,7 @@ class BoostedRanker(Ranker):
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
         """
-        features, in_caller_order = self._features(X)
+        features, in_caller_order = features_of(self, X)
         yield from map(in_caller_order, self.scorer_.staged_scores(features))
 
     @property

@@ -71,8 +71,8 @@ class Worker:
                 content = content[self._process.stdin.write(content) :]
         self._work = b""
 
-    def look(self) -> None:
-        """Find out what has become of the process.
+    def look(self) -> bool:
+        """Return whether the process still works.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Worker:
             The error that its work raised.
         """
         if self._process.poll() is None:
-            return
+            return True
         self._outcome.seek(0)
         try:
             error = pickle.loads(self._outcome.read())
@@ -90,6 +90,7 @@ class Worker:
             raise ProcessDiedError from problem
         if error is not None:
             raise error
+        return False
 
     def end(self) -> None:
         """Kill the process, whatever it is doing: the store stays consistent, and its lease becomes free."""

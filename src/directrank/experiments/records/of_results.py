@@ -5,7 +5,6 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
-from directrank.experiments.chosen import CHOSEN, chosen_cells
 from directrank.experiments.options import CORRECTIONS, OF_A_CELL
 from directrank.experiments.records.of_cells import DATA_CHECK, OPTIONS, PARTS, STANDARD, cell
 from directrank.experiments.records.shapes import (
@@ -23,6 +22,7 @@ from directrank.experiments.records.shapes import (
     text,
     whole,
 )
+from directrank.experiments.tables.chosen import CHOSEN, chosen_cells
 from directrank.measures import CONVENTIONS, parse_measure
 
 METHOD = fields(

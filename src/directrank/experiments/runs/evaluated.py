@@ -42,8 +42,8 @@ def evaluate_runs(
     data : path or QueryGroups
         TREC qrels, or labelled documents.
     runs : path, sequence of paths, or mapping of str to path or array
-        TREC runs and files of scores in any mix; by name, also arrays of scores in row order. Scores need
-        labelled documents.
+        TREC runs, tables of qid, docid and score, and files of scores in any mix; by name, also arrays of
+        scores in row order. Scores without names of documents need labelled documents.
     measures : sequence of str
         The measures to report.
     convention : str, default="standard"

@@ -11,6 +11,7 @@ import numpy as np
 
 from directrank.data import QueryGroups
 from directrank.data.files import TABLE_ENDINGS, ReadOptions, read_file
+from directrank.data.files.runs import read_run_table
 from directrank.data.queries import Queries
 from directrank.data.trec.forms import CALLED, LETOR, QRELS, RUN, SCORES, form_of
 from directrank.data.trec.judgments import Judgments, judgments_of, read_qrels
@@ -94,7 +95,7 @@ class Judged:
         ----------
         label : str
         given : path, or array of shape (n_docs,)
-            A TREC run or a file of scores; or scores in row order.
+            A TREC run, a table of scores with qid and docid, or a file of scores; or scores in row order.
 
         Raises
         ------
@@ -104,9 +105,10 @@ class Judged:
         if not isinstance(given, (str, os.PathLike)):
             return Submission(label, "", self._labelled(label).queries, np.asarray(given), None, [])
         path = Path(given)
-        form = form_of(path)
+        is_table = path.name.lower().endswith(TABLE_ENDINGS)
+        form = RUN if is_table else form_of(path)
         if form == RUN:
-            found = joined(self.judgments, read_run(path))
+            found = joined(self.judgments, read_run_table(path) if is_table else read_run(path))
             return Submission(label, str(path), found.queries, found.scores, found.retrieved, found.notes)
         if form != SCORES:
             problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"

@@ -1,0 +1,1 @@
+"""What callers pass to rankers: checked, and read into query groups."""
