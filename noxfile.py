@@ -81,7 +81,12 @@ def bench(session: nox.Session) -> None:
 
 def tests_of(folder: str) -> list[Path]:
     """Return the unit and conformance tests of a folder of src/directrank, or the tests of its interface."""
-    patterns = ELSEWHERE.get(folder, [f"conformance/test_{folder}*.py", f"agreement/test_{folder}*.py"])
+    named = (
+        f"conformance/{folder}/test_*.py",
+        f"conformance/test_{folder}*.py",
+        f"agreement/test_{folder}*.py",
+    )
+    patterns = ELSEWHERE.get(folder, named)
     files = sorted(path for pattern in patterns for path in TESTS.glob(pattern))
     unit = TESTS / "unit" / folder
     found = [unit, *files] if unit.is_dir() else files
