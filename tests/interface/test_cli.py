@@ -155,7 +155,7 @@ def test_compare_takes_three_files(fold, capsys):
 
 
 def test_dry_run_trains_and_writes_nothing(folder, capsys):
-    grid = 4 * 3  # steepness × penalty
+    grid = 12  # penalties
     code, out, _ = run(capsys, "compare", folder, "--methods", "regression,approxap", "--dry-run")
     assert code == 0
     assert out == f"{3 * (1 + grid)} fits: 2 methods, 3 folds of data\n"
