@@ -15,9 +15,9 @@ BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
 QIN = "Qin, Liu, Li, Information Retrieval 2010"
 YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
 CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
-# These grids end where the validation value rarely rises any more, on validation parts of OHSUMED, WEB_RAW and
-# synthetic collections. Steepness α with penalty λ ranks as steepness 1 with λ / α² does, and noise σ with λ
-# as noise 1 with λ σ²: one list covers both parameters.
+# These grids end where the validation value rarely rises any more, on validation parts of OHSUMED, WEB_RAW
+# and synthetic collections. Steepness α with penalty λ ranks as steepness 1 with λ / α² does, and noise σ
+# with λ as noise 1 with λ σ²: one list covers both parameters.
 SMOOTHED = {"penalty": (30.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)}
 NOISE = {"noise": (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 300.0, 1000.0)}
 SOFTMAX = {"penalty": (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5)}

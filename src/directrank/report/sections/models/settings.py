@@ -59,7 +59,8 @@ def _selected(facts: Facts, by: str) -> Markup:
 
 def _at_ends(facts: Facts) -> str:
     """Return how many selected settings are at the end of a grid, and what to do about it."""
-    known = [cell for label in facts.result.methods for cell in facts.cells(label) if cell["chosen"]]
+    known = [cell for label in facts.result.methods for cell in facts.cells(label) if cell["tried"]]
+    known = [cell for cell in known if cell["chosen"]]
     count = sum(bool(at_the_end(cell)) for cell in known)
     if not count:
         return "No fold selects the end of a grid where the validation value still rises."
