@@ -329,6 +329,26 @@ def test_results_of_an_earlier_release_still_make_a_page():
     assert not {"curves", "ties", "bounds"} & ids
 
 
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [((0.5, 0.4, 0.3), 2), ((0.5, 0.5, 0.3), 0), ((0.4, 0.5, 0.3), 0), ((0.5, 0.4), 0)],
+    ids=["rises to its end", "level at its end", "inside", "two alternatives"],
+)
+def test_settings_selected_at_the_end_of_a_grid_are_marked(values, ends):
+    result = pages.invented(2, 1)
+    for cell in result.cells:
+        cell["tried"] = [
+            {"parameters": {"penalty": 10.0**at}, "seed": 0, "validation": value, "seconds": 1.0,
+             "status": "converged"}
+            for at, value in enumerate(values)
+        ]  # fmt: skip
+        cell["chosen"] = {"penalty": 10.0 ** values.index(max(values))}
+    shown = render(result)
+    assert shown.count("penalty at the end of the grid") == ends
+    assert ("2 of 2 are at the end of the grid" in shown) == bool(ends)
+    assert ("No fold selects the end of a grid" in shown) != bool(ends)
+
+
 def test_one_method_one_fold_one_measure_make_a_page():
     shown = Page(render(pages.invented(1, 1, ("AP",), conventions=("standard",))))
     assert "one fold" in shown.text

@@ -40,6 +40,15 @@ def transposed_product(features, gradient, partial, out):
     _flush(partial, out)
 
 
+@kernel
+def products_by_query(features, ranges, gradient, out):
+    """Add Xᵀ g over each range of rows (first, one past the last) to a row of `out`, float64."""
+    partial = np.zeros(features.shape[1], gradient.dtype)
+    for query in range(len(ranges)):
+        start, stop = ranges[query]
+        transposed_product(features[start:stop], gradient[start:stop], partial, out[query])
+
+
 @inline_kernel
 def _flush(partial, out):
     for k in range(len(out)):

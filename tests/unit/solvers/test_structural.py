@@ -10,6 +10,7 @@ from directrank.measures import AP, NDCG, mean_value, parse_measure
 from directrank.oracles import CutKernel
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
+from directrank.solvers.cuts.found_rankings import FoundRankings
 from directrank.solvers.cuts.kept_cuts import (
     dual_value,
     no_cuts,
@@ -17,7 +18,7 @@ from directrank.solvers.cuts.kept_cuts import (
     step_among_kept,
     take_cut,
 )
-from directrank.solvers.cuts.working_set import WorkingSet, minimise
+from directrank.solvers.cuts.working_set import minimise
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 
 
@@ -252,36 +253,31 @@ def test_bound_over_working_sets_of_several_rankings_is_11_by_definition(aggrega
 
     rng = np.random.default_rng(4)
     loss = WorkingSetBound(AP(), margin=margin, aggregate=aggregate).pair_loss
-    sets, caps = [], np.array([1.5, 0.7])
-    for perfect, imperfect in ((2, 3), (3, 2)):
-        each = WorkingSet(2)
-        for k in range(3):
-            right, wrong = rng.normal(size=(2, 2))
-            each.add(
-                right if k < perfect else each.perfect[0],
-                wrong if k < imperfect else each.imperfect[0],
-                float(rng.random()),
-            )
-        assert (len(each.perfect), len(each.imperfect), len(each.losses)) == (perfect, imperfect, imperfect)
-        sets.append(each)
+    found, caps = FoundRankings(2, 2), np.array([1.5, 0.7])
+    rights, wrongs = rng.normal(size=(2, 3, 2, 2))
+    losses = rng.random((3, 2))
+    rights[2, 0], wrongs[2, 1] = rights[0, 0], wrongs[0, 1]
+    for right, wrong, delta in zip(rights, wrongs, losses, strict=True):
+        found.add(right, wrong, delta, np.ones(2, bool))
+    assert (found.perfect.counts.tolist(), found.imperfect.counts.tolist()) == ([2, 3], [3, 2])
 
     def eleven(w):
         total = 0.5 * w @ w
-        for cap, each in zip(caps, sets, strict=True):
+        for query, (cap, perfect, imperfect) in enumerate(zip(caps, (2, 3), (3, 2), strict=True)):
             added = 0.0
-            for right in each.perfect:
-                for wrong, delta in zip(each.imperfect, each.losses, strict=True):
+            for right in rights[:perfect, query]:
+                for wrong, delta in zip(wrongs[:imperfect, query], losses[:imperfect, query], strict=True):
                     x = (right - wrong) @ w
                     added += {
                         "hinge": delta * max(0.0, 1.0 - x),
                         "margin-rescaled": max(0.0, delta - x),
                         "logistic": delta * np.log2(1.0 + np.exp(-x)),
                     }[margin]
-            n_imperfect = len(each.losses) if aggregate == "mean" else 1
-            total += cap * added / (len(each.perfect) * n_imperfect)
+            divisor = perfect * (imperfect if aggregate == "mean" else 1)
+            total += cap * added / divisor
         return total
 
-    w, value, dual = minimise(loss, sets, caps, np.zeros(2), 1e-8)
+    w, value, dual = minimise(loss, found, caps, np.zeros(2), 1e-8)
     assert value == pytest.approx(eleven(w), rel=1e-9)
     assert dual - 1e-9 <= value <= dual * (1 + 1e-6) + 1e-9
     exact = scipy_minimize(eleven, w, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-13})

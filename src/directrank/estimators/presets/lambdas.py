@@ -20,8 +20,8 @@ class ReweightedRanker(LinearRanker):
     measure: Annotated[AnyMeasure, "The measure that gives the weights."] = positional(default="nDCG")
     penalty: Penalty = 0.01
     rounds: Annotated[
-        int, "Number of runs, each with weights at the ranking that the last one reached.", FROM_1
-    ] = 5
+        int, "Largest number of runs, each with weights at the ranking that the last one reached.", FROM_1
+    ] = 100
     max_iterations: Annotated[int, "Largest number of iterations of L-BFGS in each round.", FROM_1] = 50
 
     def components(self):

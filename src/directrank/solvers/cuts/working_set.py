@@ -6,15 +6,13 @@ import numpy as np
 
 from directrank.contracts import Solution, Solver
 from directrank.errors import check_choice
-from directrank.kernels.compile import kernel
+from directrank.kernels.products import products_by_query
 from directrank.oracles import ViolatedPairs
+from directrank.solvers.cuts.found_rankings import FoundRankings
 from directrank.solvers.cuts.planes import minimise_model
 from directrank.solvers.cuts.simplex_qp import solve_blocks
 from directrank.solvers.cuts.visiting_order import visiting_order
 from directrank.solvers.incumbent import Incumbent
-
-# Rankings whose features differ by less, relative to their size, are the same one.
-SAME = 1e-9
 
 
 class WorkingSets(Solver):
@@ -90,101 +88,64 @@ class _Run:
     def __init__(self, objective, scorer, features: np.ndarray, C: float):
         self.scorer, self.features, self.dtype = scorer, features, objective.dtype
         self.w, self.value, self.dual = np.zeros(features.shape[1]), 0.0, 0.0
-        self.whole, self.parts = objective.whole(), objective.single_queries()
-        self.sets = [WorkingSet(features.shape[1]) for _ in self.parts]
-        self.loss = self.whole.oracles.pair_loss()
+        self.oracles, parts = objective.whole().oracles, objective.single_queries()
+        self.loss, self.found = self.oracles.pair_loss(), FoundRankings(len(parts), features.shape[1])
+        self.queries = np.array([part.queries.start for part in parts])
+        self.ranges = np.array([(part.rows.start, part.rows.stop) for part in parts])
+        self.perfect, self.right = np.empty(0), np.empty(0)
+        _, wrong, losses, some = self._violated()
+        order = visiting_order(losses * some, wrong * some[:, None])
+        self.queries, self.ranges, self.right = self.queries[order], self.ranges[order], self.right[order]
         self.grow()
-        losses = np.array([each.losses[:1].sum() for each in self.sets])
-        vectors = np.array([each.imperfect[:1].sum(axis=0) for each in self.sets])
-        order = visiting_order(losses, vectors)
-        self.parts, self.sets = [self.parts[i] for i in order], [self.sets[i] for i in order]
-        self.caps = np.array([C * objective.weights[part.queries][0] for part in self.parts])
+        self.caps = C * objective.weights[self.queries]
 
     def minimise(self, tolerance: float) -> np.ndarray:
         """Minimise the bound on the working sets; return the minimiser."""
-        self.w, self.value, self.dual = minimise(self.loss, self.sets, self.caps, self.w, tolerance)
+        self.w, self.value, self.dual = minimise(self.loss, self.found, self.caps, self.w, tolerance)
         return self.w
 
     def grow(self) -> int:
         """Add each query's most violated rankings; return how many sets grew."""
+        return self.found.add(*self._violated())
+
+    def _violated(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return each query's most violated rankings as features, the loss, and whether there are any."""
         scores = self.scorer.forward(self.w, self.features, self.dtype)
-        perfect, imperfect, losses = self.whole.oracles.violated_pairs(scores)
-        grown = 0
-        for part, each in zip(self.parts, self.sets, strict=True):
-            block, wrong = self.features[part.rows], imperfect[part.rows]
-            if wrong.any():
-                right, wrong = (self.scorer.backward(block, of[part.rows]) for of in (perfect, imperfect))
-                grown += each.add(right, wrong, float(losses[part.queries.start]))
-        return grown
+        perfect, imperfect, losses = self.oracles.violated_pairs(scores)
+        if not np.array_equal(perfect, self.perfect):  # it is the same in all rounds under "cross"
+            self.perfect, self.right = perfect, self._as_features(perfect)
+        wrong = self._as_features(imperfect)
+        count = np.append(0, np.cumsum(imperfect != 0))
+        some = count[self.ranges[:, 1]] > count[self.ranges[:, 0]]
+        return self.right, wrong, losses[self.queries], some
+
+    def _as_features(self, coefficients: np.ndarray) -> np.ndarray:
+        rankings = np.zeros((len(self.ranges), self.features.shape[1]))
+        products_by_query(self.features, self.ranges, coefficients, rankings)
+        return rankings
 
     def row(self) -> dict[str, float]:
         """Return the bound and the sizes of the sets, for the trace."""
-        sizes = [len(each.losses) for each in self.sets]
+        sizes = self.found.imperfect.counts
         return {
             "bound": self.value,
             "gap": self.value - self.dual,
-            "perfect": int(max(len(each.perfect) for each in self.sets)),
-            "imperfect": int(max(sizes)),
+            "perfect": int(self.found.perfect.counts.max()),
+            "imperfect": int(sizes.max()),
             "mean_imperfect": float(np.mean(sizes)),
         }
 
 
-class WorkingSet:
-    """The perfect and imperfect rankings of one query, as features, and the dual weights of their pairs."""
-
-    def __init__(self, n_features: int):
-        self.perfect, self.imperfect = np.empty((0, n_features)), np.empty((0, n_features))
-        self.losses = np.empty(0)
-        self.alpha = np.empty((0, 0))
-
-    def add(self, right: np.ndarray, wrong: np.ndarray, loss: float) -> int:
-        """Add a perfect and an imperfect ranking unless they are known; return 1 if a set grew."""
-        new = [not _known(self.perfect, right), not _known(self.imperfect, wrong)]
-        if new[0]:
-            self.perfect = np.vstack((self.perfect, right))
-        if new[1]:
-            self.imperfect = np.vstack((self.imperfect, wrong))
-            self.losses = np.append(self.losses, loss)
-        if any(new):
-            alpha = np.zeros((len(self.perfect), len(self.losses)))
-            alpha[: self.alpha.shape[0], : self.alpha.shape[1]] = self.alpha
-            self.alpha = alpha
-        return int(any(new))
-
-    def differences(self) -> np.ndarray:
-        """Return the difference of features of each pair, (n_perfect · n_imperfect, n_features)."""
-        pairs = self.perfect[:, None, :] - self.imperfect[None, :, :]
-        return pairs.reshape(-1, self.perfect.shape[1])
-
-    def pair_losses(self) -> np.ndarray:
-        """Return the loss of each pair."""
-        return np.tile(self.losses, len(self.perfect))
-
-
-@kernel
-def _known(rankings, new):
-    size = 0.0
-    for k in range(len(new)):
-        size = max(size, abs(new[k]))
-    limit = SAME * (1.0 + size)
-    for i in range(len(rankings)):
-        k = 0
-        while k < len(new) and abs(rankings[i, k] - new[k]) <= limit:
-            k += 1
-        if k == len(new):
-            return True
-    return False
-
-
 def minimise(
-    loss: Any, sets: list[WorkingSet], caps: np.ndarray, w: np.ndarray, tolerance: float
+    loss: Any, found: FoundRankings, caps: np.ndarray, w: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, float, float]:
     """Minimise ½ |w|² and the bound on the working sets; return w, the value and a lower bound of it.
 
     Parameters
     ----------
     loss : PairLoss
-    sets : list of WorkingSet
+    found : FoundRankings
+        The dual weights of its pairs are written.
     caps : ndarray of shape (n_queries,)
         C times the weight of each query.
     w : ndarray of shape (n_features,)
@@ -192,32 +153,28 @@ def minimise(
     tolerance : float
         Largest duality gap, relative to the value.
     """
-    shares = caps / _divisors(loss.aggregate, sets)
-    losses = np.concatenate([each.pair_losses() for each in sets])
-    differences = np.concatenate([each.differences() for each in sets])
-    sizes = np.array([each.alpha.size for each in sets])
+    shares = caps / _divisors(loss.aggregate, found)
+    losses, sizes = found.pair_losses(), found.n_pairs
     lines = loss.lines(losses)
     if lines is None:
+        differences = found.vectors(np.ones(len(losses)))
         return _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance)
-    alpha = np.concatenate([each.alpha.ravel() for each in sets])
     whole = loss.aggregate == "max"
     starts = np.concatenate(([0], np.cumsum(sizes))) if whole else np.arange(len(losses) + 1)
     block_caps = shares if whole else np.repeat(shares, sizes)
-    alpha = np.minimum(alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
-    vectors = -lines[1][:, None] * differences
+    alpha = np.minimum(found.alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
+    vectors = found.vectors(-lines[1])
     w = -alpha @ vectors
     value, dual = solve_blocks(vectors, lines[0], starts, block_caps, alpha, w, tolerance, 1000)
-    for each, own in zip(sets, np.split(alpha, np.cumsum(sizes)[:-1]), strict=True):
-        each.alpha = own.reshape(each.alpha.shape)
+    found.alpha = alpha
     return w, value, dual
 
 
-def _divisors(aggregate: str, sets: list[WorkingSet]) -> np.ndarray:
+def _divisors(aggregate: str, found: FoundRankings) -> np.ndarray:
     """Return what the sum over the pairs of each query is divided by, (n_queries,)."""
     if aggregate == "max":
-        return np.ones(len(sets))
-    pairs = [len(each.perfect) * (len(each.losses) if aggregate == "mean" else 1) for each in sets]
-    return np.maximum(pairs, 1)
+        return np.ones(len(found.n_pairs))
+    return np.maximum(found.n_pairs if aggregate == "mean" else found.perfect.counts, 1)
 
 
 def _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance):

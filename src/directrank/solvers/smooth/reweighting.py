@@ -1,4 +1,4 @@
-"""Objectives whose weights follow the ranking: short runs of L-BFGS at fixed weights."""
+"""Objectives whose weights follow the ranking: short runs of L-BFGS at fixed weights, in damped steps."""
 
 import numpy as np
 
@@ -7,15 +7,18 @@ from directrank.errors import check_not_negative
 from directrank.oracles import GradientKernel, Reweighable, ValueAndGradient
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.smooth.descent import descend
-from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
+from directrank.solvers.smooth.passes import penalised
+from directrank.solvers.smooth.stationarity import Stationarity
 
 TOLERANCE = 1e-6
-#: A round that changes the parameters by less, relative to their norm, has converged.
-UNCHANGED = 1e-4
+#: Largest change of the parameters in a round, and largest gradient at the weights of the ranking reached, of
+#: a run that has converged. Both are relative. Much smaller gradients do not exist: the weights jump wherever
+#: two documents swap, so that the gradient has no zero but jumps across it.
+SETTLED = 0.01
 
 
 class Reweighted(Solver):
-    """Fix the weights at the current ranking, take a few steps of L-BFGS, and repeat.
+    r"""Fix the weights at the current ranking, take a few steps of L-BFGS, go part of the way, and repeat.
 
     An objective of this kind has no value of its own, because each round changes it.
 
@@ -23,7 +26,7 @@ class Reweighted(Solver):
     ----------
     penalty : float, default=0.01
         λ ≥ 0 on half the squared norm, relative to the objective at zero scores.
-    rounds : int, default=5
+    rounds : int, default=50
     max_iterations : int, default=50
         Of L-BFGS in each round.
     keep : {"last", "best"}, default="last"
@@ -31,43 +34,73 @@ class Reweighted(Solver):
 
     Notes
     -----
-    The certificate is the gradient at the weights of the last round, and the change of the parameters in that
-    round, relative to their norm and in the units of `stationarity`. A run has converged when both are small.
+    A round moves the parameters θ to :math:`\theta + (\hat\theta - \theta) / (1 + r)`: θ̂ minimises the
+    objective at the weights of θ, and r counts the rounds whose direction :math:`\hat\theta - \theta` was
+    opposed to that of the round before (Kesten's rule [1]_). With whole steps the weights of two rankings may
+    alternate for ever; where they do not, r stays 0 and the steps are whole.
+
+    The certificate is the gradient at the weights of the ranking reached, and the change of the parameters
+    in the last round, relative to their norm and in the units of `stationarity`. A run has converged when
+    both are small.
+
+    References
+    ----------
+    .. [1] H. Kesten, "Accelerated stochastic approximation", Annals of Mathematical Statistics 29, 1958.
     """
 
     needs = frozenset({ValueAndGradient, Reweighable})
     uses = frozenset({GradientKernel})
 
-    def __init__(self, *, penalty=0.01, rounds=5, max_iterations=50, keep="last"):
+    def __init__(self, *, penalty=0.01, rounds=100, max_iterations=50, keep="last"):
         check_not_negative("penalty", penalty)
         self.penalty, self.rounds, self.max_iterations, self.keep = penalty, rounds, max_iterations, keep
         self.chooses = keep == "best"
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        theta = scorer.initial(features.shape[1])
-        best, best_value, best_round, status = theta, -np.inf, 0, "budget"
-        certificate, trace, first = {}, [], None
-        stationarity = Stationarity(objective, scorer, features, self.penalty)
+        run = _Run(self, objective, scorer, features)
+        best, best_value, best_round, status = run.theta, -np.inf, 0, "budget"
+        certificate, trace = {}, []
         for number in range(1, self.rounds + 1):
-            objective.reweigh(all_scores(objective, scorer, theta, features))
-            result = descend(
-                objective, scorer, features, theta, penalty=self.penalty,
-                max_iterations=self.max_iterations, tolerance=TOLERANCE,
-            )  # fmt: skip
-            before, theta = theta, result.x
-            change = stationarity.change(before, theta)
-            first = result.first if first is None else first
-            relative = stationarity.relative(result.jac, first)
-            value = monitor(scorer.at(theta).scores(monitor.features))
-            norm, reached = float(np.abs(result.jac).max()), float(result.fun)
-            certificate = {"gradient_norm": norm, "relative_gradient": relative, "change": change}
-            row = {"round": number, "gradient_norm": norm, "objective": reached, "change": change}
-            trace.append(row | {"monitor": value})
+            certificate = run.advance()
+            value = monitor(scorer.at(run.theta).scores(monitor.features))
+            trace.append({"round": number, **certificate, "objective": run.value, "monitor": value})
             if self.keep == "last" or value > best_value:
-                best, best_value, best_round = theta, value, number
-            if change < UNCHANGED:
-                status = "converged" if relative <= STATIONARY else "stopped"
+                best, best_value, best_round = run.theta, value, number
+            if max(certificate["change"], certificate["relative_gradient"]) <= SETTLED:
+                status = "converged"
                 break
         message = f"Trained {len(trace)} rounds, kept round {best_round}"
         return Solution(scorer.at(best), status, certificate, trace, message)
+
+
+class _Run:
+    """The parameters that a run has reached, the objective at their own weights, and its reversals."""
+
+    def __init__(self, solver: Reweighted, objective, scorer, features: np.ndarray):
+        self.solver, self.objective, self.scorer, self.features = solver, objective, scorer, features
+        self.stationarity = Stationarity(objective, scorer, features, solver.penalty)
+        self.theta, self.direction, self.reversals = scorer.initial(features.shape[1]), None, 0
+        self.value, self.first = self._reweigh()
+
+    def advance(self) -> dict[str, float]:
+        """Make a round; return its certificate."""
+        result = descend(
+            self.objective, self.scorer, self.features, self.theta, penalty=self.solver.penalty,
+            max_iterations=self.solver.max_iterations, tolerance=TOLERANCE,
+        )  # fmt: skip
+        direction, before = result.x - self.theta, self.theta
+        if self.direction is not None and self.stationarity.opposed(self.direction, direction):
+            self.reversals += 1
+        self.direction, self.theta = direction, before + direction / (1 + self.reversals)
+        self.value, gradient = self._reweigh()
+        return {
+            "gradient_norm": float(np.abs(gradient).max()),
+            "relative_gradient": self.stationarity.relative(gradient, self.first),
+            "change": self.stationarity.change(before, self.theta),
+        }
+
+    def _reweigh(self) -> tuple[float, np.ndarray]:
+        """Fix the weights at the ranking reached; return the objective and its gradient there."""
+        self.objective.reweigh(all_scores(self.objective, self.scorer, self.theta, self.features))
+        return penalised(self.objective, self.scorer, self.theta, self.features, self.solver.penalty)

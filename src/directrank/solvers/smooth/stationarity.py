@@ -34,9 +34,16 @@ class Stationarity:
 
     def change(self, before: np.ndarray, after: np.ndarray) -> float:
         """Return how far parameters have moved, relative to their norm, both in these units."""
-        scaled = np.where(np.isfinite(self.unit), self.unit, 0.0)
-        length = float(np.linalg.norm(scaled * after))
-        return float(np.linalg.norm(scaled * (after - before)) / max(length, np.finfo(float).tiny))
+        length = float(np.linalg.norm(self.scaled(after)))
+        return float(np.linalg.norm(self.scaled(after - before)) / max(length, np.finfo(float).tiny))
+
+    def opposed(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Say whether two directions of parameters, in these units, form an obtuse angle."""
+        return bool(self.scaled(one) @ self.scaled(other) < 0.0)
+
+    def scaled(self, parameters: np.ndarray) -> np.ndarray:
+        """Return parameters in these units; those that change no ranking are 0."""
+        return np.where(np.isfinite(self.unit), self.unit, 0.0) * parameters
 
 
 def spread_of(objective: BoundObjective, features: np.ndarray) -> np.ndarray:

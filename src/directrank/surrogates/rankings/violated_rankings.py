@@ -32,13 +32,19 @@ class ViolatedRankings:
         self.position = np.arange(queries.n_docs) - np.repeat(self.indptr[:-1], self.sizes)
         self.places = self.sizes if places is None else np.minimum(places, self.sizes)
         changes = (np.diff(classes) != 0) | (np.diff(self.query) != 0)
-        self.segment = np.append(0, np.cumsum(changes))
+        # Stable sorts by short integers count, which takes a tenth of the time of comparing.
+        self.segment = _shortest(np.append(0, np.cumsum(changes)))
+        self.groups, self.ascending_classes = _shortest(self.query), np.argsort(classes, kind="stable")
         self.starts = np.append(0, np.flatnonzero(changes) + 1)
         self.lengths = np.diff(np.append(self.starts, queries.n_docs))
 
-    def greatest_imperfect(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def descending(self, scores: np.ndarray) -> np.ndarray:
+        """Return all rows by descending score, those of equal scores by ascending class."""
+        return self.ascending_classes[np.argsort(-scores[self.ascending_classes], kind="stable")]
+
+    def greatest_imperfect(self, scores: np.ndarray, descending: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows in the order of the ranking, query by query, and which queries have one."""
-        ranking = np.lexsort((self.classes, -scores, self.query))
+        ranking = _together(descending, self.groups)
         counts = self.position < np.repeat(self.places, self.sizes)
         same = (self.classes[ranking] == self.classes) | ~counts
         perfect, found = np.logical_and.reduceat(same, self.indptr[:-1]), self.active.copy()
@@ -73,10 +79,20 @@ class ViolatedRankings:
             return out
         return (np.bincount(alike, out) / np.bincount(alike))[alike]
 
-    def alike(self, scores: np.ndarray) -> np.ndarray:
+    def alike(self, scores: np.ndarray, descending: np.ndarray) -> np.ndarray:
         """Number the groups of documents of one query, class and score."""
-        order = np.lexsort((scores, self.segment))
+        order = _together(descending[::-1], self.segment)
         s, c = scores[order], self.segment[order]
         groups = np.empty(len(s), np.int64)
         groups[order] = np.append(0, np.cumsum((s[1:] != s[:-1]) | (c[1:] != c[:-1])))
         return groups
+
+
+def _shortest(numbers: np.ndarray) -> np.ndarray:
+    """Return natural numbers in the shortest type that holds them."""
+    return numbers.astype(np.min_scalar_type(numbers.max()))
+
+
+def _together(order: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return the rows in an order with those of each group together, the first group first."""
+    return order[np.argsort(group[order], kind="stable")]

@@ -149,8 +149,9 @@ class BoundWorkingSet:
     def violated_pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the perfect ranking of least F and the imperfect one of greatest F, for each query."""
         s, searches = scores.astype(np.float64), self.searches
-        ranking, found = searches.greatest_imperfect(s)
-        alike, rows = searches.alike(s), found[searches.query]
+        descending = searches.descending(s)
+        ranking, found = searches.greatest_imperfect(s, descending)
+        alike, rows = searches.alike(s, descending), found[searches.query]
         place = searches.position.astype(np.int32)
         place[ranking] = np.where(rows, searches.position, place[ranking])
         imperfect = np.where(rows, searches.coefficients(ranking, alike), 0.0)

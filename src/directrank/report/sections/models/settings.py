@@ -7,6 +7,7 @@ from markupsafe import Markup
 from directrank.report.blocks import Cell, gathered, grid, paragraph, score, warned
 from directrank.report.facts import Facts, mean
 from directrank.report.formatting import number
+from directrank.report.sections.models.ends_of_grids import MARK, at_the_end
 from directrank.report.sections.models.landscape import landscape, shown
 
 
@@ -18,8 +19,8 @@ def build(facts: Facts) -> list[Markup]:
     blocks: list[Markup] = [
         paragraph(
             f"Settings are selected on the validation queries of each fold, by {by} under the standard "
-            "convention. Where the folds select different settings, or one at the end of the grid, the "
-            "charts below show how much it matters."
+            "convention. Where the folds select different settings, the charts below show how much it "
+            f"matters. {_at_ends(facts)}"
         ),
         _selected(facts, by),
     ]
@@ -44,14 +45,29 @@ def _selected(facts: Facts, by: str) -> Markup:
             else:
                 values = ", ".join(shown(value) for _, value in sorted(_settings(cell).items())) or "–"
                 reason = cell.get("scaling", {}).get("reason")
+                ends = at_the_end(cell)
                 title = f"validation {by} {number(cell['validation'])}" + (f"; {reason}" if reason else "")
-                cells.append(Cell(values, title=title))
+                title += f"; {', '.join(ends)} at the end of the grid" if ends else ""
+                cells.append(Cell(values, mark=MARK if ends else "", title=title))
         known = facts.cells(label)
         names = ", ".join(sorted(_settings(known[0]))) if known else ""
         value = mean(cell["validation"] for cell in known) if known else None
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)
+
+
+def _at_ends(facts: Facts) -> str:
+    """Return how many selected settings are at the end of a grid, and what to do about it."""
+    known = [cell for label in facts.result.methods for cell in facts.cells(label) if cell["tried"]]
+    known = [cell for cell in known if cell["chosen"]]
+    count = sum(bool(at_the_end(cell)) for cell in known)
+    if not count:
+        return "No fold selects the end of a grid where the validation value still rises."
+    return (
+        f"{count} of {len(known)} are at the end of the grid where the validation value still rises "
+        f"({MARK}): a wider grid may do better, with --grid."
+    )
 
 
 def _settings(cell: dict[str, Any]) -> dict[str, Any]:

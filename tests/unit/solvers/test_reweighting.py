@@ -1,0 +1,53 @@
+"""Re-weighted rounds of L-BFGS: damped steps, and a gradient at the weights of the ranking returned."""
+
+import numpy as np
+import pytest
+
+from directrank import LambdaLoss, LambdaRank, make_ranking
+from directrank.scorers import Linear
+from directrank.solvers.all_scores import all_scores
+from directrank.solvers.smooth.passes import penalised
+from directrank.solvers.smooth.reweighting import SETTLED
+from directrank.solvers.smooth.stationarity import Stationarity
+from directrank.surrogates import Objective
+
+PENALTY = 1.0
+
+
+@pytest.fixture(scope="module")
+def groups():
+    return make_ranking(60, noise=1.0, random_state=1)
+
+
+@pytest.mark.parametrize("estimator", [LambdaLoss, LambdaRank])
+def test_the_gradient_is_small_at_the_weights_of_the_ranking_returned(groups, estimator):
+    ranker = estimator(penalty=PENALTY, scaling="none").fit(groups)
+    objective = Objective(ranker.components()[0], groups.queries, groups.shards)
+    start, end = np.zeros(10), ranker.scorer_.coefficients
+    gradients = []
+    for theta in (start, end):
+        objective.reweigh(all_scores(objective, Linear(), theta, groups.features))
+        gradients.append(penalised(objective, Linear(), theta, groups.features, PENALTY)[1])
+    relative = Stationarity(objective, Linear(), groups.features, PENALTY).relative(*gradients[::-1])
+    assert ranker.status_ == "converged"
+    assert relative == pytest.approx(ranker.certificate_["relative_gradient"], rel=1e-6)
+    assert relative <= SETTLED
+
+
+def test_steps_are_damped_where_whole_steps_alternate(groups, monkeypatch):
+    ranker = LambdaLoss(penalty=PENALTY, rounds=40)
+    assert ranker.fit(groups).status_ == "converged"
+    monkeypatch.setattr(Stationarity, "opposed", lambda self, one, other: False)
+    assert ranker.fit(groups).status_ == "budget"
+    assert ranker.certificate_["change"] > 0.1
+
+
+def test_directions_are_opposed_in_units_of_the_features(groups):
+    objective = Objective(LambdaLoss().components()[0], groups.queries, groups.shards)
+    features = groups.features * np.where(np.arange(10) == 0, 1e-3, 1.0).astype(np.float32)
+    stationarity = Stationarity(objective, Linear(), features, 0.0)
+    one, other = np.zeros((2, 10))
+    one[:2], other[:2] = (-10.0, 1.0), (10.0, 1.0)
+    assert one @ other < 0
+    assert not stationarity.opposed(one, other)
+    assert stationarity.opposed(one, -other)
