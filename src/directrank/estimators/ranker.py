@@ -33,6 +33,8 @@ from directrank.surrogates import Objective
 
 #: The measure that `Ranker.score` reports unless `select_by` names another.
 SCORE = "nDCG@10"
+#: The form of X: NaN is a missing value.
+FEATURES: dict[str, Any] = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
 
 
 @dataclass(init=False, eq=False, repr=False, kw_only=True)
@@ -126,7 +128,7 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X : QueryGroups, or array, data frame or sparse matrix of shape (n_docs, n_features)
-            A sparse matrix becomes dense, up to the size that fits in memory.
+            NaN is a missing value. A sparse matrix becomes dense, up to the size that fits in memory.
         y : array of shape (n_docs,), PreferenceGraph or ObservedRankings
             Relevance, or supervision of another kind (`ConsistentRank`); not with QueryGroups.
         qid : array of shape (n_docs,), optional
@@ -171,7 +173,7 @@ class Ranker(BaseEstimator):
         with threadpool_limits(limits=1, user_api="blas"), overflows:
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
-        self.notes_ = objective.notes()
+        self.notes_ = [*objective.notes(), *scaling.notes]
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
         return replace(solution, scorer=scaling.scorer(solution.scorer)), measure
 
@@ -258,7 +260,7 @@ class Ranker(BaseEstimator):
             qid = None if qid is None else qid_array(qid)
             times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
             if times is not None:
-                X = validate_data(self, as_dense(X), dtype=np.float32, order="C")
+                X = validate_data(self, as_dense(X), **FEATURES)
                 y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
                 qid, sample_weight = None if qid is None else np.repeat(qid, times), None
         groups = self._groups(X, y, qid, group, reset=True)
@@ -274,7 +276,7 @@ class Ranker(BaseEstimator):
             return X
         if y is None:
             raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
-        features = validate_data(self, X, reset=reset, dtype=np.float32, order="C")
+        features = validate_data(self, X, reset=reset, **FEATURES)
         target = y if isinstance(y, SUPERVISION) else checked_target(y)
         if not isinstance(target, SUPERVISION) and len(target) != len(features):
             raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
@@ -288,7 +290,7 @@ class Ranker(BaseEstimator):
         if isinstance(X, QueryGroups):
             input_checks.check_width(X, self)
             return X.features, X.to_caller
-        return validate_data(self, X, reset=False, dtype=np.float32, order="C"), np.asarray
+        return validate_data(self, X, reset=False, **FEATURES), np.asarray
 
     def _adopt(self, solution, measure) -> "Ranker":
         check_finite(self, solution)
@@ -301,10 +303,11 @@ class Ranker(BaseEstimator):
         return self
 
     def __sklearn_tags__(self):
-        """Rankers take relevance, which is not negative."""
+        """Rankers take relevance, which is not negative, and missing features."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.target_tags.positive_only = True
         return tags
