@@ -174,7 +174,7 @@ def _notes(groups: QueryGroups) -> list[str]:
     counts = missing_counts(groups.features)
     if not counts.any():
         return []
-    n_missing, empty = (counts > 0).sum(), int((counts == groups.n_docs).sum())
+    n_missing, empty = int((counts > 0).sum()), int((counts == groups.n_docs).sum())
     of = f"{n_missing} feature{'s' * (n_missing > 1)}"
     without = f"; {empty} of them without any value became 0" if empty else ""
     which = "value" if counts.sum() == 1 else "values"
