@@ -6,11 +6,11 @@ from typing import Literal, get_args, get_origin
 
 import numpy as np
 import pytest
-from conformance.estimator_examples import CLASSES, quick, rows
 
 from directrank.estimators.methods import METHODS
 from directrank.estimators.parameters.allowed import parameters_of
 from directrank.estimators.parameters.declared import SHARED
+from estimator_examples import CLASSES, quick, rows
 
 EACH = [
     pytest.param(cls, parameter, id=f"{cls.__name__}-{parameter.name}")

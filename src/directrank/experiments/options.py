@@ -10,6 +10,7 @@ from typing import Any
 from directrank.data.letor.reader import MISSING
 from directrank.experiments.tables.layout import is_error
 from directrank.measures import CONVENTIONS, parse_measure
+from directrank.storage.strict_json import as_plain
 
 STANDARD = "standard"
 GRID = "grid"
@@ -87,9 +88,7 @@ class Options:
     @property
     def of_a_cell(self) -> dict[str, Any]:
         """The options that decide the record of a cell, as plain values."""
-        kept = {name: getattr(self, name) for name in OF_A_CELL}
-        kept = {name: list(each) if isinstance(each, tuple) else each for name, each in kept.items()}
-        return {**kept, "columns": self.columns}
+        return as_plain({**{name: getattr(self, name) for name in OF_A_CELL}, "columns": self.columns})
 
 
 @contextmanager

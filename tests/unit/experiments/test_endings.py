@@ -4,7 +4,6 @@ import json
 
 from directrank.experiments.tables.endings import unfinished_lines
 from directrank.experiments.tables.formats import as_json, latex, markdown, plain
-from directrank.experiments.tables.layout import headline
 from directrank.report.page import render
 from pages import invented
 
@@ -23,7 +22,7 @@ def with_endings(**statuses):
 def test_nothing_is_said_where_all_converged():
     result = with_endings()
     assert unfinished_lines(result) == []
-    assert "†" not in plain(headline(result, "standard"))
+    assert "†" not in plain(result.headline("standard"))
     assert "†" not in render(result)
 
 
@@ -39,7 +38,7 @@ def test_what_did_not_converge_is_counted_and_marked():
     n, whole = len(result.folds), len(result.cells) - len(result.failed)
     assert head.startswith(f"{n} of {whole} tested models did not converge, nor did ")
     assert line == f"{name}: budget on {n} of {n} folds: raise rounds"
-    table = headline(result, "standard")
+    table = result.headline("standard")
     for form in (plain, markdown, latex):
         assert form(table).count("†") == 2  # the row and the caption
     rows = json.loads(as_json(table))["rows"]

@@ -14,8 +14,10 @@ from directrank import compare, make_ranking
 from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.experiments import read_results, results
+from directrank.experiments.options import Options
+from directrank.experiments.records.of_cells import OPTIONS
 from directrank.experiments.results import COLUMNS, signed
-from directrank.storage.strict_json import as_plain, parse
+from directrank.storage.strict_json import as_plain, dump, parse
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +174,13 @@ def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "results.json")
     with pytest.raises(DataError, match="is a pipe or a device"):
         read_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"features": ("a", "b"), "qid": "q"}, {"missing": 0.5, "seeds": (1, 2)}]
+)
+def test_options_of_a_cell_are_accepted_when_the_record_is_read_back(given):
+    """If they were not, a comparison in several processes would wait for its cells for ever."""
+    options = Options(**given).of_a_cell
+    OPTIONS(options, "")
+    assert parse(dump(options).encode()) == options

@@ -101,6 +101,8 @@ def _kinds(kind: Any) -> list[Any]:
 
 def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
     """Say whether a value is of one kind, and its numbers are in the interval."""
+    if kind is Any:
+        return True
     if get_origin(kind) is Literal:
         return any(type(value) is type(option) and value == option for option in get_args(kind))
     if kind in (int, float):
@@ -121,6 +123,8 @@ def _called(kind: Any, interval: Interval | None) -> list[str]:
     """Return what a message calls the values of one kind."""
     if get_origin(kind) is Literal:
         return [repr(each) for each in get_args(kind)]
+    if kind is Any:
+        return ["any value"]
     if get_origin(kind) is Sequence:
         return [f"a list of numbers {interval}"]
     if kind in (int, float):

@@ -65,6 +65,7 @@ DATA_CHECK = fields(
 OPTIONS = fields(
     select_by=text, measures=every(text, least=1), convention=text, seeds=every(whole, least=1),
     missing=either(text, any_float), search=text, refit=flag, audit=flag, restarts=whole,
+    columns=by_name(setting),
 )  # fmt: skip
 PART = fields(queries=whole, documents=whole, features=whole, relevance=by_name(whole))
 FRAME: dict[str, Shape] = {

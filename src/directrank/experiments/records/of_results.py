@@ -35,7 +35,7 @@ FOLD = fields(
 )  # fmt: skip
 REST = fields(
     format=text, dataset=text, seed=whole, settings=by_name(setting), grids=by_name(every(setting)),
-    methods=every(METHOD, least=1), folds=every(FOLD, least=1), data_check=DATA_CHECK,
+    reading=every(text), methods=every(METHOD, least=1), folds=every(FOLD, least=1), data_check=DATA_CHECK,
     environment=by_name(text), command=every(text), written=text, significance=by_name(setting),
     cells=every(cell),
 )  # fmt: skip
@@ -44,7 +44,7 @@ REST = fields(
 def check_results(content: Any) -> None:
     """Raise `OddValueError` unless a value is the complete content of a file of results."""
     by_name(setting)(content, "")
-    options = {name: each for name, each in content.items() if name in OF_A_CELL}
+    options = {name: each for name, each in content.items() if name in (*OF_A_CELL, "columns")}
     OPTIONS(options, "")
     _check_names(options)
     REST({name: each for name, each in content.items() if name not in options}, "")
