@@ -60,7 +60,7 @@ def test_a_comparison_records_what_was_filled(folder, capsys):
     assert code == 0
     text = (folder.parent / "results" / "results.json").read_text()
     assert re.search(r"filled \d+ missing values of 4 features by their training medians", text)
-    assert json.loads(text)["summary"]["missing"] == "nan"
+    assert json.loads(text)["missing"] == "nan"
 
 
 def test_the_help_names_the_rule_of_python():
