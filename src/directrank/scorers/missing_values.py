@@ -23,18 +23,24 @@ def medians(features: np.ndarray) -> np.ndarray:
     n_features = features.shape[1]
     out = np.zeros(n_features, np.float32)
     for first in range(0, n_features, BLOCK_COLUMNS):
-        columns = np.ascontiguousarray(features[:, first : first + BLOCK_COLUMNS].T)
-        out[first : first + BLOCK_COLUMNS] = [_median(column[~np.isnan(column)]) for column in columns]
+        columns = np.array(features[:, first : first + BLOCK_COLUMNS].T, order="C")
+        out[first : first + BLOCK_COLUMNS] = [_median(column) for column in columns]
     return out
 
 
-def _median(values: np.ndarray) -> np.float32:
+def _median(column: np.ndarray) -> np.float32:
+    """Return the median of a column, which is reordered."""
+    missing = np.isnan(column)
+    values = column[~missing] if missing.any() else column
     if not len(values):
         return np.float32(0.0)
-    low, high = (len(values) - 1) // 2, len(values) // 2
-    middle = np.partition(values, (low, high))
+    # One place at a time is twice as fast as both.
+    half = len(values) // 2
+    values.partition(half)
+    high = values[half]
+    low = high if len(values) % 2 else values[:half].max()
     # Equal zeros may have different signs, in an order that depends on the order of rows.
-    return np.float32(0.5 * (float(middle[low]) + float(middle[high])) + 0.0)
+    return np.float32(0.5 * (float(low) + float(high)) + 0.0)
 
 
 def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:

@@ -34,6 +34,18 @@ def threshold_between(low: np.float32, high: np.float32) -> np.float32:
     return middle if middle < high else low
 
 
+class Medians(dict[int, float]):
+    """The medians of features, each computed when it is first asked for."""
+
+    def __init__(self, features: np.ndarray):
+        super().__init__()
+        self.features = features
+
+    def __missing__(self, feature: int) -> float:
+        self[feature] = float(medians(self.features[:, feature : feature + 1])[0])
+        return self[feature]
+
+
 class ExactStumps:
     """All thresholds of all features; features are sorted once, for 4 bytes a value.
 
@@ -45,7 +57,8 @@ class ExactStumps:
 
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
         self.features, self.by_gini = features, criterion == "gini"
-        self.present, self.fill = len(features) - missing_counts(features), medians(features)
+        self.present = len(features) - missing_counts(features)
+        self.medians = Medians(features)
         self.order = np.empty((features.shape[1], len(features)), np.int32)
         for k in range(features.shape[1]):
             column = np.ascontiguousarray(features[:, k])
@@ -69,7 +82,7 @@ class ExactStumps:
         low, high = self.features[~last, feature], self.features[first, feature]
         threshold = low if np.isnan(high) else threshold_between(low, high)
         missing = self.present[feature] < len(self.features)
-        fill = (TO_LEFT if to_left else TO_RIGHT) if missing else float(self.fill[feature])
+        fill = (TO_LEFT if to_left else TO_RIGHT) if missing else self.medians[feature]
         return stump(int(feature), float(threshold), above=bool(right), fill=fill)
 
 
@@ -88,7 +101,7 @@ class HistogramStumps:
 
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
-        self.missing, self.fill = missing_counts(features) > 0, medians(features)
+        self.missing, self.medians = missing_counts(features) > 0, Medians(features)
         edges = [bin_edges(features[:, k]) for k in range(features.shape[1])]
         self.counts = np.array([len(each) for each in edges])
         self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
@@ -128,7 +141,7 @@ class HistogramStumps:
         if self.by_gini:
             above = right[at] * left_size[at] > left[at] * right_size[at]
         feature, place, to_left = map(int, at)
-        fill = (TO_LEFT if to_left else TO_RIGHT) if self.missing[feature] else float(self.fill[feature])
+        fill = (TO_LEFT if to_left else TO_RIGHT) if self.missing[feature] else self.medians[feature]
         return stump(feature, float(self.edges[feature, place]), above=bool(above), fill=fill)
 
     def _left_of(self, sums: np.ndarray) -> np.ndarray:
