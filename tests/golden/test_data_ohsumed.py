@@ -119,7 +119,7 @@ def test_letor_2_with_its_line_ends(ohsumed_letor2):
     assert {"feature 5", "feature 6", "feature 7"} <= set(found["constant_within_queries"].examples)
 
 
-def test_null_is_refused_by_its_place(ohsumed_null):
+def test_null_is_refused_by_its_place_on_request(ohsumed_null):
     path = ohsumed_null / "Fold1" / "train.txt"
     first = next(
         (number, line.index(b"NULL") + 1)
@@ -127,7 +127,7 @@ def test_null_is_refused_by_its_place(ohsumed_null):
         if b"NULL" in line
     )
     with pytest.raises(DataFormatError, match=r"found 'NULL'.*missing='query_min'") as caught:
-        read_letor(path)
+        read_letor(path, missing="error")
     assert (caught.value.line, caught.value.column) == first
     assert str(caught.value).startswith(f"{path}:{first[0]}:{first[1]}: ")
 

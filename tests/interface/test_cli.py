@@ -298,7 +298,7 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
         ),
         (["compare", "data", "--select-by", "nDCG@"], "is not a measure's name"),
         (["compare", "data", "--convention", "letor"], "no convention is called 'letor'"),
-        (["compare", "data", "--missing", "zero"], "expected error, query_min or a number"),
+        (["compare", "data", "--missing", "zero"], "expected nan, error, query_min or a number"),
         (["compare", "data", "--seed", "x"], "--seed"),
         (["compare", "data", "--seeds", "0,x"], "expected numbers with commas"),
         (["compare", "data", "--search", "random"], "expected grid, or random:N"),

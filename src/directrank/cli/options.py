@@ -39,7 +39,12 @@ Force = Annotated[
 ]
 Seed = Annotated[int, option("--seed N", "Seed of all random numbers; same seed and data, same results.")]
 Missing = Annotated[
-    str, option("--missing RULE", "Meaning of NULL or an empty cell: error, query_min or a number.")
+    str | None,
+    option(
+        "--missing RULE",
+        "Meaning of NULL or an empty cell: nan (methods take missing values), error, query_min or a number."
+        "  [default: nan]",
+    ),
 ]
 Qid = Annotated[str | None, option("--qid COLUMN", "Column of queries in a table.  [default: by its name]")]
 Label = Annotated[str | None, option("--label COLUMN", "Column of grades.  [default: by its name]")]

@@ -31,17 +31,19 @@ def names(text: str) -> list[str]:
 
 
 def missing_rule(text: str) -> str | float:
-    """Return the rule for NULL: ``error``, ``query_min`` or the number to use instead."""
-    if text in ("error", "query_min"):
+    """Return the rule for NULL: ``nan``, ``error``, ``query_min`` or the number to use instead."""
+    from directrank.data.letor.reader import MISSING_RULES
+
+    if text in MISSING_RULES:
         return text
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"--missing {text}: expected error, query_min or a number") from None
+        raise UsageError(f"--missing {text}: expected nan, error, query_min or a number") from None
 
 
 def read_options(
-    missing: str,
+    missing: str | None,
     qid: str | None,
     label: str | None,
     docid: str | None,
@@ -57,8 +59,9 @@ def read_options(
         others["n_features"] = ranker.n_features_in_
         known = getattr(ranker, "feature_names_in_", None)
         columns = list(known) if columns is None and known is not None else columns
-    rule = missing_rule(missing)
-    return ReadOptions(missing=rule, qid=qid, label=label, docid=docid, features=columns, **others)
+    if missing is not None:
+        others["missing"] = missing_rule(missing)
+    return ReadOptions(qid=qid, label=label, docid=docid, features=columns, **others)
 
 
 def read_documents(path: Path, how: "ReadOptions", *, quiet: bool) -> "QueryGroups":

@@ -8,7 +8,7 @@ from typing import Any
 
 from directrank.data.files import ENDINGS, ReadOptions, read_file, read_parts
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.reader import read_letor
+from directrank.data.letor.reader import MISSING, read_letor
 from directrank.errors import DataError
 
 PARTS = ("train", "vali", "test")
@@ -142,7 +142,7 @@ def load_data(
     label: str | None = None,
     docid: str | None = None,
     features: Sequence[str] | None = None,
-    missing: str | float = "error",
+    missing: str | float = MISSING,
 ):
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 
@@ -159,9 +159,9 @@ def load_data(
         ``query_id``, ``relevance``, ``doc``; documents need no names.
     features : sequence of str, optional
         The columns of features, or patterns such as ``bm25*``. By default all other columns of numbers.
-    missing : {"error", "query_min"} or float, default="error"
-        The meaning of an empty cell, or of a literal NULL: an error, the least value within the query, or a
-        number.
+    missing : {"nan", "error", "query_min"} or float, default="nan"
+        The meaning of an empty cell, or of a literal NULL: NaN, which every method takes; an error; the least
+        value within the query; or a number.
 
     Returns
     -------
@@ -183,14 +183,14 @@ def load_data(
     return _only_fold(path).load(**how)
 
 
-def load_letor(path: str | os.PathLike, *, missing: str | float = "error"):
+def load_letor(path: str | os.PathLike, *, missing: str | float = MISSING):
     """Read a file into one `QueryGroups`, or a fold's folder into three.
 
     Parameters
     ----------
     path : path-like
         A LETOR file, or a folder with ``train.txt``, ``vali.txt`` and ``test.txt``.
-    missing : {"error", "query_min"} or float, default="error"
+    missing : {"nan", "error", "query_min"} or float, default="nan"
         See `read_letor`.
 
     Returns

@@ -31,7 +31,7 @@ def from_frame(
     docid : str, optional
         The column of document names.
     features : sequence of str, optional
-        The columns of features; all other columns by default.
+        The columns of features; all other columns by default. A missing value is NaN.
     name : str, default=""
         Where the data came from; messages use it.
 
@@ -43,7 +43,7 @@ def from_frame(
     Raises
     ------
     DataError
-        If a column does not exist, is not numeric or has missing values.
+        If a column does not exist or is not numeric, or a query or grade is missing.
     TypeError
         If `frame` is not a data frame.
     """
@@ -59,7 +59,7 @@ def from_frame(
         raise DataError("the frame has no column left for features")
     X = np.empty((len(table), len(columns)), np.float32)
     for place, column in enumerate(columns):
-        X[:, place] = _numbers(table[column], column)
+        X[:, place] = _numbers(table[column], column, missing=True)
     return QueryGroups(
         X,
         None if relevance is None else _grades(table[relevance], relevance),
@@ -111,15 +111,17 @@ def _grades(column, name: str) -> np.ndarray:
     return _numbers(column, name, "numbers or ordered categories") if grades is native else grades
 
 
-def _numbers(column, name: str, expected: str = "numbers") -> np.ndarray:
+def _numbers(column, name: str, expected: str = "numbers", missing: bool = False) -> np.ndarray:
     if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
         raise DataError(f"column {name!r} holds {column.dtype}, expected {expected}")
-    missing = np.flatnonzero(column.is_null().to_numpy())
-    if len(missing):
-        raise DataError(f"column {name!r} has no value in row {missing[0]}; fill missing values first")
+    empty = column.is_null().to_numpy().astype(np.bool_)
+    if empty.any() and not missing:
+        raise DataError(f"column {name!r} has no value in row {np.argmax(empty)}; give every row a grade")
+    values = np.full(len(column), np.nan)
     with np.errstate(over="ignore"):
-        values = np.asarray(column.to_numpy(), dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(values) | (np.abs(values) > np.finfo(np.float32).max))
+        values[~empty] = np.asarray(column.filter(~column.is_null()).to_numpy(), dtype=np.float64)
+    refused = np.isinf(values) if missing else ~np.isfinite(values)
+    wrong = np.flatnonzero(refused | (np.abs(values) > np.finfo(np.float32).max))
     if len(wrong):
         raise DataError(
             f"column {name!r} holds {values[wrong[0]]} in row {wrong[0]}; expected finite float32"

@@ -206,8 +206,8 @@ def checked_features(X, name: str = "") -> np.ndarray:
     Raises
     ------
     DataError
-        If X is not two-dimensional and numeric, or holds NaN, infinity or a number beyond float32: the first
-        such value is named.
+        If X is not two-dimensional and numeric, or holds infinity or a number beyond float32: the first such
+        value is named. NaN is a missing value.
     """
     where = f"{name}: " if name else ""
     try:
@@ -224,10 +224,10 @@ def checked_features(X, name: str = "") -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         total = features.sum()
     if not np.isfinite(total):
-        row, column = np.unravel_index(np.argmax(~np.isfinite(features)), features.shape)
-        if not np.isfinite(features[row, column]):
+        row, column = np.unravel_index(np.argmax(np.isinf(features)), features.shape)
+        if np.isinf(features[row, column]):
             raise DataError(
                 f"{where}X holds {features[row, column]} in row {row}, column {column}; "
-                "expected finite float32 values. Fill missing values first."
+                "expected finite float32 values, or NaN where a value is missing"
             )
     return features

@@ -12,6 +12,8 @@ from directrank.diagnostics.duplicates import column_hashes, column_ranges, row_
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
 from directrank.scorers.column_statistics import column_statistics
+from directrank.scorers.missing_values import missing_counts
+from directrank.scorers.scaling import with_medians
 from directrank.scorers.scaling_rule import choose, heavy_tailed
 
 N_EXAMPLES = 5
@@ -74,9 +76,9 @@ class DataCheck:
 def check_data(groups: QueryGroups) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
-    Reported are queries without relevant or without irrelevant documents and others of one grade, features
-    that are constant or duplicated, the scale of features where linear methods need another, documents that
-    duplicate another of their query, and an order of rows that leaks the labels.
+    Reported are queries without relevant or without irrelevant documents and others of one grade, missing
+    values, features that are constant or duplicated, the scale of features where linear methods need another,
+    documents that duplicate another of their query, and an order of rows that leaks the labels.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     -------
     DataCheck
     """
-    checks = [_features, _scale, _duplicate_documents]
+    checks = [_missing, _features, _scale, _duplicate_documents]
     if groups.labelled:
         checks = [_grades, *checks, _leaking_order]
     findings = [finding for check in checks for finding in check(groups)]
@@ -119,6 +121,18 @@ def _grades(groups: QueryGroups) -> list[Finding]:
     ]  # fmt: skip
 
 
+def _missing(groups: QueryGroups) -> list[Finding]:
+    counts = missing_counts(groups.features)
+    shares, found = counts / max(1, groups.n_docs), np.flatnonzero(counts)
+    if not found.size:
+        return []
+    values = {feature_name(groups, k): float(shares[k]) for k in found.tolist()}
+    names = [f"{name} {share:.0%}" for name, share in values.items()]
+    sentence = f"{{}} missing values, {shares.mean():.1%} of all cells ({{}})."
+    (finding,) = _listing("missing_values", sentence, ("feature has", "features have"), names)
+    return [replace(finding, values=values)]
+
+
 def _features(groups: QueryGroups) -> list[Finding]:
     constant, within = column_ranges(groups.features, groups.queries.indptr)
 
@@ -145,7 +159,7 @@ def _features(groups: QueryGroups) -> list[Finding]:
 
 
 def _scale(groups: QueryGroups) -> list[Finding]:
-    found = column_statistics(groups, np.full(groups.n_features, False))
+    found = column_statistics(with_medians(groups), np.full(groups.n_features, False))
     chosen = choose(groups, found)
     if chosen.kind == "none":
         return []
@@ -182,7 +196,7 @@ def _equal_columns(X: np.ndarray, wanted: np.ndarray) -> list[tuple[int, int]]:
     pairs = []
     for column in np.flatnonzero(wanted).tolist():
         earlier = first.setdefault(hashes[column], column)
-        if earlier != column and np.array_equal(X[:, earlier], X[:, column]):
+        if earlier != column and np.array_equal(X[:, earlier], X[:, column], equal_nan=True):
             pairs.append((earlier, column))
     return pairs
 

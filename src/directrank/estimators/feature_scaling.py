@@ -8,6 +8,7 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, check_choice
 from directrank.scorers import LINEAR, OF_QUERIES, Linear
+from directrank.scorers.missing_values import missing_counts
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
 
 UNSCALED = Scaling("none")
@@ -26,11 +27,14 @@ def check_scaling(kind: Any, scorer: Any) -> None:
 def scaling_for(
     kind: Any, scorer: Any, groups: QueryGroups, weights: np.ndarray | None, n_threads: int
 ) -> Scaling:
-    """Return the scaling fitted to training queries; none for a scorer that is not linear."""
+    """Return the scaling fitted to training queries; none for a scorer that is not linear.
+
+    Only linear scorers need a number in place of a missing value.
+    """
     check_scaling(kind, scorer)
-    if type(scorer) is not Linear or kind is None:
+    if type(scorer) is not Linear:
         return UNSCALED
-    found = fit_scaling(kind, groups, weights, n_threads)
+    found = fit_scaling(kind or "none", groups, weights, n_threads)
     logging.getLogger("directrank").info("scaling=%s: %s %s", kind, found.kind, found.reason)
     return found
 
@@ -41,8 +45,11 @@ def scores_of(scorer: Any, features: np.ndarray, X: Any, qid=None) -> np.ndarray
     Raises
     ------
     DataError
-        If the model scales features or scores inside each query, and neither X nor `qid` tells the queries.
+        If the model scales features or scores inside each query, and neither X nor `qid` tells the queries;
+        or if a value is missing and a linear scorer has no medians.
     """
+    if isinstance(scorer, LINEAR) and scorer.fill is None:
+        _refuse_missing(features)
     if not isinstance(scorer, OF_QUERIES):
         return scorer.scores(features)
     if isinstance(X, QueryGroups):
@@ -54,6 +61,15 @@ def scores_of(scorer: Any, features: np.ndarray, X: Any, qid=None) -> np.ndarray
         )
     groups = QueryGroups(features, None, np.asarray(qid))
     return groups.to_caller(scorer.scores(groups.features, groups.queries.indptr))
+
+
+def _refuse_missing(features: np.ndarray) -> None:
+    columns = np.flatnonzero(missing_counts(features))
+    if columns.size:
+        raise DataError(
+            f"X has no value in some rows of column {columns[0]}, and the model has no medians for missing "
+            "values: it is from an earlier release; train it again, or fill them first"
+        )
 
 
 def coefficients_of(ranker: Any) -> np.ndarray:

@@ -120,7 +120,7 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X : QueryGroups, or array, data frame or sparse matrix of shape (n_docs, n_features)
-            A sparse matrix becomes dense, up to the size that fits in memory.
+            NaN is a missing value. A sparse matrix becomes dense, up to the size that fits in memory.
         y : array of shape (n_docs,), PreferenceGraph or ObservedRankings
             Relevance, or supervision of another kind (`ConsistentRank`); not with QueryGroups.
         qid : array of shape (n_docs,), optional
@@ -166,7 +166,7 @@ class Ranker(BaseEstimator):
         with threadpool_limits(limits=1, user_api="blas"), overflows:
             solution = solver.solve(objective, scorer, groups.features, monitor, rng)
         self.left_out_ = groups.queries.qid[objective.left_out]
-        self.notes_ = objective.notes()
+        self.notes_ = [*objective.notes(), *scaling.notes]
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
         return replace(solution, scorer=scaling.scorer(solution.scorer)), measure
 
@@ -258,10 +258,11 @@ class Ranker(BaseEstimator):
         return self
 
     def __sklearn_tags__(self):
-        """Rankers take relevance, which is not negative."""
+        """Rankers take relevance, which is not negative, and missing features."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.target_tags.positive_only = True
         return tags

@@ -92,7 +92,7 @@ def _measured(method: Configured, splits: Splits, options: Options, fits, refits
         for seed, fit in chosen.items()
     ]
     tried = ("parameters", "seed", "validation", "seconds", "status")
-    training = ("status", "message", "remedy", "certificate", "iterations", "history")
+    training = ("status", "message", "remedy", "certificate", "iterations", "notes", "history")
     record = {
         "tried": [{name: fit[name] for name in tried} for fit in fits],
         "chosen": first["parameters"],

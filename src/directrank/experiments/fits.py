@@ -139,6 +139,7 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
         "remedy": remedy(ranker),
         "certificate": {name: float(each) for name, each in ranker.certificate_.items()},
         "iterations": len(ranker.history_),
+        "notes": list(ranker.notes_),
         "history": thinned(ranker.history_),
         "peak_memory": peak_memory(),
         "n_features": int(ranker.n_features_in_),

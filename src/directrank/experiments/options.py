@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from directrank.data.letor.reader import MISSING
 from directrank.experiments.tables.layout import is_error
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.storage.strict_json import as_plain
@@ -43,7 +44,7 @@ class Options:
     name: str | None = None
     seed: int = 0
     seeds: Sequence[int] = ()
-    missing: str | float = "error"
+    missing: str | float = MISSING
     qid: str | None = None
     label: str | None = None
     docid: str | None = None

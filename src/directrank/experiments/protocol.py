@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from directrank.data.letor.reader import MISSING
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured, configured
 from directrank.experiments.jobs.environment import code_digest, environment
@@ -44,7 +45,7 @@ def compare(
     name: str | None = None,
     seed: int = 0,
     seeds: Sequence[int] | None = None,
-    missing: str | float = "error",
+    missing: str | float = MISSING,
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
@@ -96,7 +97,7 @@ def compare(
     seed : int, default=0
     seeds : sequence of int, optional
         Train and choose with each seed, and report means over seeds; `seed` alone by default.
-    missing : {"error", "query_min"} or float, default="error"
+    missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of a literal NULL or an empty cell; see `directrank.load_data`.
     qid, label, docid : str, optional
         Columns of tables; guessed by their names by default.

@@ -13,7 +13,9 @@ Tensors = dict[str, np.ndarray]
 
 def _linear_fits(tensors: Tensors, n_features: int) -> bool:
     coefficients = tensors["coefficients"]
-    return coefficients.dtype == np.float64 and coefficients.shape == (n_features,)
+    fill = tensors.get("fill", np.zeros(n_features, np.float32))
+    filling = fill.dtype == np.float32 and fill.shape == (n_features,) and bool(np.isfinite(fill).all())
+    return filling and coefficients.dtype == np.float64 and coefficients.shape == (n_features,)
 
 
 def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
@@ -22,10 +24,12 @@ def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
     return flags and _linear_fits(tensors, n_features)
 
 
+FILL = "fill"
 NODES = ("feature", "threshold", "left", "right", "offset", "slope")
 
 #: Every kind of scorer that can be saved, by its name in the file, which never changes: the class, the
 #: attributes that hold its arrays, and the check whether loaded arrays are a scorer of so many features.
+#: Each also has what stands for missing values, `FILL`, but in files of early releases.
 SCORER_KINDS = {
     "linear": (Linear, ("coefficients",), _linear_fits),
     "log-linear": (LogLinear, ("coefficients", "logarithm"), _log_linear_fits),
@@ -56,7 +60,8 @@ def take_apart(scorer: Any) -> tuple[str, Tensors]:
         )
     for name, (kind, tensors, _) in SCORER_KINDS.items():
         if type(scorer) is kind:
-            return name, {each: np.ascontiguousarray(getattr(scorer, each)) for each in tensors}
+            held = tensors if scorer.fill is None else (*tensors, FILL)
+            return name, {each: np.ascontiguousarray(getattr(scorer, each)) for each in held}
     known = ", ".join(kind.__name__ for kind, *_ in SCORER_KINDS.values())
     raise TypeError(f"a {type(scorer).__name__} scorer cannot be saved; those that can: {known}")
 
@@ -71,12 +76,12 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     """
     if name == COMMITTEE:
         return Committee([put_together(*member, n_features) for member in _members_of(tensors)])
-    if name not in SCORER_KINDS or sorted(tensors) != sorted(SCORER_KINDS[name][1]):
+    if name not in SCORER_KINDS or {*tensors, FILL} != {*SCORER_KINDS[name][1], FILL}:
         raise ModelFormatError(f"scorer {name!r} with tensors {sorted(tensors)} is not known")
     kind, _, fits = SCORER_KINDS[name]
     if not fits(tensors, n_features):
         raise ModelFormatError(f"its tensors do not fit {n_features} features")
-    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
+    if not all(np.isfinite(tensor).all() for each, tensor in tensors.items() if each != FILL):
         raise ModelFormatError("it holds a number that is not finite")
     return kind(**tensors)
 

@@ -29,6 +29,8 @@ class Tree:
         Children, each after its parent; −1 at a leaf.
     offset, slope : ndarray of shape (n_nodes,), float64
         0 at inner nodes.
+    fill : ndarray of shape (n_nodes,), float32
+        What stands for a missing value (NaN) of the feature: −∞ goes to the left, ∞ to the right.
     """
 
     feature: np.ndarray
@@ -37,6 +39,7 @@ class Tree:
     right: np.ndarray
     offset: np.ndarray
     slope: np.ndarray
+    fill: np.ndarray
 
     def predict(self, features: np.ndarray) -> np.ndarray:
         """Return the value of each row, float64 (n_docs,)."""
@@ -45,25 +48,29 @@ class Tree:
         return out
 
 
-def tree_of(feature, threshold, left, right, offset, slope=None) -> Tree:
-    """Return a tree from sequences, in the types that a tree has."""
+def tree_of(feature, threshold, left, right, offset, slope=None, fill=None) -> Tree:
+    """Return a tree from sequences, in the types of a tree; by default missing values go to the left."""
     slope = np.zeros(len(feature)) if slope is None else slope
+    fill = threshold if fill is None else fill
     return Tree(
         np.asarray(feature, np.int32), np.asarray(threshold, np.float32),
         np.asarray(left, np.int32), np.asarray(right, np.int32),
-        np.asarray(offset, np.float64), np.asarray(slope, np.float64),
+        np.asarray(offset, np.float64), np.asarray(slope, np.float64), np.asarray(fill, np.float32),
     )  # fmt: skip
 
 
-def stump(feature: int, threshold: float, *, above: bool = True) -> Tree:
+def stump(feature: int, threshold: float, *, above: bool = True, fill: float = -np.inf) -> Tree:
     """Return the weak ranker [[x[feature] > threshold]], or [[x[feature] ≤ threshold]]."""
     values = (0.0, 1.0) if above else (1.0, 0.0)
-    return tree_of([feature, 0, 0], [threshold, 0.0, 0.0], [1, LEAF, LEAF], [2, LEAF, LEAF], [0.0, *values])
+    leaves = [LEAF, LEAF]
+    return tree_of(
+        [feature, 0, 0], [threshold, 0, 0], [1, *leaves], [2, *leaves], [0.0, *values], fill=[fill, 0, 0]
+    )
 
 
-def single_feature(feature: int, *, slope: float = 1.0, offset: float = 0.0) -> Tree:
+def single_feature(feature: int, *, slope: float = 1.0, offset: float = 0.0, fill: float = 0.0) -> Tree:
     """Return the weak ranker offset + slope · x[feature]."""
-    return tree_of([feature], [0.0], [LEAF], [LEAF], [offset], [slope])
+    return tree_of([feature], [0.0], [LEAF], [LEAF], [offset], [slope], [fill])
 
 
 class Additive:
@@ -75,8 +82,8 @@ class Additive:
         None before training.
     root : ndarray of shape (n_rounds,), int64
         The first node of each tree; children are counted from it.
-    feature, threshold, left, right, offset, slope : ndarray of shape (n_nodes,)
-        The nodes of all trees, see `Tree`.
+    feature, threshold, left, right, offset, slope, fill : ndarray of shape (n_nodes,)
+        The nodes of all trees, see `Tree`. Without `fill`, missing values go to the left.
     others : dict of int to object, default={}
         Weak rankers that are not trees, by their round: objects with ``predict(features) -> (n_docs,)``. A
         scorer with such weak rankers can train and predict, but cannot be saved.
@@ -86,12 +93,12 @@ class Additive:
 
     def __init__(
         self, coefficients: Any = None, root: Any = None, feature: Any = None, threshold: Any = None,
-        left: Any = None, right: Any = None, offset: Any = None, slope: Any = None,
+        left: Any = None, right: Any = None, offset: Any = None, slope: Any = None, fill: Any = None,
         others: dict[int, Any] | None = None,
     ):  # fmt: skip
         self.coefficients, self.root = coefficients, root
         self.feature, self.threshold, self.left, self.right = feature, threshold, left, right
-        self.offset, self.slope = offset, slope
+        self.offset, self.slope, self.fill = offset, slope, threshold if fill is None else fill
         self.others = others or {}
 
     def __repr__(self) -> str:
@@ -167,18 +174,19 @@ def _arrays(nodes: Any) -> tuple[np.ndarray, ...]:
 def _add(features, root, coefficients, nodes: Any, out) -> None:
     _add_trees(
         features, root, coefficients, nodes.feature, nodes.threshold, nodes.left, nodes.right,
-        nodes.offset, nodes.slope, out,
+        nodes.offset, nodes.slope, nodes.fill, out,
     )  # fmt: skip
 
 
 def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     """Return whether arrays are trees over so many features: every path ends, and reads existing features."""
     types = {"coefficients": "<f8", "root": "<i8", "feature": "<i4", "threshold": "<f4", "left": "<i4",
-             "right": "<i4", "offset": "<f8", "slope": "<f8"}  # fmt: skip
+             "right": "<i4", "offset": "<f8", "slope": "<f8", "fill": "<f4"}  # fmt: skip
+    tensors = {"fill": tensors["threshold"], **tensors}
     if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in types.items()):
         return False
     root, n_nodes = tensors["root"], len(tensors["feature"])
-    nodes = ("threshold", "left", "right", "offset", "slope")
+    nodes = ("threshold", "left", "right", "offset", "slope", "fill")
     if len(root) != len(tensors["coefficients"]) or any(len(tensors[name]) != n_nodes for name in nodes):
         return False
     ends = np.append(root, n_nodes)
@@ -191,24 +199,24 @@ def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     left, right = tensors["left"], tensors["right"]
     leaf = (left == LEAF) & (right == LEAF)
     inner = (left > own) & (left < size) & (right > own) & (right < size)
-    feature = tensors["feature"]
-    return bool((leaf | inner).all() and (feature >= 0).all() and (feature < n_features).all())
+    feature, fill = tensors["feature"], tensors["fill"]
+    told = np.where(leaf, np.isfinite(fill), ~np.isnan(fill)).all()
+    return bool((leaf | inner).all() and told and (feature >= 0).all() and (feature < n_features).all())
 
 
 def add_trees_naive(row: np.ndarray, coefficients, trees: Sequence[Tree]) -> float:
     """The score of one row by definition, for tests."""
     total = 0.0
     for coefficient, tree in zip(coefficients, trees, strict=True):
-        node = 0
+        node, known = 0, np.where(np.isnan(row[tree.feature]), tree.fill, row[tree.feature])
         while tree.left[node] != LEAF:
-            above = row[tree.feature[node]] > tree.threshold[node]
-            node = tree.right[node] if above else tree.left[node]
-        total += coefficient * (tree.offset[node] + tree.slope[node] * row[tree.feature[node]])
+            node = tree.right[node] if known[node] > tree.threshold[node] else tree.left[node]
+        total += coefficient * (tree.offset[node] + tree.slope[node] * known[node])
     return total
 
 
 @kernel
-def _add_trees(features, root, coefficients, feature, threshold, left, right, offset, slope, out):
+def _add_trees(features, root, coefficients, feature, threshold, left, right, offset, slope, fill, out):
     n_docs = len(out)
     for first in range(0, n_docs, BLOCK_ROWS):
         last = min(first + BLOCK_ROWS, n_docs)
@@ -217,9 +225,11 @@ def _add_trees(features, root, coefficients, feature, threshold, left, right, of
             for i in range(first, last):
                 node = start
                 while left[node] >= 0:
-                    above = features[i, feature[node]] > threshold[node]
+                    x = features[i, feature[node]]
+                    above = (fill[node] if np.isnan(x) else x) > threshold[node]
                     node = start + (right[node] if above else left[node])
                 value = offset[node]
                 if slope[node] != 0.0:
-                    value += slope[node] * features[i, feature[node]]
+                    x = features[i, feature[node]]
+                    value += slope[node] * (fill[node] if np.isnan(x) else x)
                 out[i] += c * value

@@ -3,6 +3,7 @@
 import numpy as np
 
 from directrank.kernels.products import row_products, transposed_product
+from directrank.scorers.missing_values import filled
 
 
 class Linear:
@@ -12,12 +13,14 @@ class Linear:
     ----------
     coefficients : ndarray of shape (n_features,), float64, optional
         None before training.
+    fill : ndarray of shape (n_features,), float32, optional
+        What stands for a missing value (NaN); without it the score is NaN.
     """
 
     kind = "linear"
 
-    def __init__(self, coefficients: np.ndarray | None = None):
-        self.coefficients = coefficients
+    def __init__(self, coefficients: np.ndarray | None = None, fill: np.ndarray | None = None):
+        self.coefficients, self.fill = coefficients, fill
 
     def __repr__(self) -> str:
         size = "not trained" if self.coefficients is None else f"{len(self.coefficients)} coefficients"
@@ -29,7 +32,7 @@ class Linear:
 
     def at(self, parameters: np.ndarray) -> "Linear":
         """Return the scorer with these coefficients."""
-        return Linear(np.array(parameters, dtype=np.float64))
+        return Linear(np.array(parameters, dtype=np.float64), self.fill)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,).
@@ -39,6 +42,11 @@ class Linear:
         """
         out = np.empty(len(features))
         row_products(features, np.asarray(self.coefficients, np.float64), out)
+        if self.fill is not None:
+            # Only these rows can have a missing value.
+            rows = np.flatnonzero(np.isnan(out))
+            if rows.size:
+                out[rows] = Linear(self.coefficients).scores(filled(features[rows], self.fill))
         return out
 
     def forward(self, parameters: np.ndarray, features: np.ndarray, dtype=np.float32) -> np.ndarray:

@@ -11,10 +11,15 @@ from directrank.kernels.compile import kernel
 MOST_QUERIES = 0.9
 # Text files keep six digits.
 DIGITS = 1e-5
+# A feature has reached 0, adding 1, and 1, adding 2.
+BOTH = 3
 
 
 def scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """Return features scaled to [0, 1] inside each query, float32; a constant feature becomes 0."""
+    """Return features scaled to [0, 1] inside each query, float32; a constant feature becomes 0.
+
+    Ranges are those of the values there are; a missing value stays missing.
+    """
     out = aligned_zeros(features.shape, np.float32)
     _scale(features, indptr, out)
     return out
@@ -25,17 +30,24 @@ def scaled_inside_queries_naive(features: np.ndarray, indptr: np.ndarray) -> np.
     out = np.zeros(features.shape)
     for a, b in pairwise(indptr):
         rows = features[a:b].astype(np.float64)
-        width = np.ptp(rows, axis=0)
-        out[a:b] = np.where(width > 0, (rows - rows.min(axis=0)) / np.where(width > 0, width, 1.0), 0.0)
+        for k, column in enumerate(rows.T):
+            known = column[~np.isnan(column)]
+            width = np.ptp(known) if len(known) else 0.0
+            scaled = (column - known.min()) / width if width > 0 else 0.0
+            out[a:b, k] = np.where(np.isnan(column), np.nan, scaled)
     return out.astype(np.float32)
 
 
 def are_scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> bool:
-    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query."""
-    counts = np.zeros(features.shape[1], np.int64)
-    varied = np.zeros(features.shape[1], np.int64)
-    _count(features, indptr, DIGITS, counts, varied)
-    return bool(varied.any() and (counts >= MOST_QUERIES * varied).all())
+    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query.
+
+    Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
+    between them, if the feature reaches both in some query.
+    """
+    counts, varied, reached = (np.zeros(features.shape[1], np.int64) for _ in range(3))
+    _count(features, indptr, DIGITS, counts, varied, reached)
+    enough = (counts >= MOST_QUERIES * varied) & ((reached == BOTH) | (varied == 0))
+    return bool(varied.any() and enough.all())
 
 
 @kernel
@@ -43,6 +55,7 @@ def _ranges(rows, smallest, largest):
     smallest[:], largest[:] = np.inf, -np.inf
     for i in range(len(rows)):
         for k in range(len(smallest)):
+            # These keep their first argument where the second is NaN.
             smallest[k] = min(smallest[k], rows[i, k])
             largest[k] = max(largest[k], rows[i, k])
 
@@ -62,11 +75,18 @@ def _scale(features, indptr, out):
 
 
 @kernel
-def _count(features, indptr, digits, counts, varied):
+def _count(features, indptr, digits, counts, varied, reached):
     smallest, largest = np.empty(features.shape[1]), np.empty(features.shape[1])
     for q in range(len(indptr) - 1):
-        _ranges(features[indptr[q] : indptr[q + 1]], smallest, largest)
+        rows = features[indptr[q] : indptr[q + 1]]
+        _ranges(rows, smallest, largest)
         for k in range(len(smallest)):
-            if largest[k] > smallest[k]:
-                varied[k] += 1
-                counts[k] += abs(smallest[k]) <= digits and abs(largest[k] - 1.0) <= digits
+            if largest[k] <= smallest[k]:
+                continue
+            zero, one = abs(smallest[k]) <= digits, abs(largest[k] - 1.0) <= digits
+            varied[k] += 1
+            reached[k] |= zero + 2 * one
+            if zero and one:
+                counts[k] += 1
+            elif smallest[k] >= -digits and largest[k] <= 1.0 + digits:
+                counts[k] += np.isnan(rows[:, k]).any()

@@ -10,6 +10,7 @@ import numpy as np
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.scorers.linear import Linear
+from directrank.scorers.missing_values import filled
 from directrank.scorers.query_ranges import scaled_inside_queries
 
 
@@ -21,22 +22,26 @@ class LogLinear:
     coefficients : ndarray of shape (n_features,), float64
     logarithm : ndarray of shape (n_features,), bool
         The features whose logarithm is taken.
+    fill : ndarray of shape (n_features,), float32, optional
+        What stands for a missing value, before the logarithm.
     """
 
     kind = "log-linear"
 
-    def __init__(self, coefficients: np.ndarray, logarithm: np.ndarray):
-        self.coefficients, self.logarithm = coefficients, logarithm
+    def __init__(self, coefficients: np.ndarray, logarithm: np.ndarray, fill: np.ndarray | None = None):
+        self.coefficients, self.logarithm, self.fill = coefficients, logarithm, fill
 
     def __repr__(self) -> str:
         return f"LogLinear({len(self.logarithm)} coefficients, {self.logarithm.sum()} logarithms)"
 
     def at(self, parameters: np.ndarray) -> "LogLinear":
         """Return the scorer with these coefficients."""
-        return LogLinear(np.array(parameters, dtype=np.float64), self.logarithm)
+        return LogLinear(np.array(parameters, dtype=np.float64), self.logarithm, self.fill)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,); a row's score depends on that row alone."""
+        if self.fill is not None:
+            features = filled(features, self.fill)
         out = np.empty(len(features))
         _log_products(features, self.coefficients, np.flatnonzero(self.logarithm), out)
         return out
@@ -48,19 +53,21 @@ class QueryLinear:
     Parameters
     ----------
     coefficients : ndarray of shape (n_features,), float64
+    fill : ndarray of shape (n_features,), float32, optional
+        What stands for a missing value, after the scaling.
     """
 
     kind = "query-linear"
 
-    def __init__(self, coefficients: np.ndarray):
-        self.coefficients = coefficients
+    def __init__(self, coefficients: np.ndarray, fill: np.ndarray | None = None):
+        self.coefficients, self.fill = coefficients, fill
 
     def __repr__(self) -> str:
         return f"QueryLinear({len(self.coefficients)} coefficients)"
 
     def at(self, parameters: np.ndarray) -> "QueryLinear":
         """Return the scorer with these coefficients."""
-        return QueryLinear(np.array(parameters, dtype=np.float64))
+        return QueryLinear(np.array(parameters, dtype=np.float64), self.fill)
 
     def scores(self, features: np.ndarray, indptr: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,).
@@ -80,7 +87,7 @@ class QueryLinear:
             raise DataError(
                 "the model scales features inside each query: pass qid=… with the query of each row"
             )
-        return Linear(self.coefficients).scores(scaled_inside_queries(features, indptr))
+        return Linear(self.coefficients, self.fill).scores(scaled_inside_queries(features, indptr))
 
 
 @kernel

@@ -11,9 +11,12 @@ query      (x − smallest) / (largest − smallest), inside each query         
 
 No ranking depends on a constant that is added to all scores, so means are not part of the model. Constant
 features become 0 and have coefficient 0.
+
+The median of a feature's values stands for each missing one, before the scaling; for the kind "query", whose
+raw values are not comparable between queries, after it. The medians are part of the model.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -24,6 +27,7 @@ from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
 from directrank.scorers.linear import Linear
+from directrank.scorers.missing_values import BLOCK_COLUMNS, filled, medians, missing_counts
 from directrank.scorers.query_ranges import scaled_inside_queries
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
 from directrank.scorers.scaling_rule import choose
@@ -51,6 +55,11 @@ class Scaling:
         is 0. Empty for the kinds "none" and "query".
     logarithm : ndarray of shape (n_features,), bool
         The features whose logarithm is taken.
+    fill : ndarray of shape (n_features,), float32, optional
+        What stands for a missing value: the median of the training set. None for scorers that are not
+        linear, which read missing values.
+    notes : list of str
+        What was filled in the training set, for people.
     """
 
     kind: Kind
@@ -58,32 +67,37 @@ class Scaling:
     shift: np.ndarray = field(default_factory=_empty)
     factor: np.ndarray = field(default_factory=_empty)
     logarithm: np.ndarray = field(default_factory=_empty)
+    fill: np.ndarray | None = None
+    notes: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"Scaling({self.kind})"
 
     def of(self, groups: QueryGroups, n_threads: int = 1) -> QueryGroups:
-        """Return the same queries with scaled features; with the kind "none", the groups themselves."""
-        if self.kind == "none":
+        """Return the same queries with filled and scaled features; the groups if this changes nothing."""
+        if self.fill is None:
             return groups
         if self.kind == "query":
-            features = scaled_inside_queries(groups.features, groups.queries.indptr)
-        else:
-            features = self._standardised(groups, n_threads)
-        names = groups.feature_names
-        return QueryGroups.from_inner(
-            features, groups.queries, feature_names=names, name=groups.name, labelled=groups.labelled
+            scaled = scaled_inside_queries(groups.features, groups.queries.indptr)
+            return _with_features(groups, filled(scaled, self.fill))
+        groups = _with_features(groups, filled(groups.features, self.fill))
+        return (
+            groups if self.kind == "none" else _with_features(groups, self._standardised(groups, n_threads))
         )
 
     def scorer(self, scaled: Linear) -> "Linear | LogLinear | QueryLinear":
         """Return the scorer of raw features that ranks as a linear scorer of scaled features does."""
-        if self.kind == "none":
+        if self.fill is None:
             return scaled
         weights = np.asarray(scaled.coefficients, np.float64)
+        if self.kind == "none":
+            return Linear(weights, self.fill)
         if self.kind == "query":
-            return QueryLinear(weights)
+            return QueryLinear(weights, self.fill)
         folded = weights * self.factor
-        return LogLinear(folded, self.logarithm) if self.kind == "log" else Linear(folded)
+        return (
+            LogLinear(folded, self.logarithm, self.fill) if self.kind == "log" else Linear(folded, self.fill)
+        )
 
     def reads_as(self, scorer: "Linear | LogLinear | QueryLinear") -> bool:
         """Return whether a scorer of raw features takes the logarithm of the same features, say."""
@@ -122,21 +136,70 @@ def fit_scaling(
     n_threads : int, default=1
         Results do not depend on it.
     """
-    if kind in ("none", "query"):
-        return Scaling(kind)
+    features = groups.features
+    if kind == "query":
+        features = scaled_inside_queries(features, groups.queries.indptr)
+    fill = _medians(features, groups, weights, n_threads)
+    simple = kind in ("none", "query")
+    found = Scaling(kind) if simple else _fit_filled(kind, groups, fill, weights, n_threads)
+    return replace(found, fill=fill, notes=_notes(groups))
+
+
+def with_medians(groups: QueryGroups) -> QueryGroups:
+    """Return the same queries with medians in place of missing values."""
+    if not missing_counts(groups.features).any():
+        return groups
+    return _with_features(groups, filled(groups.features, medians(groups.features)))
+
+
+def _fit_filled(kind, groups: QueryGroups, fill: np.ndarray, weights, n_threads: int) -> Scaling:
+    whole = _with_features(groups, filled(groups.features, fill))
     plain = np.full(groups.n_features, False)
     if kind == "log":
-        found = column_statistics(groups, ~plain, weights, n_threads)
+        found = column_statistics(whole, ~plain, weights, n_threads)
         return _affine("log", "", found, ~plain)
-    found = column_statistics(groups, plain, weights, n_threads)
+    found = column_statistics(whole, plain, weights, n_threads)
     if kind == "standard":
         return _affine("standard", "", found, plain)
     chosen = choose(groups, found)
     if chosen.kind == "none":
         return Scaling("none", chosen.reason)
     if chosen.kind == "log":
-        found = column_statistics(groups, chosen.logarithm, weights, n_threads)
+        found = column_statistics(whole, chosen.logarithm, weights, n_threads)
     return _affine(chosen.kind, chosen.reason, found, chosen.logarithm)
+
+
+def _notes(groups: QueryGroups) -> list[str]:
+    """Return what is said of missing values, if there are any."""
+    counts = missing_counts(groups.features)
+    if not counts.any():
+        return []
+    n_missing, empty = int((counts > 0).sum()), int((counts == groups.n_docs).sum())
+    of = f"{n_missing} feature{'s' * (n_missing > 1)}"
+    without = f"; {empty} of them without any value became 0" if empty else ""
+    which = "value" if counts.sum() == 1 else "values"
+    return [f"filled {counts.sum()} missing {which} of {of} by their training medians{without}"]
+
+
+def _medians(features: np.ndarray, groups: QueryGroups, weights, n_threads: int) -> np.ndarray:
+    """Return the median of each feature over the documents of queries that count."""
+    if weights is not None and not weights.all():
+        features = features[np.repeat(weights > 0, groups.queries.sizes)]
+    starts = range(0, features.shape[1], BLOCK_COLUMNS)
+    parts = map_in_order(lambda at: medians(features[:, at : at + BLOCK_COLUMNS]), starts, n_threads)
+    return np.concatenate(parts)
+
+
+def _with_features(groups: QueryGroups, features: np.ndarray) -> QueryGroups:
+    if features is groups.features:
+        return groups
+    return QueryGroups.from_inner(
+        features,
+        groups.queries,
+        feature_names=groups.feature_names,
+        name=groups.name,
+        labelled=groups.labelled,
+    )
 
 
 def _affine(kind: Kind, reason: str, found: ColumnStatistics, logarithm: np.ndarray) -> Scaling:

@@ -128,13 +128,18 @@ def test_rows_that_are_apart_are_grouped_without_a_warning(caplog):
 
 
 class TestFeatures:
-    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+    @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39])
     def test_the_first_value_that_is_not_finite_is_named(self, value):
         X = np.zeros((4, 3))
+        X[1, 2] = np.nan
         X[2, 1] = value
-        X[3, 0] = np.nan
-        with pytest.raises(DataError, match=r"^F: X holds -?(nan|inf) in row 2, column 1"):
+        X[3, 0] = np.inf
+        with pytest.raises(DataError, match=r"^F: X holds -?inf in row 2, column 1"):
             QueryGroups(X, [0] * 4, [1] * 4, name="F")
+
+    def test_a_missing_value_is_nan(self):
+        X = np.array([[1.0, np.nan], [np.nan, 2.0]])
+        np.testing.assert_array_equal(QueryGroups(X, [0, 1], [1, 1]).X, X)
 
     def test_a_sum_that_overflows_is_no_fault(self):
         X = np.full((4, 3), np.finfo(np.float32).max)

@@ -109,13 +109,18 @@ class TestMissing:
         groups = read_letor(written(self.TEXT), missing=-1.5)
         np.testing.assert_array_equal(groups.X, [[-1.5, 5], [-2, -1.5], [3, 0], [-1.5, -1.5]])
 
-    def test_refused_by_default(self, written):
+    def test_missing_by_default(self, written):
+        for rule in ({}, {"missing": "nan"}):
+            X = read_letor(written(self.TEXT), **rule).X
+            np.testing.assert_array_equal(X, [[np.nan, 5], [-2, np.nan], [3, 0], [np.nan, np.nan]])
+
+    def test_refused_on_request(self, written):
         with pytest.raises(DataFormatError, match=r"file.txt:1:11: found 'NULL'.*missing='query_min'"):
-            read_letor(written(self.TEXT))
+            read_letor(written(self.TEXT), missing="error")
 
     @pytest.mark.parametrize("missing", ["mean", float("nan"), float("inf"), 1e39])
     def test_no_other_rule(self, written, missing):
-        with pytest.raises(ValueError, match=r"expected 'error', 'query_min' or a finite number"):
+        with pytest.raises(ValueError, match=r"expected 'nan', 'error', 'query_min' or a finite number"):
             read_letor(written(self.TEXT), missing=missing)
 
     def test_the_naive_twin(self):

@@ -134,7 +134,6 @@ BAD = [
     (b"1 qid:1 1:-Infinity\n", 1, 11, "finite decimal"),
     (b"1 qid:1 1:null\n", 1, 11, "finite decimal"),
     (b"1 qid:1 1:NULLS\n", 1, 11, "finite decimal"),
-    (b"1 qid:1 1:NULL\n", 1, 11, "missing='query_min'"),
     (b"1 qid:1 1:1e39\n", 1, 11, "float32"),
     (b"1 qid:1 1:-1e400\n", 1, 11, "float32"),
     (b"1 qid:1 1:3.4028236e38\n", 1, 11, "float32"),

@@ -120,6 +120,14 @@ class TestFormats:
         )
         assert load_data(tmp_path / "a.parquet").qid.dtype == np.int64
 
+    def test_what_is_missing_is_nan(self, written, tmp_path):
+        path = written(HEAD + "1,0,a,4,2\n1,1,b,,3\n1,1,c,NaN,3\n2,0,d,,1\n")
+        np.testing.assert_array_equal(load_data(path).X[:, 0], [4, np.nan, np.nan, np.nan])
+        table = {"qid": [1, 1], "label": [0, 1], "f": [1.5, None], "i": [None, 2], "b": [None, True]}
+        parquet.write_table(pa.table(table), tmp_path / "nulls.parquet")
+        found = load_data(tmp_path / "nulls.parquet").X
+        np.testing.assert_array_equal(found, [[1.5, np.nan, np.nan], [np.nan, 2, 1]])
+
     def test_what_is_missing_is_filled_on_request(self, written):
         path = written(HEAD + "1,0,a,4,2\n1,1,b,,3\n1,1,c,NaN,3\n2,0,d,,1\n")
         assert load_data(path, missing=7.0).X[:, 0].tolist() == [4, 7, 7, 7]
@@ -197,7 +205,6 @@ class TestFaults:
             ("1,0,a,1,2\n1,,b,1,3\n", r"column 'relevance', row 2: has no value"),
             ("1,0,a,1,2\n1,-1,b,1,3\n", r"column 'relevance', row 2: found -1, expected relevance"),
             ("1,0,a,1,2\n,1,b,1,3\n", r"column 'qid', row 2: has no value"),
-            ("1,0,a,1,2\n1,1,b,1,\n", r"column 'f2', row 2: has no value; fill it, or read it by --missing"),
             ("1,0,a,1,2\n1,1,b,inf,3\n", r"column 'f1', row 2: found inf, expected a finite number"),
             ("1,0,a,1,2\n1,1,b,1e300,3\n", r"column 'f1', row 2: found inf, expected .* float32"),
             ("1,0,a,1,2\n1,0,a,1,2\n1,1,b, x,3\n", r"column 'f1', row 3: found 'x', expected a number"),
@@ -210,6 +217,15 @@ class TestFaults:
     def test_the_cell_is_named(self, written, rows, problem):
         with pytest.raises(DataError, match=rf"data\.csv: {problem}"):
             load_data(written(HEAD + rows))
+
+    def test_a_missing_value_is_refused_on_request(self, written, tmp_path):
+        problem = r"column 'f2', row 2: has no value; fill it, or read it by --missing .* nan, query_min"
+        with pytest.raises(DataError, match=problem):
+            load_data(written(HEAD + "1,0,a,1,2\n1,1,b,1,\n"), missing="error")
+        for x in ([1.0, float("nan")], [1, None]):
+            parquet.write_table(pa.table({"qid": [1, 1], "label": [0, 1], "x": x}), tmp_path / "a.parquet")
+            with pytest.raises(DataError, match="column 'x', row 2: has no value"):
+                load_data(tmp_path / "a.parquet", missing="error")
 
     def test_a_cell_far_down_is_named_by_its_row(self, written, monkeypatch):
         monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
@@ -236,8 +252,6 @@ class TestFaults:
         path = tmp_path / "data.parquet"
         for column, problem in (
             ({"x": ["1", "b"]}, r"column 'x', row 2: found 'b'"),
-            ({"x": [1.0, float("nan")]}, r"column 'x', row 2: has no value"),
-            ({"x": [1, None]}, r"column 'x', row 2: has no value"),
             ({"x": [1.0, 1e300]}, r"column 'x', row 2: found inf"),
             ({"x": [[1], [2]]}, r"column 'x', row 1: found \[1\]"),
             ({"x": [1, 2], "qid": [[1], [1]]}, r"column 'qid', row 1: holds list<.*>, expected the number"),

@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from directrank import FRank, NDCGBoost, QueryGroups, RankBoost, Ranker, load, save
+from directrank.errors import DataError
 from directrank.estimators.weak_classifiers import tree_of_classifier
 from directrank.measures import NDCG
 from directrank.scorers import Additive
@@ -116,6 +117,40 @@ def test_a_tree_sends_rows_where_scikit_learn_does():
         np.testing.assert_array_equal(tree.predict(X), classifier.predict(X))
         near = np.concatenate([np.nextafter(X, np.float32(side)) for side in (-9, 9)])
         np.testing.assert_array_equal(tree.predict(near), classifier.predict(near))
+
+
+def test_a_tree_sends_missing_values_where_scikit_learn_does():
+    rng = np.random.default_rng(5)
+    for depth in (1, 2, 5):
+        X = rng.normal(size=(200, 3)).astype(np.float32)
+        y = (X[:, 0] > 0).astype(int)
+        X[:, 0][(y == 1) & (rng.random(200) < 0.7)] = np.nan
+        X[:, 1][rng.random(200) < 0.3] = np.nan
+        X[:, 2] = np.where(y == 1, 1.0, np.nan)[::-1]
+        classifier = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
+        other = np.where(rng.random(X.shape) < 0.5, np.nan, X[::-1]).astype(np.float32)
+        tree = tree_of_classifier(classifier)
+        for rows in (X, other):
+            np.testing.assert_array_equal(tree.predict(rows), classifier.predict(rows))
+
+
+def test_a_split_between_values_and_missing_ones_is_saved(tmp_path):
+    X, y = np.zeros((40, 1)), np.arange(40) % 2
+    X[y == 1] = np.nan
+    groups = QueryGroups(X, y, np.arange(40) // 10)
+    ranker = NDCGBoost(rounds=2, weak_ranker=DecisionTreeClassifier(max_depth=1)).fit(groups)
+    assert ranker.score(groups) == 1.0
+    save(ranker, tmp_path / "model.dr")
+    assert load(tmp_path / "model.dr").predict(groups).tobytes() == ranker.predict(groups).tobytes()
+
+
+def test_a_classifier_without_missing_values_is_refused_by_name():
+    groups = collection()
+    ranker = NDCGBoost(rounds=2, weak_ranker=LogisticRegression()).fit(groups)
+    holes = QueryGroups(np.where(groups.X > 1, np.nan, groups.X), groups.relevance, groups.qid)
+    for use in (ranker.predict, NDCGBoost(rounds=2, weak_ranker=LogisticRegression()).fit):
+        with pytest.raises(DataError, match=r"missing, and LogisticRegression as weak_ranker takes none"):
+            use(holes)
 
 
 def test_any_classifier_trains_and_predicts_but_only_trees_are_saved(tmp_path):

@@ -163,7 +163,7 @@ class TestFrames:
         with pytest.raises(DataError, match=r"no column left"):
             from_frame(make({"relevance": [1], "qid": [1]}))
         with pytest.raises(DataError, match=r"column 'a' .*row 1"):
-            from_frame(make({"a": [1.0, None, 2.0], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))
+            from_frame(make({"a": [1.0, float("inf"), 2.0], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))
         with pytest.raises(DataError, match=r"column 'a' holds inf in row 2"):
             from_frame(make({"a": [1.0, 2.0, np.inf], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))
         with pytest.raises(DataError, match=r"qid of row 0 is missing"):

@@ -1,5 +1,7 @@
 """Sums of weak rankers: by hand, against the definition, stage by stage, and on disk."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,32 @@ def test_kernel_equals_definition():
     scores = Additive.of(coefficients, weak).scores(features)
     for i in range(0, 2500, 97):
         assert scores[i] == pytest.approx(add_trees_naive(features[i], coefficients, weak), rel=1e-12)
+
+
+def test_missing_values_by_hand():
+    features = np.array([[np.nan], [1.0]], np.float32)
+    for fill, score in ((-np.inf, 0.0), (np.inf, 1.0), (0.4, 0.0), (0.6, 1.0)):
+        assert stump(0, 0.5, fill=fill).predict(features).tolist() == [score, 1.0]
+    assert single_feature(0, slope=2.0, offset=1.0, fill=3.0).predict(features).tolist() == [7.0, 3.0]
+
+
+def test_kernel_equals_definition_where_values_are_missing():
+    rng = np.random.default_rng(5)
+    coefficients, weak = forest(rng)
+    fills = [np.where(each.left == -1, 0.25, rng.choice([-np.inf, np.inf], len(each.left))) for each in weak]
+    weak = [replace(each, fill=fill.astype(np.float32)) for each, fill in zip(weak, fills, strict=True)]
+    features = rng.normal(size=(400, 4)).astype(np.float32)
+    features[rng.random(features.shape) < 0.4] = np.nan
+    scores = Additive.of(coefficients, weak).scores(features)
+    for i in range(0, 400, 7):
+        assert scores[i] == pytest.approx(add_trees_naive(features[i], coefficients, weak), rel=1e-12)
+
+
+def test_without_a_direction_missing_values_go_to_the_left():
+    scorer = Additive.of(*forest(np.random.default_rng(6)))
+    old = Additive(**tensors_of(scorer))
+    features = np.full((1, 4), np.nan, np.float32)
+    assert old.scores(features) == scorer.scores(features)
 
 
 def test_stages_end_at_the_score_bit_for_bit():
@@ -100,8 +128,11 @@ def test_loaded_arrays_must_be_trees():
         "begins elsewhere": ("root", 0, 1),
         "has trees in another order": ("root", 1, 10_000),
     }
+    fill = scorer.fill.copy()
+    assert fits({**tensors_of(scorer), "fill": np.where(scorer.left >= 0, np.float32(np.inf), fill)}, 4)
+    faults |= {"sends nowhere": ("fill", 0, np.nan), "adds ∞": ("fill", 1, np.inf)}
     for fault, (name, place, value) in faults.items():
-        broken = tensors_of(scorer)
+        broken = {**tensors_of(scorer), "fill": fill.copy()}
         broken[name][place] = value
         assert not fits(broken, 4), fault
     assert not fits(tensors_of(scorer), 2)

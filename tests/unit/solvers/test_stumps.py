@@ -49,6 +49,48 @@ def test_is_the_best_of_all(search, criterion):
         assert merit_of(tree, features, weights, criterion) == pytest.approx(max(by_feature), rel=1e-9)
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
+def test_missing_values_go_to_the_better_side(search, criterion):
+    ways = set()
+    for seed in range(60):
+        features, weights = case(seed, levels=2 + seed // 2)
+        rng = np.random.default_rng(seed)
+        # Of one feature nothing is missing.
+        features[:, :2][rng.random((60, 2)) < rng.choice([0.1, 0.5, 0.9])] = np.nan
+        weights[np.isnan(features[:, 0])] += rng.normal()
+        tree = search(objective_of(features), features, criterion).best(weights, None)
+        by_feature = [best_split_naive(column, weights, criterion) for column in features.T]
+        assert merit_of(tree, features, weights, criterion) == pytest.approx(max(by_feature), rel=1e-9)
+        ways.add(float(tree.fill[0]) if tree.feature[0] < 2 else "median")
+        if tree.feature[0] == 2:
+            assert tree.fill[0] == np.median(features[:, 2])
+    assert ways == {-np.inf, np.inf, "median"}
+
+
+@pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
+def test_a_feature_that_is_known_or_not(search):
+    features = np.array([[2.0], [2.0], [np.nan], [np.nan]], np.float32)
+    weights = np.array([1.0, 1.0, -1.0, -1.0])
+    tree = search(objective_of(features), features, "gini").best(weights, None)
+    assert tree.predict(features).tolist() == [1.0, 1.0, 0.0, 0.0]
+    nothing = np.full((4, 1), np.nan, np.float32)
+    for criterion in CRITERIA:
+        assert search(objective_of(nothing), nothing, criterion).best(weights, None) is None
+
+
+def test_bins_of_missing_values():
+    column = np.append(np.arange(1000, dtype=np.float32), np.full(500, np.nan, np.float32))
+    edges = bin_edges(column)
+    assert len(edges) == 255
+    assert edges[-1] == 999
+    features = column[:, None]
+    search = HistogramStumps(objective_of(features), features, "eta")
+    np.testing.assert_array_equal(search.bins[:1000, 0], (features[:1000] > edges).sum(axis=1))
+    assert set(search.bins[1000:, 0]) == {255}
+    assert search.bins[:1000, 0].max() < 255
+
+
 @pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
 def test_the_side_set_to_one_is_the_better_one(search):
     for seed in range(20):

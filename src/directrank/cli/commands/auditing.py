@@ -19,7 +19,7 @@ def audit(
         str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
     ] = None,
     picture: Annotated[Path | None, target("--picture FILE", "Also draw the table as an SVG file.")] = None,
-    missing: Missing = "error",
+    missing: Missing = None,
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,

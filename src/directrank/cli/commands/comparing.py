@@ -98,7 +98,7 @@ def compare(
         option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
     ] = None,
     seed: Seed = 0,
-    missing: Missing = "error",
+    missing: Missing = None,
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,

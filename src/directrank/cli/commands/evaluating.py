@@ -47,7 +47,7 @@ def evaluate(
     report: Annotated[
         Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
     ] = None,
-    missing: Missing = "error",
+    missing: Missing = None,
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,

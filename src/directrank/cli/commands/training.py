@@ -55,7 +55,7 @@ def fit(
         "model.dr"
     ),
     seed: Seed = 0,
-    missing: Missing = "error",
+    missing: Missing = None,
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,
@@ -99,7 +99,7 @@ def rank(
         ),
     ] = None,
     tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
-    missing: Missing = "error",
+    missing: Missing = None,
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from directrank.data.letor.blocks import Opener, plain_file
+from directrank.data.letor.reader import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +17,8 @@ class ReadOptions:
         Columns of queries, of grades and of names of documents; guessed by their names if not given.
     features : sequence of str, optional
         Columns of features, or patterns such as ``bm25*``; by default, all other columns of numbers.
-    missing : {"error", "query_min"} or float, default="error"
-        The meaning of a missing feature: an error, the least value within the query, or a number.
+    missing : {"nan", "error", "query_min"} or float, default="nan"
+        The meaning of a missing feature: NaN, an error, the least value within the query, or a number.
     labelled : bool, default=True
         Whether the documents have relevance.
     n_features : int, optional
@@ -30,7 +31,7 @@ class ReadOptions:
     label: str | None = None
     docid: str | None = None
     features: Sequence[str] | None = None
-    missing: str | float = "error"
+    missing: str | float = MISSING
     labelled: bool = True
     n_features: int | None = None
     open_file: Opener = plain_file

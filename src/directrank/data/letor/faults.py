@@ -21,8 +21,8 @@ EXPECTED = {
     UNSORTED_ID: "expected an id above the one before: ids ascend within a line",
     BEYOND: "expected a feature id of at most n_features={n_features}",
     VALUE: "expected a finite decimal number",
-    MISSING: "expected a number; give missing='query_min' (the least value within the query) "
-    "or missing=<number> to fill missing values",
+    MISSING: "expected a number; give missing='nan' (methods take missing values), missing='query_min' (the "
+    "least value within the query) or missing=<number>",
     OVERFLOW: "expected a number that fits float32 (at most 3.4e38)",
     FOREIGN_ROW: "expected the end: the file changed while it was read",
 }

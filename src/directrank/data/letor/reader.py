@@ -25,12 +25,16 @@ from directrank.errors import DataFormatError
 from directrank.kernels.aligned import aligned_zeros
 
 SHORTEST_VALUE = len("1:0\n")
+#: Rules for missing values, beside numbers: they stay missing, are refused, or are the least of the query.
+MISSING_RULES = ("nan", "error", "query_min")
+#: The rule that holds unless another is given.
+MISSING = MISSING_RULES[0]
 
 
 def read_letor(
     path: str | os.PathLike,
     *,
-    missing: str | float = "error",
+    missing: str | float = MISSING,
     n_features: int | None = None,
     labelled: bool = True,
 ) -> QueryGroups:
@@ -43,9 +47,9 @@ def read_letor(
     Parameters
     ----------
     path : path-like
-    missing : {"error", "query_min"} or float, default="error"
-        How a literal ``NULL`` is read: as an error, as the least value of the feature within the query (0 if
-        there is none), or as a number.
+    missing : {"nan", "error", "query_min"} or float, default="nan"
+        How a literal ``NULL`` is read: as NaN, which every method takes; as an error; as the least value of
+        the feature within the query (0 if there is none); or as a number.
     n_features : int, optional
         Number of columns of X; a larger id is refused. The largest id of the file by default.
     labelled : bool, default=True
@@ -74,7 +78,7 @@ def read_letor(
 
 
 def null_value(missing: str | float) -> np.float32:
-    """Return the number for a literal NULL: NaN to be replaced later, infinity to be refused, or a value.
+    """Return the number for a missing value: NaN, which ``query_min`` replaces, or infinity if it is refused.
 
     Raises
     ------
@@ -82,11 +86,11 @@ def null_value(missing: str | float) -> np.float32:
         If `missing` is not one of the rules.
     """
     if isinstance(missing, str):
-        if missing in ("error", "query_min"):
-            return np.float32(np.nan if missing == "query_min" else np.inf)
+        if missing in MISSING_RULES:
+            return np.float32(np.inf if missing == "error" else np.nan)
     elif math.isfinite(missing) and abs(missing) <= float(np.finfo(np.float32).max):
         return np.float32(missing)
-    raise ValueError(f"missing={missing!r}, expected 'error', 'query_min' or a finite number")
+    raise ValueError(f"missing={missing!r}, expected 'nan', 'error', 'query_min' or a finite number")
 
 
 def scan_letor(
@@ -94,7 +98,7 @@ def scan_letor(
     *,
     labelled: bool = True,
     n_features: int | None = None,
-    missing: str | float = "error",
+    missing: str | float = MISSING,
     open_file: Opener = plain_file,
 ) -> Scan:
     """Make the first pass over files that form one data set; `open_file` opens them for both passes.
@@ -135,7 +139,7 @@ def _refuse_earlier(scan: Scan, found: DataFormatError, n_features: int | None, 
 
 
 def fill_letor(
-    scan: Scan, n_features: int, *, missing: str | float = "error", strict: bool = False
+    scan: Scan, n_features: int, *, missing: str | float = MISSING, strict: bool = False
 ) -> QueryGroups:
     """Make the second pass, into `n_features` columns."""
     refuse_if_too_large(scan.name, scan.n_rows, n_features)

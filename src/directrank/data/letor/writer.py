@@ -13,8 +13,8 @@ from directrank.storage.atomic import open_atomically
 def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
     """Write documents as lines ``label qid:query 1:value 2:value … #docid = D``, in the caller's row order.
 
-    Every feature is written, as the shortest decimal that reads back as the same float32. The file appears
-    under its name only when it is complete.
+    Every feature is written, as the shortest decimal that reads back as the same float32, or as NULL if it is
+    missing. The file appears under its name only when it is complete.
 
     Parameters
     ----------
@@ -49,6 +49,8 @@ def _features(groups: QueryGroups) -> Iterator[str]:
 
 
 def _feature_text(value: np.float32) -> str:
+    if np.isnan(value):
+        return "NULL"
     # NumPy finds the shortest decimal of a float32; Python prints large numbers without an exponent.
     return repr(float(str(value))).removesuffix(".0")
 

@@ -21,6 +21,9 @@ from directrank.estimators.inputs.checks import (
     query_weights,
 )
 
+#: The form of X: NaN is a missing value.
+FEATURES: dict[str, Any] = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
+
 
 def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGroups, np.ndarray | None]:
     """Return the queries to train on, with their weights; the ranker learns the names of the features."""
@@ -29,7 +32,7 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
         qid = None if qid is None else qid_array(qid)
         times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
         if times is not None:
-            X = validate_data(ranker, as_dense(X), dtype=np.float32, order="C")
+            X = validate_data(ranker, as_dense(X), **FEATURES)
             y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
             qid, sample_weight = None if qid is None else np.repeat(qid, times), None
     groups = groups_of(ranker, X, y, qid, group, reset=True)
@@ -47,7 +50,7 @@ def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
         return X
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
-    features = validate_data(ranker, X, reset=reset, dtype=np.float32, order="C")
+    features = validate_data(ranker, X, reset=reset, **FEATURES)
     target = y if isinstance(y, SUPERVISION) else checked_target(y)
     if not isinstance(target, SUPERVISION) and len(target) != len(features):
         raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
@@ -62,4 +65,4 @@ def features_of(ranker: Any, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]
     if isinstance(X, QueryGroups):
         check_width(X, ranker)
         return X.features, X.to_caller
-    return validate_data(ranker, X, reset=False, dtype=np.float32, order="C"), np.asarray
+    return validate_data(ranker, X, reset=False, **FEATURES), np.asarray

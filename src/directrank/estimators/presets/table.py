@@ -17,7 +17,7 @@ YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
 CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
 SMOOTHED = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}
 C = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
-# These two end where the validation value rarely rises any more, on OHSUMED, WEB_RAW and synthetic collections.
+# These two end where the validation value rarely rises any more, on OHSUMED, WEB_RAW and made collections.
 SOFTMAX = {"penalty": (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5)}
 FIRST_RANKS = {"C": (1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)}
 HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}

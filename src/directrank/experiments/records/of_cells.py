@@ -38,6 +38,7 @@ END = {
     "remedy": text,
     "certificate": by_name(any_float),
     "iterations": whole,
+    "notes": every(text),
 }
 TRAINING = fields(**END, history=every(by_name(SCALAR)))
 SCALING = fields(kind=text, reason=text)

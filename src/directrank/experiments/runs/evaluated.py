@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.data.files import ReadOptions
+from directrank.data.letor.reader import MISSING
 from directrank.diagnostics.test_diagnostics import curve, ties
 from directrank.experiments.cells import ranked, sizes
 from directrank.experiments.jobs.environment import environment
@@ -28,7 +29,7 @@ def evaluate_runs(
     convention: str = STANDARD,
     baseline: str | None = None,
     correction: str = "holm",
-    missing: str | float = "error",
+    missing: str | float = MISSING,
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
@@ -52,7 +53,7 @@ def evaluate_runs(
         The name or path of a run. Only pairs with it are tested; all pairs by default.
     correction : {"holm", "bh"}, default="holm"
         The correction for testing many pairs.
-    missing : {"error", "query_min"} or float, default="error"
+    missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of NULL in labelled documents.
     qid, label, docid : str, optional
         Columns of a table of labelled documents; guessed by their names by default.

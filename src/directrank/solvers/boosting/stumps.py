@@ -2,10 +2,13 @@
 
 A stump [[x > t]] splits the documents in two; with W the sum of weights and A that of their sizes on each
 side, its merit is W²/A summed over both sides (``gini``, the gain of a regression tree), or the W of the side
-that is set to 1 (``eta``, the decrease of the objective to first order).
+that is set to 1 (``eta``, the decrease of the objective to first order). Documents without a value of the
+feature are tried on either side, and on one by themselves; where the training set has all values, a missing
+one counts as the median.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ import numpy as np
 from directrank.kernels.compile import kernel
 from directrank.oracles import BoundObjective, Part
 from directrank.scorers import Tree, stump
+from directrank.scorers.missing_values import medians, missing_counts
 
 CRITERIA = ("gini", "eta")
 N_BINS = 256
@@ -20,12 +24,26 @@ N_BINS = 256
 LEAST_SHARE = 1e-12
 # Merits this close are equal but for rounding, which depends on the order of rows: the first one is chosen.
 BETTER = 1.0 + 1e-9
+# Where a stump sends missing values.
+TO_LEFT, TO_RIGHT = -np.inf, np.inf
 
 
 def threshold_between(low: np.float32, high: np.float32) -> np.float32:
     """Return a float32 t with low ≤ t < high, near the middle."""
     middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
     return middle if middle < high else low
+
+
+class Medians(dict[int, float]):
+    """The medians of features, each computed when it is first asked for."""
+
+    def __init__(self, features: np.ndarray):
+        super().__init__()
+        self.features = features
+
+    def __missing__(self, feature: int) -> float:
+        self[feature] = float(medians(self.features[:, feature : feature + 1])[0])
+        return self[feature]
 
 
 class ExactStumps:
@@ -39,31 +57,40 @@ class ExactStumps:
 
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
         self.features, self.by_gini = features, criterion == "gini"
+        self.present = len(features) - missing_counts(features)
+        self.medians = Medians(features)
         self.order = np.empty((features.shape[1], len(features)), np.int32)
         for k in range(features.shape[1]):
             column = np.ascontiguousarray(features[:, k])
+            # Missing values come last.
             order = np.argsort(column, kind="stable").astype(np.int32)
             ends = column[order[1:]] != column[order[:-1]]
+            ends[self.present[k] :] = False
             # The complement marks the last document of each value, which a threshold may follow.
             self.order[k] = np.where(np.append(ends, False), ~order, order)
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
         total, size = float(weights.sum(dtype=np.float64)), float(np.abs(weights).sum(dtype=np.float64))
-        feature, place, right = _best_split(self.order, weights, total, size, self.by_gini)
+        feature, place, right, to_left = _best_split(
+            self.order, self.present, weights, total, size, self.by_gini
+        )
         if feature < 0:
             return None
         last, following = self.order[feature, place], self.order[feature, place + 1]
         first = following if following >= 0 else ~following
-        threshold = threshold_between(self.features[~last, feature], self.features[first, feature])
-        return stump(int(feature), float(threshold), above=bool(right))
+        low, high = self.features[~last, feature], self.features[first, feature]
+        threshold = low if np.isnan(high) else threshold_between(low, high)
+        missing = self.present[feature] < len(self.features)
+        fill = (TO_LEFT if to_left else TO_RIGHT) if missing else self.medians[feature]
+        return stump(int(feature), float(threshold), above=bool(right), fill=fill)
 
 
 class HistogramStumps:
     """At most 255 thresholds a feature, between quantiles of its values; 1 byte a value.
 
-    A feature with no more than 256 distinct values is searched exactly. Histograms are summed over shards in
-    their order.
+    A feature with no more than 256 distinct values is searched exactly; one with missing values, which have
+    the last bin, with no more than 255. Histograms are summed over shards in their order.
 
     Parameters
     ----------
@@ -74,6 +101,7 @@ class HistogramStumps:
 
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
+        self.missing, self.medians = missing_counts(features) > 0, Medians(features)
         edges = [bin_edges(features[:, k]) for k in range(features.shape[1])]
         self.counts = np.array([len(each) for each in edges])
         self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
@@ -84,13 +112,15 @@ class HistogramStumps:
         def fill(parts: Sequence[Part]) -> None:
             for part in parts:
                 _assign_bins(features[part.rows], self.edges, self.bins[part.rows])
+                if self.missing.any():
+                    self.bins[part.rows][np.isnan(features[part.rows])] = N_BINS - 1
 
         objective.map_shards(fill)
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
         sums, sizes = self.histograms(weights)
-        left, left_size = sums.cumsum(axis=1)[:, :-1], sizes.cumsum(axis=1)[:, :-1]
+        left, left_size = self._left_of(sums), self._left_of(sizes)
         total, size = sums[0].sum(), np.abs(weights).sum(dtype=np.float64)
         right, right_size = total - left, size - left_size
         merit = np.maximum(left, right)
@@ -100,15 +130,27 @@ class HistogramStumps:
                 merit = left**2 / left_size + right**2 / right_size
             merit[(left_size <= few) | (right_size <= few)] = -np.inf
         merit[np.arange(N_BINS - 1) >= self.counts[:, None]] = -np.inf
+        # The last threshold has all values on its left, so there missing ones must be on the right.
+        merit[self.missing, self.counts[self.missing] - 1, 1:] = -np.inf
+        merit[~self.missing, :, 1:] = -np.inf
         best = merit.max()
         if not best > 0:
             return None
-        feature, place = np.unravel_index(np.argmax(merit >= best / BETTER), merit.shape)
-        at = feature, place
+        at = np.unravel_index(np.argmax(merit >= best / BETTER), merit.shape)
         above = right[at] > left[at]
         if self.by_gini:
             above = right[at] * left_size[at] > left[at] * right_size[at]
-        return stump(int(feature), float(self.edges[feature, place]), above=bool(above))
+        feature, place, to_left = map(int, at)
+        fill = (TO_LEFT if to_left else TO_RIGHT) if self.missing[feature] else self.medians[feature]
+        return stump(feature, float(self.edges[feature, place]), above=bool(above), fill=fill)
+
+    def _left_of(self, sums: np.ndarray) -> np.ndarray:
+        """Return the sums left of each threshold, with missing values on the right, and on the left.
+
+        Of shape (n_features, 255, 2), or (n_features, 255, 1) if no value is missing.
+        """
+        left = sums.cumsum(axis=1)[:, :-1, None]
+        return np.append(left, left + sums[:, -1:, None], axis=2) if self.missing.any() else left
 
     def histograms(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of weights and of their sizes by bin, float64 (n_features, 256) each.
@@ -133,11 +175,20 @@ STUMP_SEARCHES = {"exact": ExactStumps, "histogram": HistogramStumps}
 
 
 def bin_edges(column: np.ndarray) -> np.ndarray:
-    """Return at most 255 thresholds for the values of a feature, ascending float32."""
-    column = np.sort(column)
+    """Return at most 255 thresholds for the values of a feature, ascending float32.
+
+    If some values are missing, the last threshold is the largest value.
+    """
+    known = column[~np.isnan(column)]
+    if 0 < len(known) < len(column):
+        return np.append(_edges(np.sort(known), N_BINS - 1), known.max()).astype(np.float32)
+    return _edges(np.sort(known), N_BINS)
+
+
+def _edges(column: np.ndarray, n_bins: int) -> np.ndarray:
     starts = np.append(0, np.flatnonzero(column[1:] != column[:-1]) + 1)
-    if len(starts) > N_BINS:
-        quantiles = np.arange(1, N_BINS) * len(column) // N_BINS
+    if len(starts) > n_bins:
+        quantiles = np.arange(1, n_bins) * len(column) // n_bins
         starts = np.append(0, np.unique(starts[np.searchsorted(starts, quantiles)[quantiles <= starts[-1]]]))
     pairs = zip(column[starts[1:] - 1], column[starts[1:]], strict=True)
     return np.array([threshold_between(low, high) for low, high in pairs], np.float32)
@@ -145,9 +196,12 @@ def bin_edges(column: np.ndarray) -> np.ndarray:
 
 def best_split_naive(column: np.ndarray, weights: np.ndarray, criterion: str) -> float:
     """The largest merit of a threshold on one feature by definition, for tests."""
-    merits = [0.0]
-    for t in np.unique(column)[:-1]:
-        sides = weights[column > t], weights[column <= t]
+    merits, missing = [0.0], np.isnan(column)
+    for t, fill in product(np.unique(column[~missing]), (TO_LEFT, TO_RIGHT)):
+        above = np.where(missing, fill, column) > t
+        sides = weights[above], weights[~above]
+        if above.all() or not above.any():
+            continue
         sizes = [np.abs(each).sum() for each in sides]
         if criterion == "eta":
             merits.append(max(each.sum() for each in sides))
@@ -157,29 +211,45 @@ def best_split_naive(column: np.ndarray, weights: np.ndarray, criterion: str) ->
 
 
 @kernel
-def _best_split(order, weights, total, size, by_gini):
-    best, feature, place, above = 0.0, -1, -1, True
+def _best_split(order, present, weights, total, size, by_gini):
+    best, feature, place, above, to_left = 0.0, -1, -1, True, False
     few = LEAST_SHARE * size
     for k in range(order.shape[0]):
-        row = order[k]
+        row, n_known = order[k], present[k]
+        gap, gap_size = 0.0, 0.0
+        for p in range(n_known, len(row)):
+            w = np.float64(weights[row[p]])
+            gap += w
+            gap_size += abs(w)
         left, left_size = 0.0, 0.0
-        for p in range(len(row)):
+        for p in range(n_known):
             code = row[p]
             w = np.float64(weights[code if code >= 0 else ~code])
             left += w
             left_size += abs(w)
             if code >= 0:
                 continue
-            right, right_size = total - left, size - left_size
-            merit = max(left, right)
-            if by_gini:
-                if left_size <= few or right_size <= few:
-                    continue
-                merit = left * left / left_size + right * right / right_size
+            merit, higher = _merit(left, left_size, total, size, few, by_gini)
             if merit > best * BETTER:
-                best, feature, place = merit, k, p
-                above = right * left_size > left * right_size if by_gini else right > left
-    return feature, place, above
+                best, feature, place, above, to_left = merit, k, p, higher, False
+            # After the last value, missing ones on the left would leave nothing on the right.
+            if n_known < len(row) and p < n_known - 1:
+                merit, higher = _merit(left + gap, left_size + gap_size, total, size, few, by_gini)
+                if merit > best * BETTER:
+                    best, feature, place, above, to_left = merit, k, p, higher, True
+    return feature, place, above, to_left
+
+
+@kernel
+def _merit(left, left_size, total, size, few, by_gini):
+    """Return the merit of a split, and whether its right side is the higher one."""
+    right, right_size = total - left, size - left_size
+    if not by_gini:
+        return max(left, right), right > left
+    if left_size <= few or right_size <= few:
+        return 0.0, False
+    merit = left * left / left_size + right * right / right_size
+    return merit, right * left_size > left * right_size
 
 
 @kernel

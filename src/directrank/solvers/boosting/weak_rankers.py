@@ -6,11 +6,12 @@ import numpy as np
 
 from directrank.oracles import BoundObjective, Part
 from directrank.scorers import Tree, single_feature
+from directrank.scorers.missing_values import filled, medians
 from directrank.solvers.sums import sum_over_parts
 
 
 class FeatureSearch:
-    """Single signed features, each scaled to [0, 1] by its range.
+    """Single signed features, each scaled to [0, 1] by its range; the median stands for a missing value.
 
     Parameters
     ----------
@@ -19,7 +20,8 @@ class FeatureSearch:
     """
 
     def __init__(self, objective: BoundObjective, features: np.ndarray):
-        self.objective, self.features = objective, features
+        self.fill = medians(features)
+        self.objective, self.features = objective, (features := filled(features, self.fill))
         self.low = features.min(axis=0).astype(np.float64)
         self.width = features.max(axis=0) - self.low
 
@@ -35,9 +37,10 @@ class FeatureSearch:
         k = int(np.argmax(np.abs(merit)))
         if merit[k] == 0:
             return None
+        low, width, fill = self.low[k], self.width[k], self.fill[k]
         if merit[k] > 0:
-            return single_feature(k, slope=1.0 / self.width[k], offset=-self.low[k] / self.width[k])
-        return single_feature(k, slope=-1.0 / self.width[k], offset=1.0 + self.low[k] / self.width[k])
+            return single_feature(k, slope=1.0 / width, offset=-low / width, fill=fill)
+        return single_feature(k, slope=-1.0 / width, offset=1.0 + low / width, fill=fill)
 
 
 @runtime_checkable

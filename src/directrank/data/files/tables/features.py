@@ -36,7 +36,7 @@ def fill_features(
         The row of X for each row of the file.
     X : ndarray of shape (n_docs, n_features), float32
     null : float32
-        What replaces a missing value; infinity refuses it.
+        What stands for a missing value, which may be NaN; infinity refuses it.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _replace_missing(rows, finite, features: Sequence[str], null: np.float32, pl
         row, column = map(int, np.argwhere(refused)[0])
         found = rows[row, column]
         problem = (
-            "has no value; fill it, or read it by --missing (in Python, missing=) query_min or a number"
+            "has no value; fill it, or read it by --missing (in Python, missing=) nan, query_min or a number"
             if np.isnan(found)
             else f"found {found}, expected a finite number that fits float32 (at most 3.4e38)"
         )

@@ -1,0 +1,61 @@
+"""Missing values of features: NaN, the medians that stand for them, and the features filled with these."""
+
+import numpy as np
+
+from directrank.kernels.aligned import aligned_zeros
+
+#: Columns that are turned into contiguous arrays at a time: the values of 16 float32 fill a cache line.
+BLOCK_COLUMNS = 16
+
+
+def missing_counts(features: np.ndarray) -> np.ndarray:
+    """Return the number of missing values of each feature, int64 (n_features,)."""
+    # A sum is NaN if one of its terms is, and much faster than a look at each of them.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspect = np.flatnonzero(~np.isfinite(features.sum(axis=0)))
+    counts = np.zeros(features.shape[1], np.int64)
+    counts[suspect] = [np.isnan(features[:, k]).sum() for k in suspect]
+    return counts
+
+
+def medians(features: np.ndarray) -> np.ndarray:
+    """Return the median of the values of each feature, float32 (n_features,); 0 without any value."""
+    n_features = features.shape[1]
+    out = np.zeros(n_features, np.float32)
+    for first in range(0, n_features, BLOCK_COLUMNS):
+        columns = np.array(features[:, first : first + BLOCK_COLUMNS].T, order="C")
+        out[first : first + BLOCK_COLUMNS] = [_median(column) for column in columns]
+    return out
+
+
+def _median(column: np.ndarray) -> np.float32:
+    """Return the median of a column, which is reordered."""
+    missing = np.isnan(column)
+    values = column[~missing] if missing.any() else column
+    if not len(values):
+        return np.float32(0.0)
+    # One place at a time is twice as fast as both.
+    half = len(values) // 2
+    values.partition(half)
+    high = values[half]
+    low = high if len(values) % 2 else values[:half].max()
+    # Equal zeros may have different signs, in an order that depends on the order of rows.
+    return np.float32(0.5 * (float(low) + float(high)) + 0.0)
+
+
+def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:
+    """Return features with the values of `fill` in place of NaN; the same array if nothing is missing.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_docs, n_features), float32
+    fill : ndarray of shape (n_features,), float32
+    """
+    columns = np.flatnonzero(missing_counts(features))
+    if not columns.size:
+        return features
+    out = aligned_zeros(features.shape, features.dtype)
+    out[:] = features
+    for k in columns:
+        out[np.isnan(features[:, k]), k] = fill[k]
+    return out

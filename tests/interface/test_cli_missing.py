@@ -1,0 +1,69 @@
+"""Missing values on the command line: NULL and empty cells are trained on, said and ranked."""
+
+import inspect
+import json
+import re
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, load, make_ranking
+from directrank.cli import main
+from directrank.cli.options import Missing
+from directrank.data.files import ReadOptions
+from directrank.data.letor.reader import read_letor
+from directrank.experiments.demo import write_folds
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Folds with NULL."""
+    made = make_ranking(36, 14, 4, random_state=3)
+    X = np.where(np.random.default_rng(0).random(made.X.shape) < 0.2, np.nan, made.X)
+    monkeypatch.chdir(tmp_path)
+    write_folds(QueryGroups(X, made.relevance, made.qid), tmp_path / "data")
+    return tmp_path / "data"
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_fit_says_what_it_filled_and_rank_fills_the_same(folder, capsys):
+    train, test = folder / "Fold1" / "train.txt", folder / "Fold1" / "test.txt"
+    assert "NULL" in train.read_text()
+    code, out, err = run(capsys, "fit", "listnet", train, "-o", "model.dr")
+    assert code == 0
+    assert re.search(r"note: filled \d+ missing values of 4 features by their training medians", out)
+    assert re.search(r"data check: 4 features have missing values, \d+\.\d% of all cells \(feature 1 ", err)
+    assert run(capsys, "rank", "model.dr", test, "-o", "scores.txt")[0] == 0
+    np.testing.assert_allclose(np.loadtxt("scores.txt"), load("model.dr").predict(read_letor(test)))
+
+
+def test_other_rules_are_kept(folder, capsys):
+    train = folder / "Fold1" / "train.txt"
+    code, _, err = run(capsys, "fit", "listnet", train, "--missing", "error")
+    assert code == 3
+    assert "found 'NULL'" in err
+    for rule in ("query_min", "0"):
+        code, out, _ = run(capsys, "fit", "listnet", train, "--missing", rule, "--json")
+        assert code == 0
+        assert not any("missing" in note for note in json.loads(out)["notes"])
+
+
+def test_a_comparison_records_what_was_filled(folder, capsys):
+    code, _, _ = run(
+        capsys, "compare", folder, "--methods", "regression,rankboost", "--no-audit", "--out", "results"
+    )
+    assert code == 0
+    text = (folder.parent / "results" / "results.json").read_text()
+    assert re.search(r"filled \d+ missing values of 4 features by their training medians", text)
+    assert json.loads(text)["missing"] == "nan"
+
+
+def test_the_help_names_the_rule_of_python():
+    (shown,) = Missing.__metadata__
+    assert f"[default: {ReadOptions().missing}]" in shown.help
+    assert inspect.signature(read_letor).parameters["missing"].default == ReadOptions().missing

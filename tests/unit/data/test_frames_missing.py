@@ -1,0 +1,43 @@
+"""Missing values of data frames of every library."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from directrank.data import from_frame
+from directrank.errors import DataError
+
+COLUMNS = {
+    "relevance": [1, 0, 2],
+    "qid": [1, 1, 1],
+    "f": [1.5, None, 2.0],
+    "i": [None, 2, 3],
+    "b": [True, None, False],
+}
+TYPES = {"f": "Float64", "i": "Int64", "b": "boolean"}
+FRAMES = {
+    "polars": pl.DataFrame(COLUMNS),
+    "pyarrow": pa.table(COLUMNS),
+    "pandas": pd.DataFrame(COLUMNS).astype(TYPES),
+    "pandas, NumPy types": pd.DataFrame(COLUMNS).drop(columns="b").assign(b=[1.0, np.nan, 0.0]),
+}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_what_is_null_is_nan(library):
+    X = from_frame(FRAMES[library]).X
+    np.testing.assert_array_equal(X, [[1.5, np.nan, 1], [np.nan, 2, np.nan], [2, 3, 0]])
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_a_grade_must_not_be_missing(library):
+    with pytest.raises(DataError, match="column 'f' has no value in row 1; give every row a grade"):
+        from_frame(FRAMES[library], relevance="f")
+
+
+def test_infinities_are_refused():
+    frame = pl.DataFrame({**COLUMNS, "f": [1.0, None, float("inf")]})
+    with pytest.raises(DataError, match="column 'f' holds inf in row 2"):
+        from_frame(frame)
