@@ -81,12 +81,8 @@ def bench(session: nox.Session) -> None:
 
 def tests_of(folder: str) -> list[Path]:
     """Return the unit and conformance tests of a folder of src/directrank, or the tests of its interface."""
-    named = (
-        f"conformance/{folder}/test_*.py",
-        f"conformance/test_{folder}*.py",
-        f"agreement/test_{folder}*.py",
-    )
-    patterns = ELSEWHERE.get(folder, named)
+    named = [f"{kind}/test_{folder}*.py" for kind in ("conformance", "agreement")]
+    patterns = ELSEWHERE.get(folder, [f"conformance/{folder}/test_*.py", *named])
     files = sorted(path for pattern in patterns for path in TESTS.glob(pattern))
     unit = TESTS / "unit" / folder
     found = [unit, *files] if unit.is_dir() else files

@@ -114,13 +114,13 @@ def _column(features: np.ndarray, spread: np.ndarray, feature: int) -> np.ndarra
 
 
 def _spread_within_queries(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of each feature around the means of queries; 0 for constant ones."""
-    total, count = np.zeros(features.shape[1]), 0
+    """Return the weighted standard deviation of each feature around means of queries; 0 for constant ones."""
+    total, count = np.zeros(features.shape[1]), 0.0
     for part in objective.single_queries():
-        own = features[part.rows].astype(np.float64)
-        total += ((own - own.mean(axis=0)) ** 2).sum(axis=0)
-        count += len(own)
-    spread = np.sqrt(total / max(count, 1))
+        own, weight = features[part.rows].astype(np.float64), objective.weights[part.queries.start]
+        total += weight * ((own - own.mean(axis=0)) ** 2).sum(axis=0)
+        count += weight * len(own)
+    spread = np.sqrt(total / count)
     largest = np.abs(features).max(axis=0, initial=0.0)
     return np.where(spread > 1e-7 * largest, spread, 0.0)
 
