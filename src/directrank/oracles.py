@@ -54,6 +54,20 @@ class ValueAndGradient(Protocol):
 
 
 @runtime_checkable
+class Curvature(Protocol):
+    """The diagonal of the second derivative, made positive."""
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return how fast the derivative with respect to each score changes, (n_docs,), ≥ 0.
+
+        It is the exact diagonal where the surrogate is convex in a score, and elsewhere a bound above the
+        diagonal's absolute value. It is 0 only where the derivative with respect to that score is 0 for
+        good, as for the documents of a query of weight 0.
+        """
+        ...
+
+
+@runtime_checkable
 class HessianVector(Protocol):
     """The second derivative."""
 
@@ -222,6 +236,7 @@ class Part:
 class BoundObjective(
     Value,
     ValueAndGradient,
+    Curvature,
     HessianVector,
     QueryValues,
     QueryWeights,

@@ -159,6 +159,17 @@ class Objective:
         vector *= self.scale
         return total * self.scale, vector
 
+    def _per_document(self, oracle: Callable[[Part], np.ndarray], scores: np.ndarray) -> np.ndarray:
+        """Return the vectors of an oracle put together and scaled, (n_docs,), type of the scores."""
+        out = np.empty_like(scores)
+
+        def fill(part: Part) -> None:
+            out[part.rows] = oracle(part)
+
+        self._for_each(fill)
+        out *= self.scale
+        return out
+
     def _per_query(self, oracle: Callable, scores: np.ndarray) -> np.ndarray:
         """Return what an oracle returns for each query, float64 (n_queries,)."""
         values = np.empty(self.n_queries)
@@ -181,16 +192,17 @@ class Objective:
         """Return the objective and the weight of each document, shape (n_docs,), type of the scores."""
         return self._scaled(lambda oracles, s: oracles.document_weights(s), scores)
 
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, shape (n_docs,), type of the scores; see `Curvature`."""
+        return self._per_document(lambda part: part.oracles.curvature(scores[part.rows]), scores)
+
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
-        out = np.empty_like(scores)
 
-        def fill(part: Part) -> None:
-            out[part.rows] = part.oracles.hessian_vector(scores[part.rows], direction[part.rows])
+        def product(part: Part) -> np.ndarray:
+            return part.oracles.hessian_vector(scores[part.rows], direction[part.rows])
 
-        self._for_each(fill)
-        out *= self.scale
-        return out
+        return self._per_document(product, scores)
 
     def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
         """Return the best step along a direction of scores, float64 (n_docs,)."""
