@@ -16,6 +16,7 @@ from directrank.estimators import AdaRank, Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments import Comparison, read_results
 from directrank.experiments.demo import write_folds
+from directrank.experiments.tables.chosen import CHOSEN, entry
 from directrank.report import render
 from directrank.report.blocks import paragraph
 from directrank.report.payload import MOST_VALUES, UNIT
@@ -353,6 +354,19 @@ def test_one_method_one_fold_one_measure_make_a_page():
     shown = Page(render(pages.invented(1, 1, ("AP",), conventions=("standard",))))
     assert "one fold" in shown.text
     assert "has the highest mean test AP" in shown.text
+
+
+def test_the_choice_on_validation_does_not_lead():
+    drawn = pages.invented(2, 2, ("AP",), conventions=("standard",), tested=False)
+    for cell, value in zip(drawn.cells, (0.9, 0.1, 0.2, 0.8), strict=True):
+        cell["values"]["standard"]["test"]["AP"] = cell["validation"] = value
+    drawn.summary["methods"].append(entry("AP"))
+    result = Comparison(drawn.summary, drawn.cells)
+    means = [result.mean(each, "AP", "standard") for each in result.methods]
+    assert means == pytest.approx([0.55, 0.45, 0.85])
+    shown = Page(render(result)).text
+    assert "method 0 has the highest mean test AP" in shown
+    assert f"{CHOSEN} has" not in shown
 
 
 def test_text_that_is_no_text_is_written():

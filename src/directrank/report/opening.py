@@ -22,7 +22,9 @@ def opening(facts: Facts) -> list[Markup]:
     ranked = facts.ranked(facts.asked, facts.main)
     means = [(each, facts.result.mean(each, facts.main, facts.asked)) for each in ranked]
     known = {label: value for label, value in means if value is not None}
-    blocks: list[Markup] = [_leader(facts, known), *_separated(facts, [*known])] if known else []
+    # The choice on validation repeats other rows: it can neither lead nor be beaten.
+    methods = {label: value for label, value in known.items() if label != CHOSEN}
+    blocks: list[Markup] = [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
     failed, remarks = facts.result.failed, len(facts.summary["data_check"]["lines"])
     if failed:
         runs = sum(cell["method"] != CHOSEN for cell in facts.result.cells)
@@ -33,7 +35,7 @@ def opening(facts: Facts) -> list[Markup]:
     if facts.unfinished:
         blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
     if len(known) > 1:
-        blocks.append(_chart(facts, known))
+        blocks.append(_chart(facts, known, next(iter(methods))))
     if remarks:
         blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
     return blocks
@@ -130,9 +132,8 @@ def _choice(facts: Facts, value: float) -> Markup:
     )
 
 
-def _chart(facts: Facts, means: dict[str, float]) -> Markup:
+def _chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     """Return the difference of every method to the leader, with its interval."""
-    leader = next(iter(means))
     pairs = {label: facts.pair(facts.asked, facts.main, label, leader) for label in means}
     differences = {
         label: value - means[leader] if (pair := pairs[label]) is None else pair["difference"]
