@@ -212,9 +212,9 @@ def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
         return []
     differ = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
     examples = _plain(queries.qid[np.unique(query[order[1:][same]])][:N_EXAMPLES])
-    share = f"{count} documents of {queries.n_docs} ({count / queries.n_docs:.0%})"
+    share = f"{count} of {queries.n_docs} documents ({count / queries.n_docs:.0%})"
     grades = ", some with another relevance" if differ.any() else ""
-    message = f"{share} repeat the features of another of their query{grades}: every model ties them."
+    message = f"{share} with the features of another one of their query{grades}: every model ties them."
     return [Finding("duplicate_documents", message, count, examples)]
 
 

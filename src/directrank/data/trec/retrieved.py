@@ -130,14 +130,14 @@ def _query_notes(judgments: Judgments, run: Run, query: np.ndarray) -> list[str]
     missing = np.flatnonzero(np.bincount(query, minlength=n_queries)[:n_queries] == 0)
     if len(missing):
         notes.append(
-            f"{run.path}: {len(missing)} of {n_queries} queries of {judgments.source} are not in the run and "
+            f"{run.path}: the run lacks {len(missing)} of {n_queries} queries of {judgments.source}, which "
             f"count 0, such as {judgments.query_name(missing[0])}"
         )
     unknown = np.flatnonzero(query >= n_queries)
     if len(unknown):
         notes.append(
-            f"{run.path}: {len(np.unique(query[unknown]))} queries of the run are not in {judgments.source} "
-            f"and are left out, such as {run.rows.text(unknown[0], QUERY)}"
+            f"{run.path}: left out queries that are not in {judgments.source}: "
+            f"{len(np.unique(query[unknown]))}, such as {run.rows.text(unknown[0], QUERY)}"
         )
     return notes
 
