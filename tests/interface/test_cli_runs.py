@@ -54,7 +54,7 @@ def test_json_holds_the_tests_and_the_notes(capsys, folder):
     assert code == 0
     assert result["significance"]["standard"]["pairs"]["AP"][0]["method"] == "one"
     assert (
-        "few: 7 of 8 queries of qrels are not in the run and count 0, such as 2"
+        "few: the run lacks 7 of 8 queries of qrels, which count 0, such as 2"
         in result["data_check"]["lines"]
     )
 

@@ -35,7 +35,7 @@ def test_a_run_joins_its_judgments(written):
     np.testing.assert_array_equal(found.scores[row], [-10, np.nan, 3, 0.5, np.nan])
     assert found.retrieved[row].tolist() == [True, False, True, True, False]
     assert [note.partition("run: ")[2] for note in found.notes] == [
-        f"1 queries of the run are not in {run.parent / 'qrels'} and are left out, such as z",
+        f"left out queries that are not in {run.parent / 'qrels'}: 1, such as z",
         "1 of 3 documents have no judgment and count as not relevant",
     ]
 
