@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.aligned import zeros_like
 
 #: Columns that are turned into contiguous arrays at a time: the values of 16 float32 fill a cache line.
 BLOCK_COLUMNS = 16
@@ -54,7 +54,7 @@ def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:
     columns = np.flatnonzero(missing_counts(features))
     if not columns.size:
         return features
-    out = aligned_zeros(features.shape, features.dtype)
+    out = zeros_like(features)
     out[:] = features
     for k in columns:
         out[np.isnan(features[:, k]), k] = fill[k]
