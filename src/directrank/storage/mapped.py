@@ -1,9 +1,9 @@
 """Matrices of numbers in files: mapped into memory, and dropped from it again as they are read.
 
 The operating system reads the rows of a mapped file when they are first used, and keeps them in this process
-until memory is short. Other programs, and limits of containers, count them. A thread therefore drops the rows
-in memory whenever they exceed a quarter of their files. What was dropped is read again when it is used, so
-results cannot change.
+until memory is short. Other programs, and limits of containers, count them. They are therefore dropped when
+they exceed a quarter of their files: by `relieve`, which passes over the features call, and elsewhere by a
+thread, which a busy machine may hold up. What was dropped is read again when it is used: no result changes.
 """
 
 import math
@@ -23,6 +23,10 @@ PAGE_BYTES = mmap.PAGESIZE
 #: Linux tells here how many pages of files are in memory: the third number.
 PAGES = Path("/proc/self/statm")
 _LARGEST_HEADER = 2**12
+
+_mappings: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
+_lock = threading.Lock()
+_dropper: threading.Thread | None = None
 
 
 def create_matrix(path: str | os.PathLike, shape: tuple[int, int]) -> np.ndarray:
@@ -64,6 +68,18 @@ def is_mapped(array: np.ndarray) -> bool:
     return isinstance(getattr(base, "obj", base), mmap.mmap)
 
 
+def relieve() -> None:
+    """Drop rows of mapped files from memory if they are too many."""
+    if not _mappings:
+        return
+    with _lock:
+        mapped = list(_mappings)
+    limit = max(FREE_BYTES, SHARE * sum(map(len, mapped)))
+    if PAGE_BYTES * int(PAGES.read_text().split()[2]) > limit:
+        for memory in mapped:
+            memory.madvise(mmap.MADV_DONTNEED)
+
+
 def _mapped(file, access: int) -> np.ndarray:
     shape, at = _shape(file)
     size = os.fstat(file.fileno()).st_size
@@ -84,11 +100,6 @@ def _shape(file) -> tuple[tuple[int, int], int]:
     return shape, file.tell()
 
 
-_mappings: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
-_lock = threading.Lock()
-_dropper: threading.Thread | None = None
-
-
 def _keep_small(memory: mmap.mmap) -> None:
     """Drop rows of a mapped file from memory from now on, where the operating system can do that."""
     global _dropper
@@ -104,21 +115,11 @@ def _keep_small(memory: mmap.mmap) -> None:
 
 def _drop() -> None:
     """Look again and again whether too much is in memory, as long as anything is mapped."""
-    pause = threading.Event()
-    while not pause.wait(SECONDS_BETWEEN_LOOKS) and _look():
-        pass
-
-
-def _look() -> bool:
-    """Drop what is in memory if it is too much; return whether anything is mapped."""
     global _dropper
-    with _lock:
-        mapped = list(_mappings)
-        if not mapped:
-            _dropper = None
-            return False
-    limit = max(FREE_BYTES, SHARE * sum(map(len, mapped)))
-    if PAGE_BYTES * int(PAGES.read_text().split()[2]) > limit:
-        for memory in mapped:
-            memory.madvise(mmap.MADV_DONTNEED)
-    return True
+    pause = threading.Event()
+    while not pause.wait(SECONDS_BETWEEN_LOOKS):
+        relieve()
+        with _lock:
+            if not _mappings:
+                _dropper = None
+                return
