@@ -57,6 +57,7 @@ __all__ = [
     "__version__",
     "check_data",
     "compare",
+    "convert_data",
     "evaluate",
     "evaluate_runs",
     "find_folds",

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from directrank.cli.commands import auditing, comparing, consistency, evaluating, listing, training
+from directrank.cli.commands import (
+    auditing,
+    comparing,
+    consistency,
+    converting,
+    evaluating,
+    listing,
+    training,
+)
 from directrank.cli.failures import ended, usage_problem
 from directrank.cli.output import open_closed_streams
 
@@ -21,6 +29,7 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Start here", listing.doctor),
     ("Compare methods", comparing.compare),
     ("Compare methods", comparing.report),
+    ("Train and use one ranker", converting.convert),
     ("Train and use one ranker", training.fit),
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", evaluating.evaluate),

@@ -23,7 +23,7 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import map_in_order
-from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
 from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
 from directrank.scorers.linear import Linear
@@ -112,7 +112,7 @@ class Scaling:
         return np.where(self.factor > 0, coefficients / np.where(self.factor > 0, self.factor, 1.0), 0.0)
 
     def _standardised(self, groups: QueryGroups, n_threads: int) -> np.ndarray:
-        out, columns = aligned_zeros(groups.features.shape, np.float32), np.flatnonzero(self.logarithm)
+        out, columns = zeros_like(groups.features), np.flatnonzero(self.logarithm)
 
         def fill(shard) -> None:
             rows = shard.rows

@@ -39,6 +39,7 @@ def fitted(folder, first=False):
     ).stdout
 
 
+@pytest.mark.heavy
 def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
     compiled, loaded = fitted(tmp_path), fitted(tmp_path)
     assert any(tmp_path.rglob("*.nbc"))
