@@ -23,7 +23,9 @@ from directrank.measures import mean_value, parse_measure
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
+from directrank.solvers.pass_split import divide_pass
 from directrank.surrogates import Objective
+from directrank.timing import current_profile, phase
 
 #: The measure that `Ranker.score` reports unless `select_by` names another.
 SCORE = "nDCG@10"
@@ -155,8 +157,10 @@ class Ranker(BaseEstimator):
         surrogate, solver, scorer = self.components()
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
         objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
-        scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
-        groups, validation = scaling.of(groups, n_threads), validation and scaling.of(validation, n_threads)
+        with phase("scaling"):
+            scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
+            groups = scaling.of(groups, n_threads)
+            validation = validation and scaling.of(validation, n_threads)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -164,7 +168,10 @@ class Ranker(BaseEstimator):
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
         with threadpool_limits(limits=1, user_api="blas"), overflows:
-            solution = solver.solve(objective, scorer, groups.features, monitor, rng)
+            with phase("solver"):
+                solution = solver.solve(objective, scorer, groups.features, monitor, rng)
+            if profile := current_profile():
+                divide_pass(profile, objective, solution.scorer, groups.features)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = [*objective.notes(), *scaling.notes]
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
