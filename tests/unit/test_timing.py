@@ -38,9 +38,14 @@ def test_a_phase_has_the_time_that_no_phase_inside_it_has(clock):
 
 
 def test_an_error_ends_the_phases_it_leaves(clock):
-    with pytest.raises(KeyError), Profile() as profile, phase("outer"), phase("inner"):
-        clock(1)
-        raise KeyError
+    def fail():
+        with profile, phase("outer"), phase("inner"):
+            clock(1)
+            raise KeyError
+
+    profile = Profile()
+    with pytest.raises(KeyError):
+        fail()
     assert profile.seconds == {"outer": 0, "inner": 1, "other": 0}
     assert current_profile() is None
 
