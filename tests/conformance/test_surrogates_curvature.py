@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.oracles import Curvature, Reweighable, ValueAndGradient
-from directrank.surrogates import SURROGATES, SmoothedPositions
+from directrank.surrogates import SURROGATES, NoisyNeighbours, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import backward_naive, soft_positions
 from surrogate_examples import (
@@ -85,7 +85,8 @@ def test_is_positive_where_documents_can_train(surrogate):
             assert np.isfinite(curvature).all()
             assert (curvature[~trains] == 0).all()
             assert (curvature[trains & (gradient != 0)] > 0).all()
-            assert (curvature[trains] > 0).mean() > 0.9  # e.g. of 2, 1, 0 a measure may count the 2 alone
+            # Few pairs are drawn, and of 2, 1, 0 a measure may count the 2 alone.
+            assert isinstance(surrogate, NoisyNeighbours) or (curvature[trains] > 0).mean() > 0.9
 
 
 @differentiable
