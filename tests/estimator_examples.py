@@ -23,6 +23,7 @@ QUICK = {
     "CoordinateAscent": {"measure": "nDCG", "cycles": 2, "runs": 2},
     "StructuralSVM": {"measure": "WPD", "max_passes": 20},
     "PermuRank": {"measure": "nDCG", "rounds": 5},
+    "YetiLoss": {"rounds": 5},
 }
 
 
