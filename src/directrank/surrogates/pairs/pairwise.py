@@ -8,7 +8,7 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
-from directrank.oracles import HessianVector, MostViolated, ValueAndGradient
+from directrank.oracles import Curvature, HessianVector, MostViolated, ValueAndGradient
 from directrank.surrogates.margins import Hinge, Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
 from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
@@ -80,7 +80,7 @@ class Pairwise(WeightedPairs):
     .. [2] Y. Cao et al., "Adapting ranking SVM to document retrieval", SIGIR 2006.
     """
 
-    offers = frozenset({ValueAndGradient, HessianVector})
+    offers = frozenset({ValueAndGradient, Curvature, HessianVector})
     is_bound, is_convex, is_smooth = False, True, True
 
     def __init__(
@@ -125,7 +125,7 @@ class PairwiseHinge(WeightedPairs):
     .. [1] T. Joachims, "Training linear SVMs in linear time", KDD 2006: one plane for all pairs.
     """
 
-    offers = frozenset({ValueAndGradient, MostViolated})
+    offers = frozenset({ValueAndGradient, Curvature, MostViolated})
     is_bound, is_convex, is_smooth = False, True, False
     margin = Hinge()
 
@@ -148,6 +148,10 @@ class BoundHinge:
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and a derivative with respect to each score."""
         return self._sum.value_and_gradient(scores)
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, (n_docs,); see `directrank.surrogates.pairs.curvature`."""
+        return self._sum.curvature(scores)
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the cut of each query: the sum over its pairs with a margin below 1, not weighted by query.
