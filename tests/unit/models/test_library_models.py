@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xgboost
 
-from directrank import load, make_ranking, save, write_letor
+from directrank import load, save, write_letor
 from directrank.cli import main
 from directrank.data.groups import QueryGroups
 from directrank.errors import ModelFormatError
@@ -42,8 +42,8 @@ def of_lightgbm(X, y, rounds=20, **parameters):
 
 
 def of_xgboost(X, y, rounds=20, **parameters):
-    given = {"objective": "reg:squarederror", "nthread": 1, "max_depth": 4, **parameters}
-    return xgboost.train(given, xgboost.QuantileDMatrix(X, y), rounds)
+    given = {"objective": "reg:squarederror", "nthread": 1, "verbosity": 0, "max_depth": 4, **parameters}
+    return xgboost.train(given, xgboost.DMatrix(X, y), rounds)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_names_of_features_come_along(tmp_path):
     assert not hasattr(load(tmp_path / "a.txt"), "feature_names_in_")
 
 
-def test_the_command_line_ranks_and_audits_them(texts, tmp_path, capsys):
+def test_the_command_line_ranks_with_them(texts, tmp_path, capsys):
     X, y, qid = rows(300)
     groups = QueryGroups(np.nan_to_num(X), y, qid)
     write_letor(groups, tmp_path / "data.txt")
@@ -115,7 +115,6 @@ def test_the_command_line_ranks_and_audits_them(texts, tmp_path, capsys):
         assert main(["rank", str(path), str(tmp_path / "data.txt")]) == 0
         printed = np.array(capsys.readouterr().out.split(), float)
         np.testing.assert_allclose(printed, load(path).predict(groups), rtol=1e-6)
-        assert main(["audit", str(path), str(tmp_path / "data.txt"), "--measure", "AP"]) == 0
     capsys.readouterr()
     (tmp_path / "cut.json").write_bytes(texts["json"][:500])
     assert main(["rank", str(tmp_path / "cut.json"), str(tmp_path / "data.txt")]) == 3
@@ -170,11 +169,11 @@ def test_edits_are_refused(texts, tmp_path):
         assert count == 1
         return refused(tmp_path / "model", content)
 
-    assert "not where its header says" in edited("txt", "left_child=1 ", "left_child=11 ")
+    assert "not where its header says" in edited("txt", "leaf_count=", "leaf_count=1")
     assert "not where its header says" in edited("txt", "tree_sizes=", "tree_sizes=1")
     assert "does not exist" in edited("txt", r"split_feature=\d", "split_feature=9")
     assert "does not exist" in edited("txt", r"left_child=[1-9]", "left_child=0")
-    assert "decision_type" in edited("txt", r"decision_type=8", "decision_type=3")
+    assert "decision_type" in edited("txt", r"decision_type=\d", "decision_type=3")
     assert "version" in edited("txt", "version=v4", "version=v9")
     assert "twice" in edited("txt", "num_class=1", "label_index=0")
     assert "not finite" in edited("txt", r"leaf_value=-?\d\.\d{3}", "leaf_value=1e999")
@@ -202,30 +201,6 @@ def test_mutants_are_refused_or_score_finitely(name, texts, tmp_path):
             continue
         if ranker.n_features_in_ == X.shape[1]:
             assert np.isfinite(ranker.predict(X)).all()
-
-
-def test_our_models_are_never_taken_for_theirs(tmp_path):
-    """The first bytes of ours are a length, which may be the code of a brace."""
-    from directrank.models.readers.library_model import read_library_model
-
-    ranker = load_of_length(tmp_path, 0x7B)
-    assert read_library_model(tmp_path / "model.dr") is None
-    assert load(tmp_path / "model.dr").get_params() == ranker.get_params()
-
-
-def load_of_length(folder, low_byte):
-    """Save a model whose header has a length of this low byte, by names of features of fitting length."""
-    from directrank import Regression
-
-    groups = make_ranking(4, 5, 2, random_state=0)
-    for length in range(1, 600):
-        ranker = Regression().fit(
-            QueryGroups(groups.X, groups.relevance, groups.qid, feature_names=["a", "b" * length])
-        )
-        save(ranker, folder / "model.dr")
-        if (folder / "model.dr").read_bytes()[0] == low_byte:
-            return ranker
-    raise AssertionError("no header of that length")
 
 
 def test_other_json_is_no_model(tmp_path):

@@ -28,7 +28,7 @@ def read_library_model(path: str | os.PathLike) -> Ranker | None:
     if not path.is_file():
         return None
     with path.open("rb") as file:
-        start = file.read(16)
+        start = file.read(8)
         library = _library(start)
         if library is None:
             return None
@@ -45,12 +45,12 @@ def read_library_model(path: str | os.PathLike) -> Ranker | None:
 
 
 def _library(start: bytes) -> str | None:
-    """Return whose model begins with some bytes; ours have their length first, less than 2²⁴."""
+    """Return whose model begins with some bytes; ours begin with a multiple of 8, which is no brace."""
     if start.startswith(lightgbm_text.START):
         return "LightGBM"
-    if not start.startswith(b"{") or (start[3:9] == b"\0\0\0\0\0{"):
-        return None
-    return "XGBoost's UBJSON" if start[1:2] == b"L" else "XGBoost"
+    if start.startswith(b"{L"):
+        return "XGBoost's UBJSON"
+    return "XGBoost" if start.startswith(b"{") else None
 
 
 def _ranker(library: str, scorer, n_features: int, names: list[str]) -> Ranker:

@@ -37,11 +37,8 @@ def read(content: bytes) -> tuple[Trees, int, list[str]]:
     names = head.get("feature_names", "").split(" ")
     if len(names) != n_features:
         raise ModelFormatError(f"names {len(names)} features, of {n_features}")
-    pieces = [_tree(number, block, n_features) for number, block in enumerate(blocks)]
-    trees = Trees.of(pieces)
-    if "average_output" in head:
-        trees.value /= max(1, len(pieces))
-    return trees, n_features, names
+    trees = [_tree(number, block, n_features) for number, block in enumerate(blocks)]
+    return Trees.of(trees), n_features, names
 
 
 def _blocks(content: bytes) -> tuple[Lines, list[Lines]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.models.readers.nodes import at_most, checked_tree, constant, directions
+from directrank.models.readers.nodes import LARGEST, at_most, checked_tree, constant, directions
 from directrank.scorers import Trees
 from directrank.storage.strict_json import StrictJSONError, parse
 
@@ -89,7 +89,7 @@ def _nodes(tree: dict[str, Any], weight: float, n_features: int) -> Trees:
         raise ModelFormatError("splits on categories; encode them as numbers and train again")
     leaf = left == LEAF
     condition = _array(tree, "split_conditions", "fiu", len(left)).astype(np.float64)
-    if not np.isfinite(condition.astype(np.float32)).all():
+    if not (np.abs(condition) <= LARGEST).all():
         raise ModelFormatError("holds a number beyond float32")
     to_the_left = _array(tree, "default_left", "iub", len(left)) != 0
     return checked_tree(
