@@ -59,7 +59,7 @@ def _ranker(library: str, scorer, n_features: int, names: list[str]) -> Ranker:
     ranker = Ranker()
     ranker.scorer_, ranker.n_features_in_ = scorer, n_features
     if names and names != [f"Column_{k}" for k in range(n_features)]:
-        ranker.feature_names_in_ = np.array(names, dtype=object)
+        setattr(ranker, "feature_names_in_", np.array(names, dtype=object))  # noqa: B010 - only where named
     ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []
     ranker.message_, ranker.selected_by_ = f"Read from a model of {library}", SCORE
     ranker.scaling_, ranker.scaling_reason_ = "none", ""
