@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from directrank.oracles import BoundObjective, Reweighable
+from directrank.oracles import Reweighable
 
-#: The least curvature of a document, as a share of the mean at the first scores. Far from its margin a loss is
-#: nearly straight, and a Newton step would have no end.
+#: The least curvature of a document, as a share of its first one. Where a loss is nearly straight, a Newton
+#: step would have no end.
 FLOOR = 0.01
 #: Bits of a rounded number, as many as float32 has.
 BITS = 24
@@ -22,19 +22,19 @@ class Derivatives:
 
     Parameters
     ----------
-    objective : BoundObjective
+    objective : directrank.oracles.BoundObjective
         Offers `ValueAndGradient` and `Curvature`. If it is `Reweighable` its weights follow the scores.
 
     Attributes
     ----------
-    level : float
-        The mean curvature of a document at the first scores.
+    first : ndarray of shape (n_docs,)
+        The curvature at the first scores; 0 for documents from which nothing can be learned.
     """
 
-    def __init__(self, objective: BoundObjective):
+    def __init__(self, objective: Any):
         self.objective = objective
         self.factor = np.count_nonzero(objective.weights) / objective.scale
-        self.level: float | None = None
+        self.first: Any = None
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the objective, and the gradient and the curvature of each document, float32 (n_docs,).
@@ -44,15 +44,15 @@ class Derivatives:
         scores : ndarray of shape (n_docs,)
             In the inner order of rows, as are the results.
         """
-        objective: Any = self.objective
+        objective = self.objective
         typed = scores.astype(objective.dtype)
         if Reweighable in objective.offers:
             objective.reweigh(typed)
         value, gradient = objective.value_and_gradient(typed)
         curvature = self.factor * objective.curvature(typed).astype(np.float64)
-        if self.level is None:
-            self.level = float(curvature.mean())
-        floored = np.maximum(curvature, FLOOR * self.level)
+        if self.first is None:
+            self.first = curvature
+        floored = np.maximum(curvature, FLOOR * self.first)
         return value, on_a_grid(self.factor * gradient.astype(np.float64)), on_a_grid(floored)
 
 

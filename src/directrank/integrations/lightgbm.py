@@ -5,7 +5,8 @@
     import lightgbm, directrank.lightgbm
     data = lightgbm.Dataset(X, label=y, group=sizes)
     params = {"objective": directrank.lightgbm.objective("approxndcg"), "metric": "none"}
-    booster = lightgbm.train(params, data, valid_sets=[valid], feval=directrank.lightgbm.eval_metric("nDCG@10"))
+    feval = directrank.lightgbm.eval_metric("nDCG@10")
+    booster = lightgbm.train(params, data, valid_sets=[valid], feval=feval)
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.integrations.bound_data import Labelled, gradients_for, values_for
-from directrank.integrations.tree_growing import GrownTrees, missing_library
+from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees
 
@@ -83,18 +84,16 @@ def _look(data: Any) -> Labelled:
 class LightGBMTrees(GrownTrees):
     """Trees grown by LightGBM; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, level, seed) -> "_Grower":
+    def grower(self, features, monitored, whole, seed) -> "_Grower":
         """Return a booster without trees."""
-        try:
-            import lightgbm
-        except (ImportError, OSError) as error:
-            raise missing_library("lightgbm", error) from None
+        lightgbm = library("lightgbm")
         parameters = {
             "objective": "none", "metric": "none", "verbose": -1, "num_threads": self.n_threads,
             "deterministic": True, "force_row_wise": True, "seed": seed,
             "learning_rate": self.learning_rate, "num_leaves": self.leaves,
-            "min_data_in_leaf": self.min_documents, "min_sum_hessian_in_leaf": 0.0,
-            "lambda_l2": self.penalty * level, "feature_fraction": self.feature_share,
+            "min_data_in_bin": 1, "min_data_in_leaf": 1,
+            "min_sum_hessian_in_leaf": self.leaf_share * whole, "lambda_l2": self.penalty * whole,
+            "feature_fraction": self.feature_share,
         }  # fmt: skip
         return _Grower(lightgbm, parameters, features, monitored)
 
@@ -108,9 +107,7 @@ class _Grower:
         self.booster = lightgbm.Booster(parameters, data)
         self.both_are_one = monitored is features
         if not self.both_are_one:
-            other = lightgbm.Dataset(
-                monitored, label=np.zeros(len(monitored)), reference=data, params=parameters
-            )
+            other = data.create_valid(monitored, label=np.zeros(len(monitored)), params=parameters)
             self.booster.add_valid(other, "monitored")
 
     def grow(self, gradient: np.ndarray, curvature: np.ndarray) -> None:

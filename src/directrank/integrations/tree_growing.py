@@ -1,7 +1,7 @@
 """Boosting of trees that a library grows: rounds, the monitor, early stopping."""
 
-from abc import abstractmethod
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -49,10 +49,10 @@ class GrownTrees(Solver):
         ν in (0, 1].
     leaves : int, default=31
         Largest number of leaves of a tree.
-    min_documents : int, default=20
-        Least number of documents of a leaf; XGBoost counts each with its curvature, relative to the mean.
-    penalty : float, default=1.0
-        λ, in units of the mean curvature of a document.
+    leaf_share : float, default=0.001
+        Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
+    penalty : float, default=0.001
+        λ, as a share of the same sum.
     feature_share : float, default=1.0
         Share of the features, drawn for each tree, on which it may split.
     n_threads : int, default=1
@@ -60,8 +60,8 @@ class GrownTrees(Solver):
 
     Notes
     -----
-    λ follows the scale of the objective, so that a factor of the objective, or a steepness in the place of a
-    scale of scores, changes no ranking.
+    Both shares follow the scale of the objective: a factor of it, or of all weights, changes no model, a
+    steepness changes only the scale of the scores, and a query of weight 2 is two queries.
 
     A value that is missing where none was in training is scored like the training median of its feature.
     Where some were, the library learns to which side of a split they go.
@@ -75,42 +75,45 @@ class GrownTrees(Solver):
     trains = Trees
 
     def __init__(
-        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, min_documents=20, penalty=1.0,
+        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, leaf_share=1e-3, penalty=1e-3,
         feature_share=1.0, n_threads=1,
     ):  # fmt: skip
         self.rounds, self.patience, self.learning_rate = rounds, patience, learning_rate
-        self.leaves, self.min_documents, self.penalty = leaves, min_documents, penalty
+        self.leaves, self.leaf_share, self.penalty = leaves, leaf_share, penalty
         self.feature_share, self.n_threads = feature_share, n_threads
 
-    @abstractmethod
-    def grower(self, features: np.ndarray, monitored: np.ndarray, level: float, seed: int) -> Grower:
+    def grower(self, features: np.ndarray, monitored: np.ndarray, whole: float, seed: int) -> Grower:
         """Return a model without trees.
 
         Parameters
         ----------
         features, monitored : ndarray, float32
             Of the documents to train on, and of those that the monitor judges; they may be the same array.
-        level : float
-            The mean curvature of a document.
+        whole : float
+            The sum of all curvatures.
         seed : int
         """
-        ...
+        raise NotImplementedError
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        whole, typical = missing_counts(features) == 0, medians(features)
         derivatives = Derivatives(objective)
-        value, gradient, curvature = derivatives(np.zeros(len(features)))
+        scores = np.zeros(len(features))
+        value, gradient, curvature = derivatives(scores)
+        # A document from which nothing can be learned would still take part in the choice of thresholds.
+        rows = slice(None) if curvature.all() else curvature > 0
+        trained = features if curvature.all() else features[rows]
+        complete, typical = missing_counts(trained) == 0, medians(trained)
         judged = monitor.features
-        if judged is not features:
-            judged = filled(judged, np.where(whole, typical, np.float32(np.nan)))
-        grower = self.grower(features, judged, derivatives.level or 1.0, int(rng.integers(2**31)))
-        best, trace = 0, []
-        best_value, scores = -np.inf, np.zeros(len(features))
+        if judged is not trained:
+            judged = filled(judged, np.where(complete, typical, np.float32(np.nan)))
+        whole = float(curvature.sum(dtype=np.float64))
+        grower = self.grower(trained, judged, whole, int(rng.integers(2**31)))
+        best, best_value, trace = 0, -np.inf, []
         while len(trace) < self.rounds and len(trace) - best < (self.patience or self.rounds):
-            grower.grow(gradient, curvature)
-            before, scores = scores, grower.scores()
-            if np.array_equal(before, scores):
+            grower.grow(gradient[rows], curvature[rows])
+            before, scores[rows] = scores[rows].copy(), grower.scores()
+            if np.array_equal(before, scores[rows]):
                 break
             value, gradient, curvature = derivatives(scores)
             found = monitor(grower.monitored())
@@ -120,9 +123,12 @@ class GrownTrees(Solver):
         trees = grower.trees(best) if best else Trees.of([])
         message = f"Trained {len(trace)} trees, kept the first {best}"
         certificate = {"objective": float(value)}
-        return Solution(trees.with_missing_like(typical, whole), "complete", certificate, trace, message)
+        return Solution(trees.with_missing_like(typical, complete), "complete", certificate, trace, message)
 
 
-def missing_library(name: str, error: ImportError) -> ImportError:
-    """Return the error that says how to install a library."""
-    return ImportError(f"{name} is not usable ({error}): pip install 'directrank[{name}]'")
+def library(name: str) -> Any:
+    """Return a library, or raise `ImportError` that says how to install it."""
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:
+        raise ImportError(f"{name} cannot be used ({error}): pip install 'directrank[{name}]'") from None

@@ -17,7 +17,7 @@ import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.integrations.bound_data import Labelled, gradients_for, values_for
-from directrank.integrations.tree_growing import GrownTrees, missing_library
+from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.xgboost_json import read
 from directrank.scorers import Trees
 
@@ -79,18 +79,15 @@ def _look(data: Any) -> Labelled:
 class XGBoostTrees(GrownTrees):
     """Trees grown by XGBoost; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, level, seed) -> "_Grower":
+    def grower(self, features, monitored, whole, seed) -> "_Grower":
         """Return a booster without trees."""
-        try:
-            import xgboost
-        except (ImportError, OSError) as error:
-            raise missing_library("xgboost", error) from None
+        xgboost = library("xgboost")
         parameters = {
             "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,
             "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
             "nthread": self.n_threads, "seed": seed, "learning_rate": self.learning_rate,
-            "max_leaves": self.leaves, "min_child_weight": self.min_documents * level,
-            "reg_lambda": self.penalty * level, "colsample_bytree": self.feature_share,
+            "max_leaves": self.leaves, "min_child_weight": self.leaf_share * whole,
+            "reg_lambda": self.penalty * whole, "colsample_bytree": self.feature_share,
         }  # fmt: skip
         return _Grower(xgboost, parameters, features, monitored)
 

@@ -26,7 +26,7 @@ SMALL = {
     "adarank": {"rounds": 3},
     "auto": {"members": "ranksvm,frank"},
     **{name: {"rounds": 3} for name in ("trees-rankboost", "trees-ndcgboost")},
-    **{method.name: {"rounds": 3, "min_documents": 2} for method in METHODS if method.extra},
+    **{method.name: {"rounds": 3} for method in METHODS if method.extra},
 }
 
 

@@ -70,9 +70,8 @@ class BoostedRanker(Ranker):
     def _document_boosting(self) -> DocumentBoosting:
         """Return the solver that the parameters describe."""
         weak: Any = self.weak_ranker
-        weak = (
-            DecisionTreeClassifier(max_depth=self.depth) if isinstance(weak, str) and weak == "tree" else weak
-        )
+        if isinstance(weak, str) and weak == "tree":
+            weak = DecisionTreeClassifier(max_depth=self.depth)
         return DocumentBoosting(
             rounds=self.rounds, search=self.search, criterion=self.criterion, sampling=self.sampling,
             shrinkage=self.shrinkage, keep=self.keep, patience=self.patience,

@@ -111,7 +111,7 @@ PRESETS = (
         measure="nDCG", takes_measure=True,
     ),
     Method(
-        "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the change of the measure when swapped",
+        "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the measure's change (LambdaMART)",
         "Burges, MSR-TR-2010-82", measure="nDCG", takes_measure=True, fixed={"objective": "lambdarank"},
         grid=TREES, extra="lightgbm",
     ),
@@ -121,7 +121,7 @@ PRESETS = (
         grid=TREES, extra="lightgbm",
     ),
     Method(
-        "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG, or of the measure given",
+        "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG or the measure given",
         QIN, measure="nDCG", takes_measure=True, fixed={"objective": "approx"}, grid=TREES, extra="lightgbm",
     ),
     Method(
@@ -129,8 +129,9 @@ PRESETS = (
         measure="AP", fixed={"objective": "approx"}, grid=TREES, extra="lightgbm",
     ),
     Method(
-        "trees-consistent-ndcg", TreeRanker, "boosted trees, order-preserving loss consistent with nDCG", BUFFONI,
-        measure="nDCG", takes_measure=True, fixed={"objective": "consistent"}, grid=TREES, extra="lightgbm",
+        "trees-consistent-ndcg", TreeRanker, "boosted trees, order-preserving loss consistent with nDCG",
+        BUFFONI, measure="nDCG", takes_measure=True, fixed={"objective": "consistent"}, grid=TREES,
+        extra="lightgbm",
     ),
     Method(
         "trees-listnet", TreeRanker, "boosted trees, cross entropy of top-one probabilities",

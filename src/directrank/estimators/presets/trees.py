@@ -43,7 +43,7 @@ class TreeRanker(Ranker):
 
     objective: Annotated[
         Literal["lambdarank", "lambdaloss", "approx", "consistent", "listnet"],
-        "The loss: that of the class `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank` or `ListNet`.",
+        "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank` and `ListNet`.",
     ] = positional(default="lambdaloss")
     engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet has none."] = "nDCG"
@@ -53,12 +53,16 @@ class TreeRanker(Ranker):
     ] = 50
     learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
     leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
-    min_documents: Annotated[
-        int, "Least number of documents of a leaf; for XGBoost in units of their mean curvature.", FROM_1
-    ] = 20
+    leaf_share: Annotated[
+        float,
+        "Least size of a leaf, as a share of all curvature at zero scores.",
+        Interval(0, 1),
+    ] = 1e-3
     penalty: Annotated[
-        float, "λ on the squares of the values of leaves, in units of a document's mean curvature.", FROM_0
-    ] = 1.0
+        float,
+        "λ on half the squares of the values of leaves, as a share of the same.",
+        FROM_0,
+    ] = 1e-3
     feature_share: Annotated[
         float,
         "Share of the features, drawn for each tree, on which it may split.",
@@ -71,7 +75,7 @@ class TreeRanker(Ranker):
         solver: Any = getattr(import_module(module), name)
         grown = solver(
             rounds=self.rounds, patience=self.patience, learning_rate=self.learning_rate,
-            leaves=self.leaves, min_documents=self.min_documents, penalty=self.penalty,
+            leaves=self.leaves, leaf_share=self.leaf_share, penalty=self.penalty,
             feature_share=self.feature_share, n_threads=self._n_threads(),
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure)), grown, Trees()
