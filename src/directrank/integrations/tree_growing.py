@@ -97,16 +97,13 @@ class GrownTrees(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        derivatives = Derivatives(objective)
-        scores = np.zeros(len(features))
+        derivatives, scores = Derivatives(objective), np.zeros(len(features))
         value, gradient, curvature = derivatives(scores)
         # A document from which nothing can be learned would still take part in the choice of thresholds.
         rows = slice(None) if curvature.all() else curvature > 0
         trained = features if curvature.all() else features[rows]
         complete, typical = missing_counts(trained) == 0, medians(trained)
-        judged = monitor.features
-        if judged is not trained:
-            judged = filled(judged, np.where(complete, typical, np.float32(np.nan)))
+        judged = _filled(monitor.features, trained, np.where(complete, typical, np.float32(np.nan)))
         whole = float(curvature.sum(dtype=np.float64))
         grower = self.grower(trained, judged, whole, int(rng.integers(2**31)))
         best, best_value, trace = 0, -np.inf, []
@@ -120,10 +117,14 @@ class GrownTrees(Solver):
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": found})
             if found > best_value:
                 best, best_value = len(trace), found
-        trees = grower.trees(best) if best else Trees.of([])
+        trees = (grower.trees(best) if best else Trees.of([])).with_missing_like(typical, complete)
         message = f"Trained {len(trace)} trees, kept the first {best}"
-        certificate = {"objective": float(value)}
-        return Solution(trees.with_missing_like(typical, complete), "complete", certificate, trace, message)
+        return Solution(trees, "complete", {"objective": float(value)}, trace, message)
+
+
+def _filled(judged: np.ndarray, trained: np.ndarray, typical: np.ndarray) -> np.ndarray:
+    """Return features to judge, filled where nothing was missing in training; trained ones as they are."""
+    return judged if judged is trained else filled(judged, typical)
 
 
 def library(name: str) -> Any:

@@ -22,6 +22,8 @@ C = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
 SOFTMAX = {"penalty": (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5)}
 FIRST_RANKS = {"C": (1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)}
 TREES = {"leaves": (7, 31), "learning_rate": (0.03, 0.1)}
+# The curvature of smoothed positions is a bound, so that steps are short.
+SMOOTHED_TREES = {"leaves": (7, 31), "learning_rate": (0.1, 0.3)}
 DEEP = {"depth": (2, 4)}
 HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}
 
@@ -122,11 +124,12 @@ PRESETS = (
     ),
     Method(
         "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG or the measure given",
-        QIN, measure="nDCG", takes_measure=True, fixed={"objective": "approx"}, grid=TREES, extra="lightgbm",
+        QIN, measure="nDCG", takes_measure=True, fixed={"objective": "approx"}, grid=SMOOTHED_TREES,
+        extra="lightgbm",
     ),
     Method(
         "trees-approxap", TreeRanker, "boosted trees, smooth approximation of average precision", QIN,
-        measure="AP", fixed={"objective": "approx"}, grid=TREES, extra="lightgbm",
+        measure="AP", fixed={"objective": "approx"}, grid=SMOOTHED_TREES, extra="lightgbm",
     ),
     Method(
         "trees-consistent-ndcg", TreeRanker, "boosted trees, order-preserving loss consistent with nDCG",
