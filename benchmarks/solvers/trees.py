@@ -2,10 +2,10 @@
 
     python benchmarks/solvers/trees.py [--scale 0.1] [--rounds 50] [--threads 2] [--only lambdarank]
 
-Data have the shape of MSLR-WEB30K times the scale: at 0.1 about 3,150 queries of 120 documents and 136 features.
-Trees and leaves are as many for both. Times are from features in memory to the trained model, with the binning
-of the features and the judging of a validation set after every round; no run stops early. Ratios are computed
-within one run, of processor time and of elapsed time.
+Data have the shape of MSLR-WEB30K times the scale: at 0.1 about 3,150 queries of 120 documents and 136
+features. Both grow as many trees and leaves. Times are from features in memory to the trained model, with the
+binning of features and the judging of a validation set after every round; no run stops early. Ratios are
+computed within one run, of processor time and of elapsed time.
 """
 
 import argparse
