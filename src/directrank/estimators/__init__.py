@@ -13,4 +13,5 @@ from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, YetiLo
 from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM
 from directrank.estimators.presets.regression import Regression
+from directrank.estimators.presets.trees import TreeRanker
 from directrank.estimators.ranker import Ranker

@@ -14,7 +14,7 @@ METHODS = (*PRESETS, Method("auto", AutoRanker, takes_measure=True))
 
 
 def configured(spec: str | Sequence[str | Configured], select_by: str = "AP") -> list[Configured]:
-    """Return the methods that a comma-separated list names; ``all`` names every one.
+    """Return the methods that a comma-separated list names; ``all`` names every one that is installed.
 
     A sequence may hold `Configured` methods of your own beside names. An alias gives the method that it is
     another name of.
@@ -28,7 +28,7 @@ def configured(spec: str | Sequence[str | Configured], select_by: str = "AP") ->
     """
     pieces = split_specs(spec) if isinstance(spec, str) else list(spec)
     if pieces == ["all"]:
-        pieces = [method.name for method in METHODS]
+        pieces = [method.name for method in METHODS if method.installed]
     if not pieces:
         raise ValueError("no method is named; `all` names every one")
     chooser = parse_measure(select_by).name

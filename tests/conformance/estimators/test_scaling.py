@@ -11,13 +11,14 @@ from directrank.estimators import ApproxRank, Regression
 from directrank.estimators.initialisation import initial_coefficients
 from directrank.estimators.presets.boosted import BoostedRanker
 from directrank.estimators.presets.pairs import RankSVM
+from directrank.estimators.presets.trees import TreeRanker
 from directrank.scorers import Additive, Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import CHOICES, fit_scaling
 from directrank.solvers import LBFGS, ClosedForm, DocumentBoosting
 from directrank.surrogates import Fidelity, SoftmaxCrossEntropy, SquaredError
 from estimator_examples import CLASSES, quick
 
-WITH_SCALING = [cls for cls in CLASSES if not issubclass(cls, BoostedRanker)]
+WITH_SCALING = [cls for cls in CLASSES if not issubclass(cls, (BoostedRanker, TreeRanker))]
 methods = pytest.mark.parametrize("cls", WITH_SCALING, ids=lambda cls: cls.__name__)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from directrank.cli.failures import DONE, FAILED, usage
 from directrank.cli.options import JSON, argument, option
-from directrank.cli.output import print_columns, print_json
+from directrank.cli.output import print_columns, print_json, remark
 
 
 def methods(
@@ -34,6 +34,9 @@ def methods(
         for method in METHODS
     ]
     print_columns(["method", "what it does", "chosen on validation", "from"], rows)
+    for extra in dict.fromkeys(method.extra for method in METHODS if not method.installed):
+        named = ", ".join(method.name for method in METHODS if method.extra == extra)
+        remark(f"not installed: {extra}, for {named}: pip install 'directrank[{extra}]'")
 
 
 def _print_parameters(method, *, json: bool) -> None:
@@ -68,6 +71,8 @@ def _method_facts(method) -> dict:
         "paper": method.paper,
         "measure": method.measure,
         "takes_measure": method.takes_measure,
+        "extra": method.extra,
+        "installed": method.installed,
         "grid": {name: list(values) for name, values in method.grid.items()},
     }
 

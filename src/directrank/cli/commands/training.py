@@ -100,7 +100,9 @@ def fit(
 
 
 def rank(
-    model: Annotated[Path, argument("MODEL", "A model saved by `directrank fit`.")],
+    model: Annotated[
+        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+    ],
     data: Annotated[Path, argument("DATA", "Documents to rank; they need no relevance.")],
     out: Annotated[
         Path | None, target("-o --out FILE", "The file to write.  [default: the terminal]")
