@@ -19,12 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from tally import Tally, complain
-
 from directrank import make_ranking
 from directrank.experiments.demo import write_folds
+from tally import Tally, complain
 
 COMMANDS = (
     "compare data --methods regression --measures AP --no-audit --quiet --out run",
@@ -119,7 +116,7 @@ def outcome(folder: Path, place: Place, expected: tuple[str, str]) -> str:
 
 
 def _same(text: str, wanted: str, rounded: bool) -> bool:
-    """Whether two texts are the same but for colours and breaks of lines; numbers to six digits if rounded."""
+    """Whether texts are the same but for colours and breaks of lines; numbers to six digits if rounded."""
     first, second = (re.sub(r"\x1b\[[0-9;]*m|\s+", "", each) for each in (text, wanted))
     if not rounded:
         return first == second

@@ -49,7 +49,7 @@ def kilobytes(name: str) -> int:
 
 
 def measured(step: str, large: Path, small: Path, iterations: int) -> tuple[int, int, str]:
-    """Do a step on the small file, and then on the large one; return kilobytes before, at the peak, a note."""
+    """Do a step on the small file, and then on the large one; return kilobytes before, at most, a note."""
     from directrank import evaluate, read_letor
     from directrank.estimators.methods import configured
 

@@ -24,10 +24,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from tally import HungError, Tally, limited
-
 from directrank import compare, make_ranking
 from directrank.cli import main as directrank
 from directrank.errors import DataError
@@ -36,6 +32,7 @@ from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.rows import signature
 from directrank.experiments.results import signed
 from directrank.storage.strict_json import dump, parse
+from tally import HungError, Tally, limited
 
 METHODS, MEASURES, CONVENTION = "regression,ranksvm", ("AP", "nDCG@3"), "letor3"
 OPTIONS: dict[str, Any] = {

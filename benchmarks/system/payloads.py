@@ -3,9 +3,9 @@
     python benchmarks/system/payloads.py [--count 40]
 
 Each text stands in ten places: the name of the data set, of a method, of a feature, of a query and of a
-document; the names of a measure, of an input file and of a folder on the command line; and the paths of `-o` and
-`--out`. The page must show the text and have the elements of a page with a harmless text, files must have the
-names asked for and no other may appear, and a refusal must be one line without control characters.
+document; the names of a measure, of an input file and of a folder on the command line; and the paths of `-o`
+and `--out`. The page must show the text and have the elements of a page with a harmless text, files must have
+the names asked for and no other may appear, and a refusal must be one line without control characters.
 """
 
 import argparse
@@ -19,10 +19,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "tests")]
-
-from pages import PAYLOADS
-from tally import HungError, Tally, complain, limited
+sys.path.append(str(Path(__file__).parents[2] / "tests"))
 
 from directrank import QueryGroups, compare, load, make_ranking
 from directrank.cli import main as directrank
@@ -32,11 +29,13 @@ from directrank.experiments import read_results
 from directrank.experiments.demo import write_folds
 from directrank.report import render
 from directrank.storage.names import printable, slug
+from pages import PAYLOADS
+from tally import HungError, Tally, complain, limited
 
 #: Texts that are dangerous in paths, terminals, tables and shells.
 OF_PATHS = (
-    "../../evil", "/etc/evil", "..", ".", "~root", "-o", "--help", "$(touch evil)", "`touch evil`", "|touch evil",
-    "a\nb\rc", "\x1b[31mred\x1b]0;title\x07", "nul\0byte", "CON", "x" * 300, "\ud800\udcff", "=1+1,@SUM(1)",
+    "../../evil", "/etc/evil", "..", ".", "~root", "-o", "--help", "$(touch evil)", "`touch evil`",
+    "|touch evil", "=1+1,@SUM(1)", "a\nb\rc", "\x1b[31mred\x1b]0;title\x07", "nul\0byte", "CON", "x" * 300, "\udcff\ud800",
     "%s%n{0}", "a\tb:c #qid=1", " ",
 )  # fmt: skip
 TEXTS = (*OF_PATHS, *PAYLOADS[:20])
@@ -66,7 +65,7 @@ def labelled(folder: Path, text: str) -> str:
     splits = [
         QueryGroups(
             groups.X, groups.relevance, [qid[12 * part + int(each) - 1] for each in groups.qid],
-            docid=[f"{text}{row}" for row in range(groups.n_docs)], feature_names=[f"{text}{k}" for k in "abc"],
+            feature_names=[f"{text}{k}" for k in "abc"],
         )
         for part in range(3)
     ]  # fmt: skip
@@ -119,7 +118,7 @@ class Place:
         self.train = f"{self.data}/train.txt"
 
     def made(self, *words: str) -> tuple[int, str, set[Path]]:
-        """Run a command; return its exit code, its messages, and the files that it made, which are removed."""
+        """Run a command; return its exit code, its messages, and the files that it made, now removed."""
         before = files(self.top)
         code, _, said = run(*words)
         found = files(self.top) - before

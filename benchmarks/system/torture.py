@@ -14,10 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
 from tally import Tally, read_tally
+
+HERE = Path(__file__).resolve().parent
 
 DAMAGE = HERE.parents[1] / "tests" / "heavy" / "input_mutants.py"
 KILLS, MUTANTS = HERE / "kills.py", HERE / "mutants.py"

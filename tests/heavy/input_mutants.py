@@ -20,14 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks" / "system")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks" / "system"))
 
 from exact_letor import Refused, parsed
-from tally import HungError, Tally, limited
 
 from directrank import RankBoost, Regression, load, make_ranking, read_letor, save
 from directrank.errors import DataFormatError, ModelFormatError
 from directrank.models.container import read_container, write_container
+from tally import HungError, Tally, limited
 
 GROUPS = make_ranking(8, 6, 4, random_state=0)
 #: Values that no description has.
@@ -125,7 +126,7 @@ def with_header(rng: random.Random, content: bytes) -> bytes:
 
 
 def try_model(rng: random.Random, path: Path, content: bytes, truth: bytes) -> str:
-    """Damage a model and load it; return the outcome, which begins with LOST or WRONG if it is not allowed."""
+    """Damage a model and load it; return the outcome; those of `NOT_ALLOWED` are not."""
     path.write_bytes(content)
     resigned = rng.random() < 0.3
     if resigned:

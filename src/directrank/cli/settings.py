@@ -128,7 +128,9 @@ def check_folder(path: Path, option: str, *, force: bool) -> None:
 
 def _check_name(path: Path, given: str) -> None:
     try:
-        path.exists()
+        os.lstat(path)
+    except OSError:
+        return
     except ValueError as error:  # a NUL, or half of a character
         raise UsageError(f"{given}: no file can have this name ({error}); choose another") from None
 
