@@ -35,8 +35,8 @@ from tally import HungError, Tally, complain, limited
 #: Texts that are dangerous in paths, terminals, tables and shells.
 OF_PATHS = (
     "../../evil", "/etc/evil", "..", ".", "~root", "-o", "--help", "$(touch evil)", "`touch evil`",
-    "|touch evil", "=1+1,@SUM(1)", "a\nb\rc", "\x1b[31mred\x1b]0;title\x07", "nul\0byte", "CON", "x" * 300, "\udcff\ud800",
-    "%s%n{0}", "a\tb:c #qid=1", " ",
+    "|touch evil", "a\nb\rc", "\x1b[31mred\x1b]0;title\x07", "nul\0byte", "CON", "x" * 300, "\udcff\ud800",
+    "%s%n{0}", "=1+1,@SUM(1)", "a\tb:c #qid=1", " ",
 )  # fmt: skip
 TEXTS = (*OF_PATHS, *PAYLOADS[:20])
 

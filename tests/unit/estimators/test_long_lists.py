@@ -12,8 +12,9 @@ from directrank.estimators.methods import METHODS, configured
 RNG = np.random.default_rng(0)
 #: One evaluation of these takes hardly longer than sorting the list: no list is too long.
 SCALE = {
-    "regression", "ranksvm", "irsvm", "preorder-norm-dcg", "listnet", "listmle", "rankcosine", "consistent-dcg",
-    "consistent-ndcg", "consistent-norm-dcg", "adarank", "svmmap", "svmndcg", "svmmrr", "permurank", "rankboost",
+    "regression", "ranksvm", "irsvm", "preorder-norm-dcg", "listnet", "listmle", "rankcosine", "adarank",
+    "consistent-dcg", "consistent-ndcg", "consistent-norm-dcg", "svmmap", "svmndcg", "svmmrr", "permurank",
+    "rankboost",
 }  # fmt: skip
 #: The measured seconds of one evaluation at 50,000 documents of five grades, half of them relevant.
 SLOW = {"ranknet", "lambdarank", "lambdaloss", "frank", "coordinate-ascent", "svmp"}

@@ -119,7 +119,7 @@ class TypeTwoBound(Surrogate):
         ]
 
     def work(self, queries: Queries) -> np.ndarray:
-        """See `Surrogate`: an assignment, or the table of a dynamic programme where the curve is not convex."""
+        """See `Surrogate`: an assignment; or the table of a programme where the curve is not convex."""
         if self.grades == "all":
             return 0.02 * queries.sizes**3.0
         relevant = self.measure.n_read(queries)
