@@ -13,11 +13,11 @@ RNG = np.random.default_rng(0)
 #: One evaluation of these takes hardly longer than sorting the list: no list is too long.
 SCALE = {
     "regression", "ranksvm", "irsvm", "preorder-norm-dcg", "listnet", "listmle", "rankcosine", "adarank",
-    "consistent-dcg", "consistent-ndcg", "consistent-norm-dcg", "svmmap", "svmndcg", "svmmrr", "permurank",
+    "consistent-dcg", "consistent-ndcg", "consistent-norm-dcg", "svmmap", "svmndcg", "svmmrr", "svmp", "permurank",
     "rankboost",
 }  # fmt: skip
-#: The measured seconds of one evaluation at 50,000 documents of five grades, half of them relevant.
-SLOW = {"ranknet", "lambdarank", "lambdaloss", "frank", "coordinate-ascent", "svmp"}
+#: One evaluation of these takes two seconds or more at 50,000 documents of five grades, half of them relevant.
+SLOW = {"ranknet", "lambdarank", "lambdaloss", "frank", "coordinate-ascent"}
 
 
 def one_query(n: int, relevance=None) -> QueryGroups:
@@ -36,7 +36,7 @@ def test_methods_are_refused_where_an_evaluation_takes_seconds():
     assert too_long == SLOW
     assert not {name for name in SCALE if work(name, groups) > 0.1 * long_lists.LARGEST_WORK}
     few = one_query(100_000, np.arange(100_000) < 20)
-    assert not [name for name in names - {"svmp"} if work(name, few) > long_lists.LARGEST_WORK]
+    assert not [name for name in names if work(name, few) > long_lists.LARGEST_WORK]
 
 
 @pytest.mark.parametrize(

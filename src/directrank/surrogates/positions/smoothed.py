@@ -118,7 +118,7 @@ class SmoothedPositions(Surrogate):
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: a quotient for each document that is read and each document."""
-        return 0.25 * self.measure.n_read(queries) * queries.sizes
+        return 0.15 * self.measure.n_read(queries) * queries.sizes
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""

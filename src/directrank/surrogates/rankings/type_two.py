@@ -124,7 +124,9 @@ class TypeTwoBound(Surrogate):
             return 0.02 * queries.sizes**3.0
         relevant = self.measure.n_read(queries)
         curve = self.measure.relevant_terms(queries.sizes, relevant).curve
-        return (0.0 if _is_convex(curve) else 3.5) * relevant * (queries.sizes - relevant)
+        last = int(np.flatnonzero(curve).max(initial=1))
+        cells = np.minimum(relevant, last) * np.minimum(queries.sizes - relevant, last)
+        return (0.0 if _is_convex(curve) else 3.5) * cells
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeTwo":
         """Bind to some queries with a weight each."""
