@@ -97,6 +97,7 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
         Whether the command prints something else on standard output.
     """
     given = f"{option} {path}"
+    _check_name(path, given)
     if printing and is_standard_output(path):
         raise UsageError(f"{given}: other results are printed on standard output; name a file")
     if is_stream(path):
@@ -114,6 +115,7 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
 
 def check_folder(path: Path, option: str, *, force: bool) -> None:
     """Raise a `UsageError` if a path is a file, cannot be written or created, or holds files of others."""
+    _check_name(path, f"{option} {path}")
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
     _check_writable(existing, f"{option} {path}")
     found = None if force else foreign_entry(path)
@@ -122,6 +124,15 @@ def check_folder(path: Path, option: str, *, force: bool) -> None:
             f"{option} {path}: the folder holds {found!r}, and no results of directrank; "
             "choose an empty or a new folder, or add --force"
         )
+
+
+def _check_name(path: Path, given: str) -> None:
+    try:
+        os.lstat(path)
+    except OSError:
+        return
+    except ValueError as error:  # a NUL, or half of a character
+        raise UsageError(f"{given}: no file can have this name ({error}); choose another") from None
 
 
 def _check_writable(folder: Path, given: str) -> None:

@@ -50,6 +50,9 @@ class QueryGroups:
     (3, 2)
     """
 
+    #: Whether the features were copied from those given, to bring them into the inner order.
+    is_copy = False
+
     def __init__(self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name=""):
         features = checked_features(X, name)
         n_docs = len(features)
@@ -64,9 +67,9 @@ class QueryGroups:
             raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name a row")
         queries, order = group_rows(grades, names, docid, name=name)
         queries = replace(queries, standardised=standardised)
-        in_order = np.array_equal(order, np.arange(n_docs))
+        self.is_copy = not np.array_equal(order, np.arange(n_docs))
         self._adopt(
-            features if in_order else aligned_rows(features, order),
+            aligned_rows(features, order) if self.is_copy else features,
             queries,
             column_names(X) if feature_names is None else feature_names,
             name,

@@ -15,6 +15,7 @@ from directrank.data.shards import processors
 from directrank.errors import DataError
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.inputs.checks import query_weights, single_part
+from directrank.estimators.inputs.long_lists import refuse_long_lists
 from directrank.estimators.inputs.reading import features_of, groups_of, training_data
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
@@ -150,16 +151,21 @@ class Ranker(BaseEstimator):
         self.n_features_in_ = groups.n_features
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
-        return self._adopt(*self._train(groups, weights, validation))
+        own = groups is not X and groups.is_copy
+        return self._adopt(*self._train(groups, weights, validation, own))
 
-    def _train(self, groups, weights, validation: QueryGroups | None) -> tuple[Solution, Measure]:
-        """Return the solution, with a scorer of raw features, and the measure that selected it."""
+    def _train(self, groups, weights, validation: QueryGroups | None, own=False) -> tuple[Solution, Measure]:
+        """Return the solution, with a scorer of raw features, and the measure that selected it.
+
+        The groups may be written to if they are the ranker's own.
+        """
         surrogate, solver, scorer = self.components()
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
+        refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
         objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
         with phase("scaling"):
             scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
-            groups = scaling.of(groups, n_threads)
+            groups = scaling.of(groups, n_threads, in_place=own)
             validation = validation and scaling.of(validation, n_threads)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)

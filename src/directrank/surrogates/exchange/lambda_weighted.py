@@ -13,7 +13,7 @@ from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import distance_losses, swap_curvatures, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
-from directrank.surrogates.pairs.runs import runs_of_pairs
+from directrank.surrogates.pairs.runs import pair_counts, runs_of_pairs
 
 WEIGHTS = ("swap", "ndcg2")
 
@@ -92,6 +92,12 @@ class SwapWeighted(Surrogate):
             f"{self.measure.name} has no closed form for swaps: it is evaluated {times} times, once for "
             "each pair of different relevance, whenever the weights are fixed again"
         ]
+
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: every pair; in a table, which takes memory too; or with a measure of n steps."""
+        if isinstance(self.measure, PositionLinear):
+            return pair_counts(queries)
+        return pair_counts(queries) * (15.0 if isinstance(self.measure, Swappable) else queries.sizes)
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps | BoundSwapTable":
         """Bind to some queries with a weight each."""

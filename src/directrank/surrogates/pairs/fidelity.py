@@ -54,6 +54,10 @@ class Fidelity(Surrogate):
         self.normalise, self.line_search = normalise, line_search
         self.variant = "" if normalise else "not normalised"
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: every pair."""
+        return pair_counts(queries)
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundFidelity":
         """Bind to some queries with a weight each."""
         return BoundFidelity(self, queries, weights)

@@ -9,10 +9,11 @@ import numpy as np
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.oracles import Curvature, HessianVector, MostViolated, ValueAndGradient
-from directrank.surrogates.margins import Hinge, Margin, pair_margin
+from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
+from directrank.surrogates.pairs.by_sorting import goes_by_sorting
 from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
-from directrank.surrogates.pairs.runs import weighted_runs
+from directrank.surrogates.pairs.runs import runs_of_pairs, weighted_runs
 
 
 def gain_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
@@ -33,6 +34,15 @@ class WeightedPairs(Surrogate):
         if isinstance(self.weight, SwapDrop):
             found.weight = self.weight.estimated(queries, weights)
         return found
+
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: pairs, but for those that are sorted; and the runs of every two grades."""
+        runs, query = runs_of_pairs(queries, by_grades=False)
+        winners, losers = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
+        each = (1.0 if isinstance(self.margin, Logistic) else 0.25) * winners * losers
+        each[goes_by_sorting(winners, losers, self.margin)] = 0.0
+        grades = np.bincount(query, minlength=queries.n_queries)
+        return np.bincount(query, each, queries.n_queries) + (10.0 * grades**2 if self.weight else 0.0)
 
     def bind(self, queries: Queries, weights: np.ndarray) -> Any:
         """Bind to some queries with a weight each.

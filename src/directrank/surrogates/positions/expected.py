@@ -77,6 +77,10 @@ class ExpectedMeasure(Surrogate):
         flat = slopes[queries.indptr[1:]] == slopes[queries.indptr[:-1]]
         return self.measure.uninformative(queries) | flat
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: a quotient for each document with a gain and each document."""
+        return 0.25 * self.measure.n_read(queries) * queries.sizes
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExpected":
         """Bind to some queries with a weight each."""
         return BoundExpected(self, queries, weights)

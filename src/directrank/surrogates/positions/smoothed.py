@@ -120,6 +120,10 @@ class SmoothedPositions(Surrogate):
             rows.append(AuditRow(name, "approximation", 1.0 - values, error, False))
         return rows
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: a quotient for each document that is read and each document."""
+        return 0.15 * self.measure.n_read(queries) * queries.sizes
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""
         return BoundSmoothed(self, queries, weights)

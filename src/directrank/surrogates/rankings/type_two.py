@@ -121,6 +121,16 @@ class TypeTwoBound(Surrogate):
             for name, (values, lack) in bound.pair_bounds(scores).items()
         ]
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: an assignment; or the table of a programme where the curve is not convex."""
+        if self.grades == "all":
+            return 0.02 * queries.sizes**3.0
+        relevant = self.measure.n_read(queries)
+        curve = self.measure.relevant_terms(queries.sizes, relevant).curve
+        last = int(np.flatnonzero(curve).max(initial=1))
+        cells = np.minimum(relevant, last) * np.minimum(queries.sizes - relevant, last)
+        return (0.0 if _is_convex(curve) else 3.5) * cells
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeTwo":
         """Bind to some queries with a weight each."""
         kind = BoundTwoClasses if self.grades == "binary" else BoundGrades
@@ -169,8 +179,7 @@ class BoundTwoClasses(BoundTypeTwo):
         terms = self.measure.relevant_terms(sizes, relevant)
         cross = self.surrogate.feature_map == "cross"
         pairs = relevant * (sizes - relevant) if cross else sizes * (sizes - 1)
-        convex = (np.diff(terms.curve[1:], 2) >= -1e-15).all()
-        return (ConvexCutPlugin if convex else CutPlugin)(
+        return (ConvexCutPlugin if _is_convex(terms.curve) else CutPlugin)(
             queries.indptr,
             len(terms.curve) - 1,
             np.where(self.weights > 0, relevant, 0),
@@ -240,6 +249,10 @@ def _margin(direction: np.ndarray, scores: np.ndarray) -> float:
     error = np.abs(direction) @ (np.abs(scores) + np.abs(centred))
     margin = float(terms.sum())
     return 0.0 if abs(margin) <= len(terms) * np.finfo(np.float64).eps * error else margin
+
+
+def _is_convex(curve: np.ndarray) -> bool:
+    return bool((np.diff(curve[1:], 2) >= -1e-15).all())
 
 
 class BoundGrades(BoundTypeTwo):
