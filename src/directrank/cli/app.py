@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from directrank.cli.commands import auditing, comparing, consistency, evaluating, listing, training
+from directrank.cli.commands import auditing, comparing, consistency, evaluating, listing, texts, training
 from directrank.cli.failures import ended, usage_problem
 from directrank.cli.output import open_closed_streams
 
@@ -25,6 +25,9 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", evaluating.evaluate),
     ("Train and use one ranker", auditing.audit),
+    ("From texts to a search", texts.index),
+    ("From texts to a search", texts.features),
+    ("From texts to a search", texts.search),
     ("Theory checks", consistency.consistency),
 )
 

@@ -1,0 +1,172 @@
+"""Where the terms of queries are in one field of their candidates: the source of all features."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from scipy import sparse
+
+from directrank.text.index.opening import Postings
+
+
+@dataclass(frozen=True, eq=False)
+class QueryTerms:
+    """The different terms of some queries.
+
+    Attributes
+    ----------
+    query, term, copies : ndarray of shape (n_query_terms,), int64
+        Each query, ascending, with each of its terms, and how often it has the term.
+    start : ndarray of shape (n_queries + 1,), int64
+        Query q has the rows ``start[q]:start[q + 1]``.
+    """
+
+    query: np.ndarray
+    term: np.ndarray
+    copies: np.ndarray
+    start: np.ndarray
+
+
+def query_terms(terms: list[np.ndarray]) -> QueryTerms:
+    """Return the different terms of queries, from the terms of each as often as it has them."""
+    found = [np.unique(each, return_counts=True) for each in terms]
+    sizes = np.array([len(each) for each, _ in found], np.int64)
+    term, copies = (
+        np.concatenate([np.zeros(0, np.int64), *columns]).astype(np.int64)
+        for columns in zip(*found, strict=True)
+    )
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    return QueryTerms(query, term, copies, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """The terms of queries in one field of candidate documents.
+
+    A *pair* is a query and a candidate document, a *match* a term of its query that the document has.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (n_matches,), int64
+        The pair of each match, ascending.
+    tf : ndarray of shape (n_matches,), float64
+        How often the document has the term.
+    copies : ndarray of shape (n_matches,), float64
+        How often the query has the term.
+    df, cf : ndarray of shape (n_matches,), float64
+        The number of documents with the term, and how often the collection has it.
+    length, different : ndarray of shape (n_pairs,), float64
+        The number of terms of the document, and of different ones.
+    query_length : ndarray of shape (n_pairs,), float64
+        The number of terms of the query that the collection has in this field.
+    query_terms : ndarray of shape (n_pairs,), float64
+        The number of different ones.
+    background : ndarray of shape (n_pairs,), float64
+        Σ log(cf / collection_length) over the terms of the query.
+    idf_of_query : ndarray of shape (n_pairs,), float64
+        Σ log(n_docs / df) over the different terms of the query.
+    n_docs, collection_length, mean_length : float
+        The number of documents, of all their terms, and of their terms on average.
+    """
+
+    pair: np.ndarray
+    tf: np.ndarray
+    copies: np.ndarray
+    df: np.ndarray
+    cf: np.ndarray
+    length: np.ndarray
+    different: np.ndarray
+    query_length: np.ndarray
+    query_terms: np.ndarray
+    background: np.ndarray
+    idf_of_query: np.ndarray
+    n_docs: float
+    collection_length: float
+    mean_length: float
+
+    @property
+    def idf(self) -> np.ndarray:
+        """log(n_docs / df) of each match."""
+        return np.log(self.n_docs / self.df)
+
+    @property
+    def share(self) -> np.ndarray:
+        """The share of the document that the term makes, tf / length, of each match."""
+        return self.tf / self.length[self.pair]
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over the terms of the query, each as often as the query has it, for each pair."""
+        return self.plain_sum(values * self.copies)
+
+    def plain_sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over the different terms of the query, for each pair."""
+        return np.bincount(self.pair, values, len(self.length))
+
+
+def find_matches(
+    postings: Postings, wanted: QueryTerms, pair_query: np.ndarray, pair_document: np.ndarray
+) -> Matches:
+    """Return the matches of pairs.
+
+    Parameters
+    ----------
+    postings : Postings
+    wanted : QueryTerms
+    pair_query, pair_document : ndarray of shape (n_pairs,), int64
+        The query, a row of `wanted.start`, and the document of each pair.
+    """
+    n_docs, total = postings.frequencies.shape[0], max(postings.total, 1)
+    terms, column = np.unique(wanted.term, return_inverse=True)
+    found = columns(postings.frequencies, terms)
+    df, cf = _term_statistics(found)
+    per_query = _per_query(wanted, df[column], cf[column], n_docs, total)
+    sizes = np.diff(wanted.start)[pair_query]
+    pair = np.repeat(np.arange(len(pair_query)), sizes)
+    # Row of `wanted` for each pair and each term of its query.
+    row = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + wanted.start[pair_query][pair]
+    # Entries of the columns are sorted, so one search finds the documents of all pairs.
+    keys = np.repeat(np.arange(len(terms)), df) * n_docs + found.indices
+    sought = column[row] * n_docs + pair_document[pair]
+    place = np.searchsorted(keys, sought)
+    hit = np.flatnonzero(keys[np.minimum(place, len(keys) - 1)] == sought) if len(keys) else np.zeros(0, int)
+    row, place = row[hit], place[hit]
+    return Matches(
+        pair[hit],
+        np.asarray(found.data)[place].astype(np.float64),
+        wanted.copies[row].astype(np.float64),
+        df[column][row].astype(np.float64),
+        cf[column][row].astype(np.float64),
+        postings.lengths[pair_document].astype(np.float64),
+        postings.different[pair_document].astype(np.float64),
+        *(values[pair_query] for values in per_query),
+        n_docs=float(n_docs),
+        collection_length=float(total),
+        mean_length=postings.mean_length,
+    )
+
+
+def columns(frequencies: sparse.csc_array, terms: np.ndarray) -> sparse.csc_array:
+    """Return the columns of some terms."""
+    return cast(sparse.csc_array, frequencies[:, terms])
+
+
+def _term_statistics(found: sparse.csc_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of documents of each column, and the sum of its frequencies."""
+    indptr = np.asarray(found.indptr)
+    df = np.diff(indptr).astype(np.int64)
+    sums = np.concatenate([[0], np.cumsum(found.data, dtype=np.int64)])
+    return df, np.diff(sums[indptr])
+
+
+def _per_query(
+    wanted: QueryTerms, df: np.ndarray, cf: np.ndarray, n_docs: int, total: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the sums over the terms of each query that the field of the collection has."""
+    known, n_queries = cf > 0, len(wanted.start) - 1
+
+    def summed(values: np.ndarray) -> np.ndarray:
+        return np.bincount(wanted.query[known], values, n_queries)
+
+    copies = wanted.copies[known].astype(np.float64)
+    background = summed(copies * np.log(cf[known] / total))
+    return summed(copies), summed(np.ones(len(copies))), background, summed(np.log(n_docs / df[known]))
