@@ -15,6 +15,8 @@ NAME = "SMART"
 MARKER = re.compile(rb"\.([A-Z])\s*$")
 ITEM = re.compile(rb"\.I\s+(\S+)")
 BLANKS = re.compile(r"\s+")
+#: Titles of fewer blanks may begin a text by chance.
+LEAST_BLANKS = 2
 
 
 def detects(head: bytes) -> bool:
@@ -26,7 +28,7 @@ def documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Do
     """Yield the documents of a file; a title that the text repeats is removed from the text."""
     for docid, parts in _items(path, how, faults):
         title, body = parts.get("T", ""), parts.get("W", "")
-        if title and body.startswith(title):
+        if title.count(" ") >= LEAST_BLANKS and f"{body} ".startswith(f"{title} "):
             body = body[len(title) :].lstrip()
         yield Document(docid, title, body)
 
@@ -68,7 +70,7 @@ def _item(
 def detects_judgements(head: bytes) -> bool:
     """Return whether the first line is ``query document code``, or ``query document 0 0.0``."""
     words = head.partition(b"\n")[0].split()
-    return len(words) == 3 or (len(words) == 4 and b"." in words[3])
+    return len(words) == 3 or (len(words) == 4 and words[2] == b"0" and words[3].strip(b"0") == b".")
 
 
 def judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:

@@ -69,7 +69,7 @@ def queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Quer
 
 def _plain(text: str, kept: str | None = None) -> str:
     """Return text without tags, with single blanks; `kept` stays as it is."""
-    text = html.unescape(TAG.sub(" ", text)).strip()
+    text = html.unescape(TAG.sub("\n", text)).strip()
     if kept is not None and kept in text:
         title, _, body = text.partition(kept)
         return f"{BLANKS.sub(' ', title)}{kept}{BLANKS.sub(' ', body)}"

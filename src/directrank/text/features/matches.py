@@ -115,7 +115,7 @@ def find_matches(
     pair_query, pair_document : ndarray of shape (n_pairs,), int64
         The query, a row of `wanted.start`, and the document of each pair.
     """
-    n_docs, total = postings.frequencies.shape[0], max(postings.total, 1)
+    n_docs, total = len(postings.lengths), max(postings.total, 1)
     terms, column = np.unique(wanted.term, return_inverse=True)
     found = columns(postings.frequencies, terms)
     df, cf = _term_statistics(found)

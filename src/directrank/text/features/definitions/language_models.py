@@ -1,9 +1,9 @@
 """Language models: the logarithm of the probability that the document's model generates the query.
 
-Zhai and Lafferty (2004), with p(t | C) = cf / |C|. Each is the sum of log p(t | d) over the terms t of the query.
-A term that the document lacks has the probability of the collection times a factor of the document. So the sum is
-that of the collection, plus the logarithm of the factor for each term, plus corrections at the matches. A document
-without a term has the probabilities of the collection.
+Zhai and Lafferty (2004), with p(t | C) = cf / |C|. Each is the sum of log p(t | d) over the terms t of the
+query. A term that the document lacks has the probability of the collection times a factor of the document. So
+the sum is that of the collection, plus the logarithm of the factor for each term, plus corrections at the
+matches. A document without a term has the probabilities of the collection.
 """
 
 import numpy as np
