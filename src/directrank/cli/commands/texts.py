@@ -141,12 +141,17 @@ def features(
 def search(
     index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
     model: Annotated[
-        Path, argument("MODEL", "A model that `directrank fit` trained on features of the index.")
+        Path,
+        argument("MODEL", "A model of `fit`, trained on features of the index; or the folder of `features`."),
     ],
     query: Annotated[str, argument("QUERY", "The text to search for.")],
+    method: Annotated[
+        str, option("--method NAME", "Method to train on all queries of a folder of features, once.")
+    ] = "auto",
     n: Annotated[int, option("-n --number N", "Documents to show.")] = 10,
     depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,
     json: JSON = False,
+    quiet: Quiet = False,
 ) -> None:
     """Search an index by a trained ranker, and show what each feature adds to a score."""
     from directrank.models import load
@@ -154,12 +159,38 @@ def search(
 
     if n < 1 or depth < 1:
         raise UsageError(f"-n {n} and --depth {depth}: expected at least 1")
-    found = Searcher(open_index(index), load(model), depth=depth).search(query, n)
+    opened = open_index(index)
+    path = _trained(model, method, quiet=quiet) if model.is_dir() else model
+    found = Searcher(opened, load(path), depth=depth).search(query, n)
     if json:
-        facts = {"query": query, "model": str(model), "candidates": found.n_candidates}
+        facts = {"query": query, "model": str(path), "candidates": found.n_candidates}
         print_json({**facts, "hits": [_facts(hit) for hit in found.hits]})
         return
     _print_found(found, query)
+
+
+def _trained(folder: Path, method: str, *, quiet: bool) -> Path:
+    """Return the file of a model that is trained on all queries of a folder of features, now or earlier."""
+    from directrank.cli.progress import spinner
+    from directrank.data import load_data
+    from directrank.errors import DataError
+    from directrank.estimators.methods import configured
+    from directrank.models import save
+    from directrank.storage.names import slug
+    from directrank.text.features.writing import TRAINED, all_queries
+
+    with usage(f"--method {method}"):
+        chosen = configured(method, "AP")
+    if len(chosen) != 1:
+        raise UsageError(f"--method {method}: name one method")
+    data = all_queries(folder)
+    if data is None:
+        raise DataError(f"{folder}: no model, and no folder of `directrank features`")
+    path = folder / TRAINED.format(slug(chosen[0].label))
+    if not path.is_file():
+        with spinner(f"training {chosen[0].label} on {data}, once: {path}", quiet=quiet):
+            save(chosen[0].build().fit(load_data(data)), path)
+    return path
 
 
 def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> "CollectionOptions":

@@ -21,6 +21,8 @@ from directrank.text.features.making import FeatureSet
 
 #: All queries in one file, for a ranker to be used, and what the features are.
 ALL, RECIPE = "all", "features.json"
+#: Models that a search trained on the features of a folder.
+TRAINED = "trained-{}.dr"
 
 
 def _columns(groups: QueryGroups) -> dict[str, np.ndarray]:
@@ -102,6 +104,8 @@ def write_features(
         raise DataError(f"{groups.n_queries} queries cannot be divided into {kfold} folds")
     ending, write = WRITERS[form]
     claim_folder(folder, force=force)
+    for old in (*folder.glob(TRAINED.format("*")), *folder.glob(f"{ALL}.*")):
+        old.unlink()
     write(groups, folder / f"{ALL}{ending}")
     recipe = {"features": list(groups.feature_names or ()), "relevant": made.relevant, "notes": made.lines}
     write_atomically(folder / RECIPE, dump(recipe) + "\n")
@@ -115,3 +119,9 @@ def write_features(
         for name, rows in zip(PARTS, (np.concatenate(train), vali, test), strict=True):
             write(groups.select(np.sort(rows)), fold / f"{name}{ending}")
     return [f"Written: {folder}/Fold1 … Fold{kfold} (seed {seed}), and all queries in {folder / ALL}{ending}"]
+
+
+def all_queries(folder: Path) -> Path | None:
+    """Return the file with all queries of a folder that `write_features` wrote, or None."""
+    files = (folder / f"{ALL}{ending}" for ending, _ in WRITERS.values())
+    return next((each for each in files if (folder / RECIPE).is_file() and each.is_file()), None)
