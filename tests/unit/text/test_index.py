@@ -32,7 +32,7 @@ def test_counts_are_those_by_definition(built):
     assert [index.ids[number] for number in range(index.n_docs)] == list(documents)
     for field in index.fields:
         postings = index.postings(field)
-        rows = postings.frequencies.toarray()
+        rows = postings.matrix().toarray()
         for number, text in enumerate(documents.values()):
             expected = field_of(text, field, index.analysis)
             found = {index.word(term): int(rows[number, term]) for term in np.flatnonzero(rows[number])}

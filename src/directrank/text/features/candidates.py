@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.text.features.definitions.bm25 import K1, B, bm25_weights
-from directrank.text.features.matches import columns
 from directrank.text.index.fields import WHOLE
 from directrank.text.index.opening import Index
 
@@ -60,13 +59,14 @@ def bm25_top(
     """
     postings = index.postings(WHOLE)
     different, copies = np.unique(terms, return_counts=True)
-    found = columns(postings.frequencies, different)
-    df = np.diff(found.indptr)
+    bounds = zip(postings.indptr[different].tolist(), postings.indptr[different + 1].tolist(), strict=True)
+    places = np.concatenate([np.zeros(0, np.int64), *(np.arange(first, last) for first, last in bounds)])
+    found, df = postings.documents[places], postings.df[different]
     weights = bm25_weights(
-        found.data, np.repeat(df, df).astype(np.float64), postings.lengths[found.indices], index.n_docs,
+        postings.counts[places], np.repeat(df, df).astype(np.float64), postings.lengths[found], index.n_docs,
         postings.mean_length, k1, b,
     ) * np.repeat(copies, df)  # fmt: skip
-    documents, place = np.unique(found.indices, return_inverse=True)
+    documents, place = np.unique(found, return_inverse=True)
     scores = np.bincount(place, weights, len(documents))
     if len(scores) > depth:
         # All that may be among the first, with those that tie with the last.

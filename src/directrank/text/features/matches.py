@@ -1,10 +1,9 @@
 """Where the terms of queries are in one field of their candidates: the source of all features."""
 
 from dataclasses import dataclass
-from typing import cast
+from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from directrank.text.index.opening import Postings
 
@@ -48,7 +47,7 @@ class Matches:
     Attributes
     ----------
     pair : ndarray of shape (n_matches,), int64
-        The pair of each match, ascending.
+        The pair of each match.
     tf : ndarray of shape (n_matches,), float64
         How often the document has the term.
     copies : ndarray of shape (n_matches,), float64
@@ -84,19 +83,28 @@ class Matches:
     collection_length: float
     mean_length: float
 
-    @property
+    @cached_property
     def idf(self) -> np.ndarray:
         """log(n_docs / df) of each match."""
         return np.log(self.n_docs / self.df)
 
-    @property
+    @cached_property
     def share(self) -> np.ndarray:
         """The share of the document that the term makes, tf / length, of each match."""
         return self.tf / self.length[self.pair]
 
+    @cached_property
+    def icf(self) -> np.ndarray:
+        """collection_length / cf of each match."""
+        return self.collection_length / self.cf
+
+    @cached_property
+    def _has_copies(self) -> bool:
+        return bool((self.copies != 1.0).any())
+
     def sum(self, values: np.ndarray) -> np.ndarray:
         """Return the sum over the terms of the query, each as often as the query has it, for each pair."""
-        return self.plain_sum(values * self.copies)
+        return self.plain_sum(values * self.copies if self._has_copies else values)
 
     def plain_sum(self, values: np.ndarray) -> np.ndarray:
         """Return the sum over the different terms of the query, for each pair."""
@@ -104,7 +112,7 @@ class Matches:
 
 
 def find_matches(
-    postings: Postings, wanted: QueryTerms, pair_query: np.ndarray, pair_document: np.ndarray
+    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, pair_document: np.ndarray
 ) -> Matches:
     """Return the matches of pairs.
 
@@ -112,30 +120,22 @@ def find_matches(
     ----------
     postings : Postings
     wanted : QueryTerms
-    pair_query, pair_document : ndarray of shape (n_pairs,), int64
-        The query, a row of `wanted.start`, and the document of each pair.
+    n_candidates : ndarray of shape (n_queries,), int64
+        The number of pairs of each query.
+    pair_document : ndarray of shape (n_pairs,), int64
+        The document of each pair, query after query.
     """
     n_docs, total = len(postings.lengths), max(postings.total, 1)
-    terms, column = np.unique(wanted.term, return_inverse=True)
-    found = columns(postings.frequencies, terms)
-    df, cf = _term_statistics(found)
-    per_query = _per_query(wanted, df[column], cf[column], n_docs, total)
-    sizes = np.diff(wanted.start)[pair_query]
-    pair = np.repeat(np.arange(len(pair_query)), sizes)
-    # Row of `wanted` for each pair and each term of its query.
-    row = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + wanted.start[pair_query][pair]
-    # Entries of the columns are sorted, so one search finds the documents of all pairs.
-    keys = np.repeat(np.arange(len(terms)), df) * n_docs + found.indices
-    sought = column[row] * n_docs + pair_document[pair]
-    place = np.searchsorted(keys, sought)
-    hit = np.flatnonzero(keys[np.minimum(place, len(keys) - 1)] == sought) if len(keys) else np.zeros(0, int)
-    row, place = row[hit], place[hit]
+    df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
+    per_query = _per_query(wanted, df, cf, n_docs, total)
+    pair_query = np.repeat(np.arange(len(n_candidates)), n_candidates)
+    row, pair, place = _found(postings, wanted, n_candidates, pair_document.astype(np.int32))
     return Matches(
-        pair[hit],
-        np.asarray(found.data)[place].astype(np.float64),
+        pair,
+        postings.counts[place].astype(np.float64),
         wanted.copies[row].astype(np.float64),
-        df[column][row].astype(np.float64),
-        cf[column][row].astype(np.float64),
+        df[row].astype(np.float64),
+        cf[row].astype(np.float64),
         postings.lengths[pair_document].astype(np.float64),
         postings.different[pair_document].astype(np.float64),
         *(values[pair_query] for values in per_query),
@@ -145,17 +145,27 @@ def find_matches(
     )
 
 
-def columns(frequencies: sparse.csc_array, terms: np.ndarray) -> sparse.csc_array:
-    """Return the columns of some terms."""
-    return cast(sparse.csc_array, frequencies[:, terms])
-
-
-def _term_statistics(found: sparse.csc_array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of documents of each column, and the sum of its frequencies."""
-    indptr = np.asarray(found.indptr)
-    df = np.diff(indptr).astype(np.int64)
-    sums = np.concatenate([[0], np.cumsum(found.data, dtype=np.int64)])
-    return df, np.diff(sums[indptr])
+def _found(
+    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, documents: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return, for each match, the row of `wanted`, the pair and the posting."""
+    # Each term of each query is looked for in all candidates of its query.
+    sizes, ends = n_candidates[wanted.query], np.cumsum(n_candidates)
+    starts = (ends - n_candidates)[wanted.query]
+    first, last = postings.indptr[wanted.term], postings.indptr[wanted.term + 1]
+    bounds = (each.tolist() for each in (first, last, starts, starts + sizes))
+    places = [
+        postings.documents[a:b].searchsorted(documents[c:d]) for a, b, c, d in zip(*bounds, strict=True)
+    ]
+    place = np.concatenate([np.zeros(0, np.int64), *places]) + np.repeat(first, sizes)
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    pair = np.arange(len(row)) + np.repeat(
+        (ends - n_candidates)[wanted.query] - np.cumsum(sizes) + sizes, sizes
+    )
+    # A place may be after the last posting of its term.
+    inside = np.flatnonzero(place < np.repeat(last, sizes))
+    hit = inside[postings.documents[place[inside]] == documents[pair[inside]]]
+    return row[hit], pair[hit], place[hit]
 
 
 def _per_query(

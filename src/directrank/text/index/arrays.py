@@ -48,7 +48,8 @@ def read_array(path: Path) -> np.ndarray:
     """Return the array of a .npy file, mapped from disk; an empty one is read."""
     if path.stat().st_size == HEADER:
         return np.load(path, allow_pickle=False)
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    # As a plain array, which is indexed with less overhead.
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 class TextsWriter:

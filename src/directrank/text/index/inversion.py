@@ -46,28 +46,30 @@ def invert(folder: Path, field: str, n_terms: int, size: int = BLOCK_TERMS) -> N
     """
     forward = read_forward(folder)
     n_docs = len(forward.starts) - 1
-    n_of_term, lengths, different = np.zeros(n_terms, np.int64), *np.zeros((2, n_docs), np.int32)
+    n_of_term, occurrences = np.zeros((2, n_terms), np.int64)
+    lengths, different = np.zeros((2, n_docs), np.int32)
     for first, last, block in _counted(forward, field, n_terms, size):
         n_of_term += np.diff(block.indptr)
+        occurrences += block.sum(axis=0)
         lengths[first:last] = block.sum(axis=1)
         different[first:last] = np.bincount(block.indices, minlength=last - first)
     indptr = np.concatenate([[0], np.cumsum(n_of_term)])
-    documents, frequencies = (
+    documents, counted = (
         np.lib.format.open_memmap(folder / f"{field}.{name}.npy", "w+", np.int32, (int(indptr[-1]),))
         if indptr[-1]
         else np.empty(0, np.int32)
-        for name in ("documents", "frequencies")
+        for name in ("documents", "counts")
     )
     free = indptr[:-1].copy()
     for first, _, block in _counted(forward, field, n_terms, size):
         n_here = np.diff(block.indptr)
         places = np.arange(block.nnz) + np.repeat(free - block.indptr[:-1], n_here)
         documents[places] = block.indices + first
-        frequencies[places] = block.data
+        counted[places] = block.data
         free += n_here
-    _save(folder, field, indptr=indptr, lengths=lengths, different=different)
+    _save(folder, field, indptr=indptr, occurrences=occurrences, lengths=lengths, different=different)
     if not indptr[-1]:
-        _save(folder, field, documents=documents, frequencies=frequencies)
+        _save(folder, field, documents=documents, counts=counted)
 
 
 def _save(folder: Path, field: str, **arrays: np.ndarray) -> None:

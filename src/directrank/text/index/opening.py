@@ -1,9 +1,10 @@
 """An index that was built: terms, postings and texts, mapped from disk."""
 
 import os
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,28 +15,48 @@ from directrank.text.index.inversion import Forward, read_forward
 from directrank.text.index.layout import check_files, read_header
 
 
-class Postings(NamedTuple):
-    """The documents of each term in one field.
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """The documents of each term in one field, mapped from disk.
 
     Attributes
     ----------
-    frequencies : csc_array of shape (n_docs, n_terms), int32
-        How often each document has each term.
+    indptr : ndarray of shape (n_terms + 1,), int64
+        Term t is in ``documents[indptr[t]:indptr[t + 1]]``, which ascend.
+    documents, counts : ndarray of shape (n_postings,), int32
+        The document of each posting, and how often it has the term.
+    occurrences : ndarray of shape (n_terms,), int64
+        How often all documents have each term.
     lengths, different : ndarray of shape (n_docs,), int32
         The number of terms of each document, and of different ones.
-    total : int
-        The number of terms of all documents.
     """
 
-    frequencies: sparse.csc_array
+    indptr: np.ndarray
+    documents: np.ndarray
+    counts: np.ndarray
+    occurrences: np.ndarray
     lengths: np.ndarray
     different: np.ndarray
-    total: int
+
+    @cached_property
+    def df(self) -> np.ndarray:
+        """The number of documents of each term, int64 (n_terms,)."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def total(self) -> int:
+        """The number of terms of all documents."""
+        return int(self.occurrences.sum())
 
     @property
     def mean_length(self) -> float:
         """Mean number of terms of a document; 1 if no document has a term."""
         return self.total / len(self.lengths) if self.total else 1.0
+
+    def matrix(self) -> sparse.csc_array:
+        """Return how often each document has each term, (n_docs, n_terms)."""
+        shape = len(self.lengths), len(self.occurrences)
+        return sparse.csc_array((self.counts, self.documents, self.indptr), shape)
 
 
 class Index:
@@ -82,16 +103,8 @@ class Index:
         return read_forward(self._data)
 
     def _postings(self, field: str) -> Postings:
-        read = {
-            name: read_array(self._data / f"{field}.{name}.npy")
-            for name in ("frequencies", "documents", "indptr", "lengths", "different")
-        }
-        frequencies = sparse.csc_array(
-            (read["frequencies"], read["documents"], read["indptr"]), (self.n_docs, self.n_terms)
-        )
-        return Postings(
-            frequencies, read["lengths"], read["different"], int(read["lengths"].sum(dtype=np.int64))
-        )
+        names = (each.name for each in dataclass_fields(Postings))
+        return Postings(*(read_array(self._data / f"{field}.{name}.npy") for name in names))
 
 
 def open_index(folder: str | os.PathLike, *, verify: bool = True) -> Index:

@@ -3,12 +3,6 @@
 import numpy as np
 
 from directrank.text.features.definitions.definition import Definition
-from directrank.text.features.matches import Matches
-
-
-def _icf(m: Matches) -> np.ndarray:
-    return m.collection_length / m.cf
-
 
 SUMS = (
     Definition("tf", "Σ tf", lambda m: m.sum(m.tf)),
@@ -17,10 +11,10 @@ SUMS = (
     Definition("log_tf_share", "Σ log(1 + tf / |d|)", lambda m: m.sum(np.log1p(m.share))),
     Definition("idf", "Σ log(N / df)", lambda m: m.sum(m.idf)),
     Definition("log_idf", "Σ log(1 + log(N / df))", lambda m: m.sum(np.log1p(m.idf))),
-    Definition("icf", "Σ log(1 + |C| / cf)", lambda m: m.sum(np.log1p(_icf(m)))),
+    Definition("icf", "Σ log(1 + |C| / cf)", lambda m: m.sum(np.log1p(m.icf))),
     Definition("tf_idf", "Σ tf · log(N / df)", lambda m: m.sum(m.tf * m.idf)),
     Definition("log_tf_idf", "Σ log(1 + tf / |d| · log(N / df))", lambda m: m.sum(np.log1p(m.share * m.idf))),
-    Definition("log_tf_icf", "Σ log(1 + tf / |d| · |C| / cf)", lambda m: m.sum(np.log1p(m.share * _icf(m)))),
+    Definition("log_tf_icf", "Σ log(1 + tf / |d| · |C| / cf)", lambda m: m.sum(np.log1p(m.share * m.icf))),
     Definition("length", "|d|", lambda m: m.length),
     Definition("log_length", "log(1 + |d|)", lambda m: np.log1p(m.length)),
 )
