@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.text.features.definitions.bm25 import K1, B, bm25_weights
+from directrank.text.features.definitions.bm25 import K1, B, bm25_idf, bm25_saturation
 from directrank.text.index.fields import WHOLE
 from directrank.text.index.opening import Index
 
@@ -62,12 +62,13 @@ def bm25_top(
     bounds = zip(postings.indptr[different].tolist(), postings.indptr[different + 1].tolist(), strict=True)
     places = np.concatenate([np.zeros(0, np.int64), *(np.arange(first, last) for first, last in bounds)])
     found, df = postings.documents[places], postings.df[different]
-    weights = bm25_weights(
-        postings.counts[places], np.repeat(df, df).astype(np.float64), postings.lengths[found], index.n_docs,
-        postings.mean_length, k1, b,
-    ) * np.repeat(copies, df)  # fmt: skip
-    documents, place = np.unique(found, return_inverse=True)
-    scores = np.bincount(place, weights, len(documents))
+    saturation = bm25_saturation(
+        postings.counts[places], postings.lengths[found], postings.mean_length, k1, b
+    )
+    weights = saturation * np.repeat(bm25_idf(df, index.n_docs) * copies, df)
+    whole = np.bincount(found, weights, index.n_docs)
+    documents = np.flatnonzero(whole)
+    scores = whole[documents]
     if len(scores) > depth:
         # All that may be among the first, with those that tie with the last.
         least = np.partition(scores, len(scores) - depth)[len(scores) - depth]

@@ -52,8 +52,10 @@ class Matches:
         How often the document has the term.
     copies : ndarray of shape (n_matches,), float64
         How often the query has the term.
-    df, cf : ndarray of shape (n_matches,), float64
-        The number of documents with the term, and how often the collection has it.
+    term : ndarray of shape (n_matches,), int64
+        The row of the term in `term_df` and `term_cf`.
+    term_df, term_cf : ndarray of shape (n_query_terms,), float64
+        Of each term of each query the number of documents with it, and how often the collection has it.
     length, different : ndarray of shape (n_pairs,), float64
         The number of terms of the document, and of different ones.
     query_length : ndarray of shape (n_pairs,), float64
@@ -71,8 +73,9 @@ class Matches:
     pair: np.ndarray
     tf: np.ndarray
     copies: np.ndarray
-    df: np.ndarray
-    cf: np.ndarray
+    term: np.ndarray
+    term_df: np.ndarray
+    term_cf: np.ndarray
     length: np.ndarray
     different: np.ndarray
     query_length: np.ndarray
@@ -83,10 +86,34 @@ class Matches:
     collection_length: float
     mean_length: float
 
+    def of_terms(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of the term of each match, from one for each term of each query."""
+        return values[self.term]
+
+    @cached_property
+    def df(self) -> np.ndarray:
+        """The number of documents with the term, of each match."""
+        return self.of_terms(self.term_df)
+
+    @cached_property
+    def cf(self) -> np.ndarray:
+        """How often the collection has the term, of each match."""
+        return self.of_terms(self.term_cf)
+
+    @cached_property
+    def term_idf(self) -> np.ndarray:
+        """log(n_docs / df) of each term of each query; 0 for a term that no document has."""
+        return np.log(self.n_docs / np.maximum(self.term_df, 1.0)) * (self.term_df > 0)
+
+    @cached_property
+    def term_icf(self) -> np.ndarray:
+        """collection_length / cf of each term of each query."""
+        return self.collection_length / np.maximum(self.term_cf, 1.0)
+
     @cached_property
     def idf(self) -> np.ndarray:
         """log(n_docs / df) of each match."""
-        return np.log(self.n_docs / self.df)
+        return self.of_terms(self.term_idf)
 
     @cached_property
     def share(self) -> np.ndarray:
@@ -96,7 +123,7 @@ class Matches:
     @cached_property
     def icf(self) -> np.ndarray:
         """collection_length / cf of each match."""
-        return self.collection_length / self.cf
+        return self.of_terms(self.term_icf)
 
     @cached_property
     def _has_copies(self) -> bool:
@@ -134,8 +161,9 @@ def find_matches(
         pair,
         postings.counts[place].astype(np.float64),
         wanted.copies[row].astype(np.float64),
-        df[row].astype(np.float64),
-        cf[row].astype(np.float64),
+        row,
+        df.astype(np.float64),
+        cf.astype(np.float64),
         postings.lengths[pair_document].astype(np.float64),
         postings.different[pair_document].astype(np.float64),
         *(values[pair_query] for values in per_query),

@@ -11,17 +11,22 @@ PARAMETERS = {"k1": K1, "b": B}
 FORMULA = "Σ log(1 + (N − df + ½) / (df + ½)) · tf / (tf + k1 · (1 − b + b · |d| / mean length))"
 
 
-def bm25_weights(
-    tf: np.ndarray, df: np.ndarray, length: np.ndarray, n_docs: float, mean_length: float, k1: float, b: float
+def bm25_idf(df: np.ndarray, n_docs: float) -> np.ndarray:
+    """Return the weight of terms with these numbers of documents."""
+    return np.log1p((n_docs - df + 0.5) / (df + 0.5))
+
+
+def bm25_saturation(
+    tf: np.ndarray, length: np.ndarray, mean_length: float, k1: float, b: float
 ) -> np.ndarray:
-    """Return what each match of a term adds to the BM25 of its document."""
-    idf = np.log1p((n_docs - df + 0.5) / (df + 0.5))
-    return idf * tf / (tf + k1 * (1.0 - b + b * length / mean_length))
+    """Return the share of its weight that a term gets from each document, between 0 and 1."""
+    return tf / (tf + k1 * (1.0 - b + b / mean_length * length))
 
 
 def bm25(m: Matches, k1: float = K1, b: float = B) -> np.ndarray:
     """Return BM25 of each pair."""
-    return m.sum(bm25_weights(m.tf, m.df, m.length[m.pair], m.n_docs, m.mean_length, k1, b))
+    saturation = bm25_saturation(m.tf, m.length[m.pair], m.mean_length, k1, b)
+    return m.sum(m.of_terms(bm25_idf(m.term_df, m.n_docs)) * saturation)
 
 
 BM25 = (
