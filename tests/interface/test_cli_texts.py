@@ -89,6 +89,9 @@ def test_search_without_hits(road, capsys):
             "--grade x=1: expected CODE=GRADE",
         ),
         (["search", "{0}/index", "{0}/model.dr", "x", "-n", "0"], 2, "expected at least 1"),
+        (["search", "{0}/index", "{0}/model.dr"], 2, "give a QUERY, or --serve"),
+        (["search", "{0}/index", "{0}/model.dr", "x", "--serve"], 2, "give a QUERY, or --serve"),
+        (["search", "{0}/index", "{0}/model.dr", "--serve", "--port", "99999999"], 2, "--port 99999999:"),
         (["search", "{0}/index", "{0}/qrels", "x"], 3, "not a model of directrank"),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ from directrank.cli.output import print_json, remark
 from directrank.cli.settings import assignments, check_folder, names, value_of
 
 if TYPE_CHECKING:
-    from directrank.text import CollectionOptions
+    from directrank.text import CollectionOptions, Searcher
     from directrank.text.search.searching import Found, Hit
     from directrank.text.search.snippets import Piece
 
@@ -144,12 +144,16 @@ def search(
         Path,
         argument("MODEL", "A model of `fit`, trained on features of the index; or the folder of `features`."),
     ],
-    query: Annotated[str, argument("QUERY", "The text to search for.")],
+    query: Annotated[str | None, argument("QUERY", "The text to search for.")] = None,
     method: Annotated[
         str, option("--method NAME", "Method to train on all queries of a folder of features, once.")
     ] = "auto",
     n: Annotated[int, option("-n --number N", "Documents to show.")] = 10,
     depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,
+    serve: Annotated[
+        bool, option("--serve", "Open a page with a search box on this machine, until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, option("--port N", "Port of the page; 0 for a free one.")] = 8765,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -159,14 +163,36 @@ def search(
 
     if n < 1 or depth < 1:
         raise UsageError(f"-n {n} and --depth {depth}: expected at least 1")
+    if (query is None) != serve:
+        raise UsageError("give a QUERY, or --serve for a page with a search box")
     opened = open_index(index)
     path = _trained(model, method, quiet=quiet) if model.is_dir() else model
-    found = Searcher(opened, load(path), depth=depth).search(query, n)
+    searcher = Searcher(opened, load(path), depth=depth)
+    if query is None:
+        _serve(searcher, index.resolve().name, port, n)
+        return
+    found = searcher.search(query, n)
     if json:
         facts = {"query": query, "model": str(path), "candidates": found.n_candidates}
         print_json({**facts, "hits": [_facts(hit) for hit in found.hits]})
         return
     _print_found(found, query)
+
+
+def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
+    """Answer queries until Ctrl-C, which is how a server ends."""
+    from directrank.text.search.serving import SearchServer
+
+    try:
+        server = SearchServer(searcher, name, port, n)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"--port {port}: {getattr(error, 'strerror', error)}; try --port 0") from None
+    with server:
+        print(f"Open {server.url} (Ctrl-C ends it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return
 
 
 def _trained(folder: Path, method: str, *, quiet: bool) -> Path:
