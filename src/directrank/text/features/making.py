@@ -34,13 +34,13 @@ class FeatureSet(NamedTuple):
         With names of documents and features; relevance if there are judgements.
     lines : list of str
         What was read, what was wrong with it, and how many relevant documents are candidates.
-    relevant : dict of str to int
-        The number of relevant documents of each query, candidates or not.
+    relevant : dict of str to list of float
+        The grades of the relevant documents of each query, candidates or not, the highest first.
     """
 
     groups: QueryGroups
     lines: list[str]
-    relevant: dict[str, int]
+    relevant: dict[str, list[float]]
 
 
 class _Judged(NamedTuple):
@@ -48,7 +48,7 @@ class _Judged(NamedTuple):
 
     documents: np.ndarray
     grades: np.ndarray
-    n_relevant: int
+    relevant: list[float]
 
 
 def make_features(
@@ -118,7 +118,7 @@ def make_features(
         feature_names=names,
         name=NAME,
     )
-    relevant = {} if judged is None else {qid: judged[qid].n_relevant for qid in rows.qids}
+    relevant = {} if judged is None else {qid: judged[qid].relevant for qid in rows.qids}
     return FeatureSet(groups, [*lines, *faults.lines(), _said(groups, rule, relevant)], relevant)
 
 
@@ -146,7 +146,9 @@ def _by_query(index: Index, records: Sequence[Judgement], faults: Faults) -> dic
         known = documents >= 0
         order = np.argsort(documents[known])
         # Relevant documents that the collection lacks cannot be found, and count all the same.
-        judged[qid] = _Judged(documents[known][order], grades[known][order], int((grades > 0).sum()))
+        judged[qid] = _Judged(
+            documents[known][order], grades[known][order], sorted(grades[grades > 0].tolist(), reverse=True)
+        )
     return judged
 
 
@@ -183,12 +185,12 @@ def _grades(rows: _Rows, judged: Mapping[str, _Judged]) -> np.ndarray:
     return np.concatenate(grades)
 
 
-def _said(groups: QueryGroups, rule: CandidateRule, relevant: Mapping[str, int]) -> str:
+def _said(groups: QueryGroups, rule: CandidateRule, relevant: Mapping[str, list[float]]) -> str:
     sizes = f"{groups.n_queries} queries, {groups.n_features} features"
     line = f"{sizes}; candidates: {rule}, {groups.n_docs} in all"
     if not relevant:
         return line
-    total, held = sum(relevant.values()), int((groups.relevance > 0).sum())
+    total, held = sum(map(len, relevant.values())), int((groups.relevance > 0).sum())
     share = f" ({held / total:.2f})" if total else ""
     return (
         f"{line}; they hold {held} of {total} relevant documents{share}, and `compare` divides AP by those "
