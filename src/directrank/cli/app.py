@@ -16,6 +16,7 @@ from directrank.cli.commands import (
     converting,
     evaluating,
     listing,
+    texts,
     training,
 )
 from directrank.cli.failures import ended, usage_problem
@@ -34,6 +35,9 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", evaluating.evaluate),
     ("Train and use one ranker", auditing.audit),
+    ("From texts to a search", texts.index),
+    ("From texts to a search", texts.features),
+    ("From texts to a search", texts.search),
     ("Theory checks", consistency.consistency),
 )
 
