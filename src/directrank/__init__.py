@@ -52,6 +52,7 @@ __all__ = [
     "RankSVM",
     "Ranker",
     "Regression",
+    "Rival",
     "SoftRank",
     "StructuralSVM",
     "__version__",
