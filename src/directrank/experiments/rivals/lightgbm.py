@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
 from directrank.experiments.rivals.boosted import PATIENCE, BoostedTrees, Watch
 from directrank.experiments.rivals.foreign import settings
@@ -31,8 +32,11 @@ class LightGBM(BoostedTrees):
         watched: dict[str, Any] = {}
         if watch.monitor is not None and watch.rows is not None:
             vali = watch.rows
-            watched = {
-                "eval_set": [(vali.X, vali.relevance)],
+            # Version 4.7 has new names for the validation set.
+            watched = {"eval_set": [(vali.X, vali.relevance)]}
+            if has_fit_parameter(ranker, "eval_X"):
+                watched = {"eval_X": (vali.X,), "eval_y": (vali.relevance,)}
+            watched |= {
                 "eval_group": [vali.sizes],
                 "eval_metric": lambda _, scores: ("value", watch(scores), True),
                 "callbacks": [lightgbm.early_stopping(PATIENCE, verbose=False)],
