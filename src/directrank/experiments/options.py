@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.data.letor.reader import MISSING
-from directrank.experiments.records.of_cells import RIVAL_SEEDS
+from directrank.experiments.records.of_cells import seeds_after
 from directrank.experiments.tables.layout import is_error
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.storage.strict_json import as_plain
@@ -62,8 +62,7 @@ class Options:
     audit: bool = True
 
     def __post_init__(self) -> None:
-        own = self.seeds or tuple(self.seed + more for more in range(RIVAL_SEEDS))
-        object.__setattr__(self, "rival_seeds", self.rival_seeds or own)
+        object.__setattr__(self, "rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
         object.__setattr__(self, "seeds", self.seeds or (self.seed,))
         for name, check in CHECKS.items():
             with of_option(name):

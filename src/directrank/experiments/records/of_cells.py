@@ -156,10 +156,14 @@ def _agree(record: Mapping[str, Any], seeds: Sequence[int], place: str) -> None:
             raise OddValueError(f"{place}.chosen", chosen, "parameters that were tried")
 
 
+def seeds_after(seed: int) -> tuple[int, ...]:
+    """Return the seeds of a rival where only one seed is named: it and those after it."""
+    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
+
+
 def _agree_seeds(found: list[int], seeds: list[int], place: str) -> None:
     """Refuse other seeds than those of the options; of rivals, also than their own (`RIVAL_SEEDS`)."""
-    own = [seeds[0] + more for more in range(RIVAL_SEEDS)]
-    if found != seeds and (len(seeds) > 1 or found != own):
+    if found != seeds and (len(seeds) > 1 or found != list(seeds_after(seeds[0]))):
         raise OddValueError(place, found, f"the seeds {seeds}")
 
 

@@ -87,7 +87,7 @@ def queries_for(estimator: Any, rows: Rows) -> dict[str, np.ndarray]:
 
 def settings(estimator: Any, seed: int, n_threads: int) -> dict[str, Any]:
     """Return the parameters that a comparison sets: seeds, threads, and what makes a fit repeatable."""
-    known = _parameters(estimator)
+    known, seed = _parameters(estimator), seed % 2**31  # the libraries of trees take no larger one
     found = dict.fromkeys(_ending(known, SEEDS), seed) | dict.fromkeys(_ending(known, THREADS), n_threads)
     library = _library(estimator)
     if library == "lightgbm":

@@ -1,10 +1,13 @@
 """Rivals by name: what is looked up, refused, set and listed; LightGBM and XGBoost themselves, small."""
 
+import json
+import sqlite3
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from directrank import Rival, compare, evaluate, make_ranking
+from directrank import QueryGroups, Rival, compare, evaluate, make_ranking
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
 from directrank.experiments.rivals import boosted
@@ -165,3 +168,31 @@ def test_settings_and_grids_reach_a_rival_by_name_label_and_parameter(parts):
     for wrong in ({"Ridge.alhpa": (1,)}, {"lightgbm:lambdarank.leaves": (1,)}):
         with pytest.raises(ValueError, match="has no parameter"):
             prepare(parts, "lightgbm:lambdarank, sklearn:sklearn.linear_model.Ridge", Options(grids=wrong))
+
+
+@pytest.mark.parametrize("name", NAMES[:1] + NAMES[-1:])
+def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
+    other = QueryGroups(parts[2].X, parts[2].relevance[::-1].copy(), parts[2].qid)
+    scorers = []
+    for at, test in enumerate((parts[2], other)):
+        result = small([*parts[:2], test], name, out=tmp_path / str(at))
+        with sqlite3.connect(tmp_path / str(at) / "store.sqlite") as connection:
+            rows = connection.execute(
+                "SELECT label, value FROM cells WHERE label LIKE '% on train'"
+            ).fetchall()
+        scorers.append({label: json.loads(value)["scorer"] for label, value in rows})
+    assert len(scorers[0]) == 2
+    assert scorers[0] == scorers[1]
+    assert result.failed == []
+
+
+def test_rankers_of_the_libraries_are_rivals_as_objects(parts):
+    from lightgbm import LGBMRanker
+    from xgboost import XGBRanker
+
+    objects = [LGBMRanker(n_estimators=5, num_leaves=3, min_child_samples=5), XGBRanker(n_estimators=5)]
+    result = compare(parts, objects, measures=("AP",), audit=False, jobs=1)
+    assert result.methods[:2] == ["LGBMRanker", "XGBRanker"]
+    assert not result.failed
+    assert [run["seed"] for run in result.cell("XGBRanker", "fold")["seeds"]] == [0, 1, 2]
+    assert all(label in result.headline("standard").caption for label in result.methods[:2])

@@ -11,7 +11,7 @@ import rival_examples as fakes
 from directrank import QueryGroups, Rival, compare, evaluate, make_ranking, write_report
 from directrank.experiments import Observer, read_results
 from directrank.experiments.rivals.described import UndescribedError, described
-from directrank.experiments.rivals.learner import rows_of, without_relevance
+from directrank.experiments.rivals.learner import Learned, Learner, rows_of, without_relevance
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": True}
 
@@ -50,6 +50,34 @@ def test_documents_without_relevance_do_not_tell_it(data):
     assert np.array_equal(rows_of(hidden).X, rows_of(data).X)
     shuffled = QueryGroups(data.X, data.relevance[::-1].copy(), data.qid)
     assert np.array_equal(without_relevance(shuffled).features, hidden.features)
+
+
+class Spy(Learner):
+    """Keeps what it is asked."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def describe(self, fold):
+        return "spy"
+
+    def learn(self, task):
+        self.tasks.append(task)
+        vali = None if task.vali is None else task.vali.X[:, 0]
+        return Learned(vali, task.test.X[:, 0])
+
+
+def test_a_learner_gets_no_relevance_of_the_test_set_and_a_last_fit_no_validation_set(parts):
+    spy = Spy()
+    compare(parts, Rival("spy", spy), refit=True, **OPTIONS)
+    first, last = spy.tasks
+    for task in spy.tasks:
+        assert not task.test.labelled
+        assert not task.test.queries.relevance.any()
+        assert task.n_threads == 1  # one shard: no kernel of directrank could use more
+    assert (first.train.n_queries, first.vali.n_queries) == (10, 10)
+    assert first.monitor(first.vali.relevance) == 1.0
+    assert (last.train.n_queries, last.vali, last.monitor) == (20, None, None)
 
 
 @pytest.mark.parametrize("cls", [fakes.ByQid, fakes.BySizes, fakes.Recording])
@@ -240,3 +268,8 @@ def test_objects_that_are_no_method_are_refused(parts):
             compare(parts, ["regression", wrong])
     with pytest.raises(ValueError, match="Column is named twice"):
         compare(parts, [fakes.Column(), fakes.Column(2)])
+
+
+def test_seeds_at_the_end_of_their_range_go_on_from_0(parts):
+    result = compare(parts, [fakes.Drawn(), "regression"], seed=2**32 - 1, **OPTIONS)
+    assert [run["seed"] for run in result.cell("Drawn", "fold")["seeds"]] == [2**32 - 1, 0, 1]
