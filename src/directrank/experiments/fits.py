@@ -66,9 +66,7 @@ def fit_point(
         training, ``scorer``, ``warnings`` with their counts; or ``error``.
     """
     if isinstance(fit.method, Rival):
-        assert test is not None
-        given = test
-        found = attempted(lambda: _rival_fitted(train, vali, given, fit, select_by, n_threads))
+        found = attempted(lambda: _rival_fitted(train, vali, test, fit, select_by, n_threads))
     elif fit.is_last:
         found = attempted(lambda: _fitted(joined((train, vali)), None, fit, select_by, n_threads))
     else:
@@ -192,15 +190,12 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
 
 
 def _rival_fitted(
-    train: QueryGroups,
-    vali: QueryGroups,
-    test: QueryGroups,
-    fit: "Fit",
-    select_by: str,
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: str,
     n_threads: int | None,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Return the record of a rival: its scores, and what is known of the end of its training."""
     assert isinstance(fit.method, Rival)
+    assert test is not None
     started = time.perf_counter()
     # As many threads as our kernels can use on these data: a small set is slower with more.
     n_threads = min(n_threads or processors(), len(train.shards))

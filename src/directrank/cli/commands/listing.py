@@ -19,7 +19,7 @@ def methods(
 ) -> None:
     """List the methods to train, or the parameters of one."""
     from directrank.estimators.methods import METHODS
-    from directrank.experiments.rivals.named import FORMS, RIVALS, methods_of
+    from directrank.experiments.rivals.named import RIVALS, methods_of
     from directrank.experiments.rivals.rival import Rival
 
     if name is not None:
@@ -44,6 +44,13 @@ def methods(
     ]
     print_columns(["method", "what it does", "chosen on validation", "from"], rows)
     print()
+    _print_rivals()
+
+
+def _print_rivals() -> None:
+    """Print the methods of other libraries, with the command that installs what is missing."""
+    from directrank.experiments.rivals.named import FORMS, RIVALS
+
     rows = [
         [each.name, each.summary, ", ".join(each.grid), "" if each.learner.is_installed else each.install]
         for each in RIVALS
