@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from directrank.experiments.options import Options
 
 WORDS = {"true": True, "false": False, "none": None}
-#: ``penalty=0.1``, ``ranksvm.penalty=0.1`` or ``adarank(P(rel=2)@5).rounds=30``.
-_SETTING = re.compile(r"((?:[A-Za-z][\w-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
+#: ``penalty=0.1``, ``ranksvm.penalty=0.1``, ``adarank(P(rel=2)@5).rounds=30``, ``xgboost:rank:map.gamma=1``.
+_SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
 
 
 def names(text: str) -> list[str]:
@@ -200,5 +200,5 @@ def comparison_options(given: Mapping[str, Any]) -> "Options":
     """Return the options of a comparison from those of the command."""
     from directrank.experiments.options import Options
 
-    typed = {each.name: given[each.name] for each in fields(Options) if given[each.name] is not None}
+    typed = {each.name: given[each.name] for each in fields(Options) if given.get(each.name) is not None}
     return Options(**{name: PARSERS.get(name, lambda same: same)(value) for name, value in typed.items()})

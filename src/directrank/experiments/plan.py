@@ -15,6 +15,7 @@ from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
 from directrank.experiments.records.shapes import fits
+from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
 from directrank.storage.names import printable
 
@@ -32,7 +33,7 @@ class Fit:
     """
 
     fold: FoldSource
-    method: Configured
+    method: AnyMethod
     point: Mapping[str, Any]
     seed: int
     trained_on: str
@@ -57,9 +58,14 @@ class PlannedCell:
     """A method on a fold: its fits, and the key of the cell's record in the store."""
 
     fold: FoldSource
-    method: Configured
+    method: AnyMethod
     fits: Sequence[Fit]
     key: str
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of seeds, each of which has a last fit if there are last fits."""
+        return len({fit.seed for fit in self.fits})
 
     @property
     def label(self) -> str:
@@ -79,7 +85,7 @@ class Plan:
     ----------
     dataset : str
     folds : sequence of FoldSource
-    methods : sequence of Configured
+    methods : sequence of Configured or Rival
     options : Options
     cells : sequence of PlannedCell
     finished : dict of str to dict
@@ -90,7 +96,7 @@ class Plan:
 
     dataset: str
     folds: Sequence[FoldSource]
-    methods: Sequence[Configured]
+    methods: Sequence[AnyMethod]
     options: Options
     cells: Sequence[PlannedCell]
     finished: dict[str, dict[str, Any]]
@@ -117,13 +123,19 @@ class Plan:
     @property
     def n_fits(self) -> int:
         """Number of fits of all cells: points of the grids times seeds, and last fits."""
-        return sum(len(cell.fits) + self.options.n_refits for cell in self.cells)
+        return sum(len(cell.fits) + self.n_refits(cell) for cell in self.cells)
 
     @property
     def n_fits_left(self) -> int:
         """Number of fits that are not finished."""
-        left = [cell.fits for cell in self.cells if cell.key not in self.finished]
-        return sum(self.options.n_refits + sum(fit.key not in self.fitted for fit in fits) for fits in left)
+        left = [cell for cell in self.cells if cell.key not in self.finished]
+        return sum(
+            self.n_refits(cell) + sum(fit.key not in self.fitted for fit in cell.fits) for cell in left
+        )
+
+    def n_refits(self, cell: PlannedCell) -> int:
+        """Return the number of last fits of a cell."""
+        return cell.n_seeds if self.options.refit else 0
 
 
 class Observer:
@@ -149,7 +161,7 @@ class Observer:
 
 
 def make_plan(
-    dataset: str, folds: Sequence[FoldSource], methods: Sequence[Configured], options: Options, store: Store
+    dataset: str, folds: Sequence[FoldSource], methods: Sequence[AnyMethod], options: Options, store: Store
 ) -> Plan:
     """Return the plan of a comparison, with the records of it that the store has.
 
@@ -170,12 +182,12 @@ def make_plan(
     return replace(plan, finished=finished, fitted=store.ended(open_fits))
 
 
-def points_of(method: Configured, search: str) -> list[dict[str, Any]]:
+def points_of(method: AnyMethod, search: str) -> list[dict[str, Any]]:
     """Return the points of a method's grid that a search tries, in the grid's order.
 
     Parameters
     ----------
-    method : Configured
+    method : Configured or Rival
     search : str
         ``grid`` for all of them, ``random:N`` for N different ones drawn at random, always the same.
     """
@@ -198,23 +210,24 @@ def _last_fit(cell: PlannedCell, point: Mapping[str, Any], seed: int, options: O
     return _fit(cell.fold, cell.method, point, seed, TOGETHER, options)
 
 
-def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedCell:
+def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCell:
     points = points_of(method, options.search)
-    if options.restarts and "n_restarts" in method.method.estimator().get_params(deep=False):
+    own = isinstance(method, Configured)
+    if options.restarts and own and "n_restarts" in method.method.estimator().get_params(deep=False):
         points = [{"n_restarts": options.restarts, **point} for point in points]
-    fits = [_fit(fold, method, point, seed, "train", options) for seed in options.seeds for point in points]
+    seeds = options.rival_seeds if isinstance(method, Rival) and method.is_random else options.seeds
+    fits = [_fit(fold, method, point, seed, "train", options) for seed in seeds for point in points]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
     return PlannedCell(fold, method, fits, key_of(facts))
 
 
-def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str, options: Options) -> Fit:
+def _fit(fold: FoldSource, method: AnyMethod, point, seed: int, trained_on: str, options: Options) -> Fit:
     """Return a fit; its key is a digest of everything that its numbers depend on."""
     select_by = options.select_by if _reads_select_by(method, point) else None
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
-        "method": [method.method.name, method.method.estimator.__name__, method.measure],
-        "fixed": method.method.fixed,
+        **_identity(fold, method),
         "point": point,
         "seed": seed,
         "part": trained_on,
@@ -226,7 +239,14 @@ def _fit(fold: FoldSource, method: Configured, point, seed: int, trained_on: str
     return Fit(fold, method, point, seed, trained_on, select_by, key_of(facts))
 
 
-def _reads_select_by(method: Configured, point: Mapping[str, Any]) -> bool:
+def _identity(fold: FoldSource, method: AnyMethod) -> Mapping[str, Any]:
+    if isinstance(method, Rival):
+        return method.identity(fold.name)
+    name, estimator = method.method.name, method.method.estimator
+    return {"method": [name, estimator.__name__, method.measure], "fixed": method.method.fixed}
+
+
+def _reads_select_by(method: AnyMethod, point: Mapping[str, Any]) -> bool:
     try:
         return method.reads_select_by(point)
     except (ValueError, TypeError):  # The fit will fail with the same error, and that is recorded.
