@@ -151,8 +151,8 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     Bounds depend on the scale of the scores: type-two bounds have a margin in score units, and smoothing has
     a steepness in inverse score units.
     """
-    own = ranker.get_params(deep=False).get("measure")
-    return audit_scores(ranker.predict(groups), groups, measure or own or ranker.selected_by_)
+    own = ranker.get_params(deep=False).get("measure") or getattr(ranker, "chooser_", ranker.selected_by_)
+    return audit_scores(ranker.predict(groups), groups, measure or own)
 
 
 def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measure") -> Audit:

@@ -13,9 +13,11 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
 from directrank.estimators.outcome import remedy
+from directrank.experiments.jobs.identity import shown
 from directrank.experiments.records.of_cells import DIED, FAILED_FIT, FIT, TRAINED
 from directrank.experiments.records.shapes import either, fields, fits
 from directrank.measures import mean_value, parse_measure
@@ -32,7 +34,7 @@ MOST_ROWS = 200
 
 
 def fit_point(
-    train: QueryGroups, vali: QueryGroups | None, fit: "Fit", select_by: str, n_threads: int | None = None
+    train: QueryGroups, vali: QueryGroups | None, fit: "Fit", select_by: Measure, n_threads: int | None = None
 ) -> dict[str, Any]:
     """Train a method at a point of its grid, and measure it on the validation set.
 
@@ -45,8 +47,8 @@ def fit_point(
         None for a last fit on training and validation set together, which has no validation value.
     fit : Fit
         The method, its point and the seed.
-    select_by : str
-        The measure of the validation value, in the standard convention.
+    select_by : Measure
+        That of the validation value, in the standard convention.
     n_threads : int, optional
         All processors by default.
 
@@ -57,16 +59,18 @@ def fit_point(
         training, ``scorer``, ``warnings`` with their counts; or ``error``.
     """
     found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
-    return {"parameters": as_plain(fit.point), "seed": fit.seed, **found}
+    return {"parameters": shown(fit.point), "seed": fit.seed, **found}
 
 
 def judged(
-    record: dict[str, Any], method: Configured, train: QueryGroups, vali: QueryGroups, select_by: str
+    record: dict[str, Any], fit: "Fit", train: QueryGroups, vali: QueryGroups, select_by: Measure
 ) -> dict[str, Any]:
     """Return the record of a fit with the validation value of this measure, if it holds that of another."""
-    if "error" in record or record["validated_by"] in (None, select_by):
+    if "error" in record or record["validated_by"] in (None, fit.validated_by):
         return record
-    found = attempted(lambda: {"validation": _validation(restored(record, method), train, vali, select_by)})
+    found = attempted(
+        lambda: {"validation": _validation(restored(record, fit.method), train, vali, select_by)}
+    )
     return {**record, **found, "warnings": {**found["warnings"], **record["warnings"]}}
 
 
@@ -103,7 +107,7 @@ def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
         return True
     if not fits(either(FIT, FAILED_FIT), record):
         return False
-    if (record["parameters"], record["seed"]) != (as_plain(fit.point), fit.seed):
+    if (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
         return False
     return "error" in record or (_has_scorer(record) and fit.is_last == (record["validation"] is None))
 
@@ -116,7 +120,7 @@ def _has_scorer(record: Mapping[str, Any]) -> bool:
     return True
 
 
-def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> dict[str, Any]:
+def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) -> dict[str, Any]:
     started = time.perf_counter()
     # The largest grade of these two sets: a fit must not depend on the grades of the test set.
     max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
@@ -125,14 +129,14 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
         ranker.set_params(select_by=None)
     for name, measure in ranker.get_params(deep=False).items():
         if name in ("measure", "select_by") and measure is not None:
-            ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade).name})
+            ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade)})
     if n_threads is not None and "n_jobs" not in fit.point:
         ranker.set_params(n_jobs=n_threads)
     ranker.fit(train, eval_set=vali)
     kind, tensors = take_apart(ranker.scorer_)
     record = {
         "validation": None if vali is None else _validation(ranker, train, vali, select_by),
-        "validated_by": None if vali is None else select_by,
+        "validated_by": None if vali is None else fit.validated_by,
         "seconds": time.perf_counter() - started,
         "status": ranker.status_,
         "message": getattr(ranker, "message_", ""),
@@ -156,9 +160,9 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _validation(ranker, train: QueryGroups, vali: QueryGroups, select_by: str) -> float:
+def _validation(ranker, train: QueryGroups, vali: QueryGroups, select_by: Measure) -> float:
     max_grade = max(part.queries.max_relevance for part in (train, vali))
-    chooser = parse_measure(select_by).with_largest_grade(max_grade)
+    chooser = select_by.with_largest_grade(max_grade)
     scores = checked_scores(ranker.predict(vali), vali.n_docs)
     return mean_value(chooser, vali.queries, vali.to_inner(scores))
 

@@ -75,10 +75,10 @@ def _with(chosen: Configured, parameter: str, value: Any, in_grid: bool) -> Conf
 
 def _named(methods: Sequence[Configured], name: str) -> list[Configured]:
     """Return the methods that have a label, or a name."""
-    (wanted,) = configured([name], methods[0].select_by)
-    found = [each for each in methods if name == each.label] or [
-        each for each in methods if "(" not in name and each.method.name == wanted.method.name
-    ]
+    found = [each for each in methods if name == each.label]
+    if not found:
+        (wanted,) = configured([name], methods[0].select_by)
+        found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
     if not found:
         raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")
     return found

@@ -219,13 +219,14 @@ def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -
     from directrank.estimators.outcome import remedy
     from directrank.measures import evaluate as measured
 
-    by = ranker.selected_by_
+    by, chooser = ranker.selected_by_, ranker.chooser_
     return {
         "method": label,
         "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
         "selected_by": by,
         "values": {
-            name: measured(groups, ranker.predict(groups), measures=by)[by] for name, groups in data.items()
+            name: measured(groups, ranker.predict(groups), measures=chooser)[by]
+            for name, groups in data.items()
         },
         "status": ranker.status_,
         "message": ranker.message_,
