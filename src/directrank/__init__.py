@@ -15,12 +15,23 @@ if TYPE_CHECKING:
     from directrank.experiments import *
     from directrank.measures import *
     from directrank.models import *
+    from directrank.plugins import *
     from directrank.report import *
 
     __version__: str
 
 #: Where public names are looked for, the packages that are fast to import first.
-_PACKAGES = ("errors", "data", "measures", "diagnostics", "models", "estimators", "experiments", "report")
+_PACKAGES = (
+    "errors",
+    "data",
+    "measures",
+    "diagnostics",
+    "models",
+    "estimators",
+    "plugins",
+    "experiments",
+    "report",
+)
 
 __all__ = [
     "AdaRank",
@@ -43,6 +54,7 @@ __all__ = [
     "ObservedRankings",
     "PairedTest",
     "PermuRank",
+    "PluginError",
     "PreferenceGraph",
     "Preorder",
     "QueryGroups",
@@ -54,6 +66,7 @@ __all__ = [
     "Regression",
     "SoftRank",
     "StructuralSVM",
+    "SurrogateRanker",
     "__version__",
     "check_data",
     "compare",
@@ -64,6 +77,7 @@ __all__ = [
     "load",
     "load_data",
     "load_letor",
+    "load_plugin",
     "make_ranking",
     "paired_test",
     "parse_measure",

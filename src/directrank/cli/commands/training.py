@@ -11,6 +11,7 @@ from directrank.cli.options import (
     Features,
     Label,
     Missing,
+    Plugin,
     Qid,
     Quiet,
     Seed,
@@ -60,11 +61,13 @@ def fit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    plugin: Plugin = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
     """Train one ranker and save it."""
     from directrank.models import save
+    from directrank.models.saving import saved_as_ranker
     from directrank.storage.atomic import is_standard_output
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
@@ -78,6 +81,7 @@ def fit(
     checks = _trained(ranker, chosen.label, data, quiet=quiet or json)
     save(ranker, out)
     facts = _facts(chosen.label, ranker, data, out)
+    facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
     if json:
         print_json({**facts, "data_check": checks})
         return
