@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from directrank.cli.commands import auditing, comparing, consistency, evaluating, listing, training
+from directrank.cli.commands import auditing, checking, comparing, consistency, evaluating, listing, training
 from directrank.cli.failures import ended, usage_problem
 from directrank.cli.output import open_closed_streams
 
@@ -26,6 +26,7 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Train and use one ranker", evaluating.evaluate),
     ("Train and use one ranker", auditing.audit),
     ("Theory checks", consistency.consistency),
+    ("Plug-ins of your own", checking.check),
 )
 
 
