@@ -1,20 +1,13 @@
 """Queries for hypothesis: ties, nothing relevant, one grade, one document, extreme scores."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from hypothesis import strategies as st
 
+from directrank.diagnostics.conformance.samples import Case, random_case
+
+__all__ = ["EXTREME_SCORES", "Case", "cases", "one_query", "random_case"]
+
 EXTREME_SCORES = (0.0, -0.0, 5e-324, -1e308, 1e308, np.inf, -np.inf, 1.0, np.nextafter(1.0, 2.0))
-
-
-@dataclass(frozen=True)
-class Case:
-    """Rows of queries, in an order where queries are contiguous."""
-
-    relevance: np.ndarray
-    scores: np.ndarray
-    qid: np.ndarray
 
 
 @st.composite
@@ -50,16 +43,4 @@ def cases(draw, max_queries=5, max_docs=6, max_grade=4):
     queries = draw(st.lists(one_query(max_docs, max_grade), min_size=1, max_size=max_queries))
     relevance, scores = (np.concatenate(column) for column in zip(*queries, strict=True))
     qid = np.repeat(np.arange(len(queries)), [len(y) for y, _ in queries])
-    return Case(relevance, scores, qid)
-
-
-def random_case(rng, n_queries, max_docs, max_grade=4, tie_levels=(1, 2, 4, 1000)):
-    """Many queries at once, with every kind in them; for agreement with other packages."""
-    sizes = rng.integers(1, max_docs + 1, n_queries)
-    qid = np.repeat(np.arange(n_queries), sizes)
-    largest = rng.integers(0, max_grade + 1, n_queries)  # 0: an empty query
-    relevance = np.minimum(rng.integers(0, max_grade + 1, len(qid)), largest[qid]).astype(float)
-    levels = np.asarray(tie_levels)[rng.integers(0, len(tie_levels), n_queries)]
-    # Few significant bits, so that rounding to float32 changes nothing.
-    scores = np.floor(rng.random(len(qid)) * levels[qid]) / 8.0
     return Case(relevance, scores, qid)

@@ -1,26 +1,22 @@
 """How to construct each registered surrogate, and queries to try it on; shared by two batteries."""
 
-from typing import Protocol
-
-import numpy as np
 import pytest
 
-from directrank import oracles
-from directrank.data.grouping import group_rows
-from directrank.data.shards import make_shards
+from directrank.diagnostics.conformance.of_surrogates import ORACLES
 from directrank.measures import MEASURES, parse_measure
-from directrank.measures.positions import positions_of
-from directrank.oracles import BoundObjective, QueryValues, ValueAndGradient
-from directrank.surrogates import SURROGATES, Objective, gain_difference
+from directrank.oracles import QueryValues, ValueAndGradient
+from directrank.surrogates import SURROGATES, gain_difference
 
-#: Every oracle: the protocols of their module but that of an objective, which has several.
-ORACLES = tuple(
-    each
-    for each in vars(oracles).values()
-    if getattr(each, "__module__", "") == oracles.__name__
-    and Protocol in getattr(each, "__mro__", ())
-    and each is not BoundObjective
-)
+__all__ = [
+    "ORACLES",
+    "accepted",
+    "differentiable",
+    "every",
+    "examples",
+    "examples_of",
+    "measures",
+    "per_query",
+]
 
 
 def measures():
@@ -105,42 +101,3 @@ def examples_of(cls):
 every = pytest.mark.parametrize("surrogate", examples())
 differentiable = pytest.mark.parametrize("surrogate", examples(ValueAndGradient))
 per_query = pytest.mark.parametrize("surrogate", examples(QueryValues))
-
-
-def some_queries(seed, sizes=(6, 9, 4, 7, 12, 5), grades=5):
-    """Queries with all the grades there are room for, each with relevant and irrelevant documents."""
-    rng = np.random.default_rng(seed)
-    relevance = np.concatenate([np.append(rng.integers(0, grades, n - 2), [0, 2]) for n in sizes])
-    return group_rows(relevance.astype(float), np.repeat(np.arange(len(sizes)), sizes))[0]
-
-
-def idle_queries():
-    """One document, no relevant document, all of one grade, all relevant: between two that can teach."""
-    lists = ([2, 1, 0, 0, 1, 3], [1], [0], [0, 0, 0], [2, 2], [1, 2, 4], [0, 1, 0, 2, 0])
-    qid = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
-    return group_rows(np.concatenate(lists).astype(float), qid)[0]
-
-
-def random_scores(queries, seed, spread=1.0):
-    return np.random.default_rng(seed).normal(size=queries.n_docs) * spread
-
-
-def bound(surrogate, queries, weights=None):
-    weights = np.full(queries.n_queries, 1.0 / queries.n_queries) if weights is None else weights
-    return surrogate.bind(queries, weights)
-
-
-def value(surrogate, queries, scores, weights=None):
-    oracles = bound(surrogate, queries, weights)
-    if ValueAndGradient in surrogate.offers:
-        return oracles.value_and_gradient(scores)[0]
-    return oracles.value(scores)
-
-
-def loss_of(surrogate, queries, scores):
-    """1 − E of each query, in expectation over ties."""
-    return 1.0 - surrogate.measure.query_values(queries, positions_of(queries, scores))
-
-
-def whole(surrogate, queries, n_features=4, **options):
-    return Objective(surrogate, queries, make_shards(queries.indptr, n_features), **options)

@@ -16,12 +16,23 @@ if TYPE_CHECKING:
     from directrank.experiments import *
     from directrank.measures import *
     from directrank.models import *
+    from directrank.plugins import *
     from directrank.report import *
 
     __version__: str
 
 #: Where public names are looked for, the packages that are fast to import first.
-_PACKAGES = ("errors", "data", "measures", "diagnostics", "models", "estimators", "experiments", "report")
+_PACKAGES = (
+    "errors",
+    "data",
+    "measures",
+    "diagnostics",
+    "models",
+    "estimators",
+    "plugins",
+    "experiments",
+    "report",
+)
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "AdaRank",
@@ -44,6 +55,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "ObservedRankings",
     "PairedTest",
     "PermuRank",
+    "PluginError",
     "PreferenceGraph",
     "Preorder",
     "QueryGroups",
@@ -56,6 +68,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "Rival",
     "SoftRank",
     "StructuralSVM",
+    "SurrogateRanker",
     "TreeRanker",
     "XENDCG",
     "YetiLoss",
@@ -70,6 +83,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "load",
     "load_data",
     "load_letor",
+    "load_plugin",
     "make_ranking",
     "paired_test",
     "parse_measure",

@@ -42,6 +42,10 @@ class ModelFormatError(ValueError):
     """A file is not a model of this library, or has been damaged."""
 
 
+class PluginError(ValueError):
+    """A plug-in cannot be loaded; the message says the file, the line and the cause."""
+
+
 class MethodError(RuntimeError):
     """A method failed on data that are themselves in order."""
 

@@ -8,8 +8,10 @@ import pytest
 
 from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
+from directrank.diagnostics.conformance import of_solvers
+from directrank.diagnostics.conformance.of_solvers import METHODS_OF, check_calls, check_solution
+from directrank.diagnostics.conformance.samples import groups as collection
 from directrank.measures import AP, NDCG, mean_value
-from directrank.oracles import StepAlong, WindowStep
 from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (
     BCFW,
@@ -102,14 +104,6 @@ class MeanAP:
         return mean_value(AP(), self.groups.queries, scores)
 
 
-def collection(n_queries=12, n_docs=15, n_features=4, seed=0, noise=1.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_queries * n_docs, n_features))
-    truth = X @ np.linspace(1.0, -0.5, n_features) + noise * rng.normal(size=len(X))
-    relevance = np.digitize(truth, [0.5, 1.5]).astype(float)
-    return QueryGroups(X, relevance, np.repeat(np.arange(n_queries), n_docs))
-
-
 def solve(solver, surrogate, groups, n_threads=1, seed=0, scorer=None):
     objective = Objective(surrogate, groups.queries, groups.shards, n_threads=n_threads)
     rng = np.random.default_rng(seed)
@@ -132,73 +126,27 @@ def test_speaks_the_contract(example):
     check_fit(example.surrogate, example.solver, SOLVERS)
 
 
-class Recorded:
-    """Stands for an object and writes down the attributes that are read of it."""
-
-    def __init__(self, object_, names):
-        self.object_, self.names = object_, names
-
-    def __getattr__(self, name):
-        self.names.add(name)
-        return getattr(self.object_, name)
-
-
-class RecordedSurrogate(Recorded):
-    """A surrogate whose bound form is recorded, not itself."""
-
-    def __getattr__(self, name):
-        return getattr(self.object_, name)
-
-    def estimated(self, queries, weights):
-        return self
-
-    def bind(self, queries, weights):
-        return Recorded(self.object_.bind(queries, weights), self.names)
-
-
-#: The public names of an oracle, and what an objective has instead of some.
-METHODS_OF = {oracle: {name for name in dir(oracle) if not name.startswith("_")} for oracle in ORACLES}
-METHODS_OF[StepAlong] |= {"step_along"}
-METHODS_OF[WindowStep] |= {"window_step_along"}
-#: What every solver may read of an objective.
-PLUMBING = {
-    "offers",
-    "n_docs",
-    "n_queries",
-    "dtype",
-    "weights",
-    "scale",
-    "single_queries",
-    "whole",
-    "map_shards",
-}
-
-
 @pytest.mark.parametrize("optional", [True, False])
 def test_what_is_called_is_what_is_declared(example, optional):
     """Of bound surrogates and objectives a solver reads the oracles that it names, and no others."""
-    groups, solver, called = collection(), example.solver, set()
-    surrogate = RecordedSurrogate(example.surrogate, called)
+    called = check_calls(example.solver, example.surrogate, optional)
     if not optional:
-        surrogate.offers = solver.needs
-    objective = Objective(surrogate, groups.queries, groups.shards)
-    _ = objective.scale  # the objective's own use of the value at zero scores
-    called.clear()
-    scorer, rng = default_scorer(solver.trains), np.random.default_rng(0)
-    solver.solve(Recorded(objective, called), scorer, groups.features, MeanAP(groups), rng)
-    assert called - PLUMBING <= {name for each in solver.needs | solver.uses for name in METHODS_OF[each]}
-    if not optional:
-        assert all(METHODS_OF[oracle] & called for oracle in solver.needs)
+        assert all(METHODS_OF[oracle] & called for oracle in example.solver.needs)
+
+
+@pytest.mark.parametrize(
+    "solver", [ClosedForm(), QueryBoosting(rounds=3)], ids=lambda each: type(each).__name__
+)
+def test_keeps_every_promise_of_the_battery(solver):
+    """Those that `directrank check` tries, with a surrogate that it finds."""
+    for promise in of_solvers.PROMISES:
+        promise(solver)
 
 
 def test_a_solution_says_how_it_ended(example):
     _, solution = solve(example.solver, example.surrogate, collection())
-    assert solution.status in {"converged", "stopped", "budget", "complete"}
     assert example.certificates <= solution.certificate.keys()
-    assert all(isinstance(each, float) for each in solution.certificate.values())
-    assert solution.trace
-    assert solution.message
-    assert all(np.isfinite(list(row.values())).all() for row in solution.trace)
+    check_solution(solution)
 
 
 def test_learns(example):

@@ -3,20 +3,37 @@
 import numpy as np
 import pytest
 
-from directrank.data.grouping import group_rows
+from directrank.diagnostics.conformance import of_objectives
+from directrank.diagnostics.conformance.of_objectives import whole
+from directrank.diagnostics.conformance.of_surrogates import bound, value
+from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
 from directrank.measures.positions import positions_of
-from directrank.oracles import DocumentWeights, HessianVector, QueryWeights, StepAlong, Targets, WindowStep
-from surrogate_examples import (
-    bound,
-    differentiable,
-    examples,
-    idle_queries,
-    per_query,
-    random_scores,
-    some_queries,
-    value,
-    whole,
+from directrank.oracles import (
+    Curvature,
+    DocumentWeights,
+    HessianVector,
+    QueryWeights,
+    StepAlong,
+    Targets,
+    WindowStep,
 )
+from surrogate_examples import differentiable, examples, per_query
+
+
+@pytest.mark.parametrize("promise", of_objectives.PROMISES, ids=lambda each: each.__name__)
+@differentiable
+def test_its_objective_keeps_every_promise(surrogate, promise):
+    promise(surrogate)
+
+
+@pytest.mark.parametrize("surrogate", examples(HessianVector))
+def test_hessian_vector_is_the_slope_of_the_gradient(surrogate):
+    of_objectives.hessian_is_the_slope_of_the_gradient(surrogate)
+
+
+def test_curvature_bounds_the_second_derivative():
+    for example in examples(Curvature):
+        of_objectives.curvature_bounds_the_second_derivative(example.values[0])
 
 
 @differentiable
@@ -43,77 +60,6 @@ def test_queries_that_cannot_teach_have_no_gradient(surrogate):
             for q in teaching
         )
         assert objective.value_and_gradient(scores)[0] == pytest.approx(alone / len(teaching))
-
-
-@differentiable
-def test_weight_zero_is_absence(surrogate):
-    queries = some_queries(14, sizes=(6, 5, 7))
-    scores = random_scores(queries, 15)
-    result, gradient = bound(surrogate, queries, np.array([0.4, 0.0, 0.6])).value_and_gradient(scores)
-    middle = slice(queries.indptr[1], queries.indptr[2])
-    assert (gradient[middle] == 0).all()
-    first, last = (
-        bound(surrogate, queries.part(q, q + 1), np.array([w])).value_and_gradient(
-            scores[queries.indptr[q] : queries.indptr[q + 1]]
-        )
-        for q, w in ((0, 0.4), (2, 0.6))
-    )
-    assert result == pytest.approx(first[0] + last[0], rel=1e-12)
-    np.testing.assert_allclose(np.concatenate((first[1], last[1])), np.delete(gradient, middle), rtol=1e-12)
-
-
-@differentiable
-def test_weight_two_is_two_copies(surrogate):
-    lists = [[2, 1, 0, 0], [0, 3, 0, 1, 0]]
-    twice = group_rows(np.concatenate([*lists, lists[1]]).astype(float), np.repeat([0, 1, 2], [4, 5, 5]))[0]
-    once = twice.part(0, 2)
-    scores = random_scores(once, 16)
-    weighted = whole(surrogate, once, weights=np.array([1.0, 2.0])).value_and_gradient(scores)
-    copied = whole(surrogate, twice).value_and_gradient(np.concatenate((scores, scores[4:])))
-    assert weighted[0] == pytest.approx(copied[0], rel=1e-12)
-    summed = copied[1][:9] + np.concatenate((np.zeros(4), copied[1][9:]))
-    np.testing.assert_allclose(weighted[1], summed, rtol=1e-11, atol=1e-14)
-
-
-@differentiable
-def test_is_additive_over_parts(surrogate):
-    queries = some_queries(17)
-    weights = np.linspace(0.1, 0.3, queries.n_queries)
-    scores = random_scores(queries, 18)
-    result, gradient = bound(surrogate, queries, weights).value_and_gradient(scores)
-    pieces = []
-    for first, last in ((0, 2), (2, 3), (3, 6)):
-        rows = slice(queries.indptr[first], queries.indptr[last])
-        part = bound(surrogate, queries.part(first, last), weights[first:last])
-        pieces.append(part.value_and_gradient(scores[rows]))
-    assert result == pytest.approx(sum(each for each, _ in pieces), rel=1e-12)
-    np.testing.assert_array_equal(gradient, np.concatenate([each for _, each in pieces]))
-
-
-@differentiable
-def test_shards_and_threads_change_nothing(surrogate):
-    queries = some_queries(19, sizes=(8,) * 40)
-    one = whole(surrogate, queries)
-    many = [whole(surrogate, queries, n_features=2**14, n_threads=threads) for threads in (1, 3)]
-    assert len(one.shards) == 1
-    assert len(many[0].shards) == 20  # 320 documents of 64 KiB each
-    scores = random_scores(queries, 20)
-    single = one.value_and_gradient(scores)
-    serial, threaded = (each.value_and_gradient(scores) for each in many)
-    assert serial[0] == pytest.approx(single[0], rel=1e-6)  # the value at zero scores is of another type
-    np.testing.assert_allclose(serial[1], single[1], rtol=1e-6)
-    assert serial[0] == threaded[0]
-    np.testing.assert_array_equal(serial[1], threaded[1])
-
-
-@differentiable
-def test_is_one_at_zero_scores(surrogate):
-    queries = some_queries(21)
-    for n_features in (4, 2**16):
-        objective = whole(surrogate, queries, n_features, weights=np.arange(1.0, queries.n_queries + 1))
-        at_zero = objective.value_and_gradient(np.zeros(queries.n_docs, objective.dtype))[0]
-        assert at_zero == pytest.approx(1.0, rel=1e-12)
-        assert objective.dtype == (np.float64 if len(objective.shards) == 1 else np.float32)
 
 
 @differentiable
@@ -163,20 +109,6 @@ def test_targets_minimise(surrogate):
     result, gradient = oracles.value_and_gradient(targets.astype(np.float64))
     assert np.abs(gradient).max() == 0
     assert result <= value(surrogate, queries, random_scores(queries, 26))
-
-
-def test_hessian_vector_is_the_slope_of_the_gradient():
-    for example in examples(HessianVector):
-        surrogate = example.values[0]
-        queries = some_queries(27, sizes=(5, 8))
-        oracles = bound(surrogate, queries)
-        scores, direction, other = (random_scores(queries, seed) for seed in (28, 29, 30))
-        product = oracles.hessian_vector(scores, direction)
-        ahead, behind = (oracles.value_and_gradient(scores + h * direction)[1] for h in (1e-6, -1e-6))
-        size = np.abs(product).max()
-        np.testing.assert_allclose(product, (ahead - behind) / 2e-6, rtol=0, atol=1e-6 * size)
-        assert other @ product == pytest.approx(direction @ oracles.hessian_vector(scores, other), rel=1e-9)
-        assert direction @ product >= 0 or not surrogate.is_convex
 
 
 @pytest.mark.parametrize("surrogate", examples(DocumentWeights))

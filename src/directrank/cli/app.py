@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from directrank.cli.commands import (
     auditing,
+    checking,
     comparing,
     consistency,
     converting,
@@ -39,6 +40,7 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("From texts to a search", texts.features),
     ("From texts to a search", texts.search),
     ("Theory checks", consistency.consistency),
+    ("Plug-ins of your own", checking.check),
 )
 
 

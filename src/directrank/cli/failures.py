@@ -106,11 +106,11 @@ def usage_problem(error: Exception) -> int:
 
 def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     """Return the exit code and the message of a failure."""
-    from directrank.errors import DataError, MeasureNameError, MethodError, ModelFormatError
+    from directrank.errors import DataError, MeasureNameError, MethodError, ModelFormatError, PluginError
 
     for code, kinds in (
         (INTERRUPTED, (KeyboardInterrupt, InterruptedRunError)),
-        (USAGE, (UsageError, MeasureNameError)),
+        (USAGE, (UsageError, MeasureNameError, PluginError)),
         (DATA, (DataError, ModelFormatError)),
         (FAILED, MethodError),
     ):

@@ -32,6 +32,27 @@ def argument(metavar: str, text: str) -> Any:
     return typer.Argument(metavar=metavar, help=text)
 
 
+def _load_plugins(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:
+    """Load the plug-ins of installed packages and of files, when their option is read."""
+    if not ctx.resilient_parsing:
+        from directrank.plugins import load_entry_points, load_plugin
+
+        load_entry_points()
+        for each in files or ():
+            load_plugin(each)
+    return files
+
+
+Plugin = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE.py",
+        callback=_load_plugins,
+        help="A Python file with measures, surrogates or methods of your own (docs/plugins.md). It is run: "
+        "name no file that you do not trust. May be repeated.",
+    ),
+]
 JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
 Force = Annotated[

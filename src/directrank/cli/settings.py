@@ -200,5 +200,6 @@ def comparison_options(given: Mapping[str, Any]) -> "Options":
     """Return the options of a comparison from those of the command."""
     from directrank.experiments.options import Options
 
-    typed = {each.name: given[each.name] for each in fields(Options) if given.get(each.name) is not None}
+    asked = [each.name for each in fields(Options) if each.init]
+    typed = {name: given[name] for name in asked if given.get(name) is not None}
     return Options(**{name: PARSERS.get(name, lambda same: same)(value) for name, value in typed.items()})

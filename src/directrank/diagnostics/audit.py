@@ -9,7 +9,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.errors import DataError
+from directrank.errors import DataError, MeasureNameError
 from directrank.measures import parse_measure
 from directrank.measures.exchange.tables import values_at_ranks
 from directrank.measures.positions import perfect_positions, positions_of
@@ -151,8 +151,19 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     Bounds depend on the scale of the scores: type-two bounds have a margin in score units, and smoothing has
     a steepness in inverse score units.
     """
-    own = ranker.get_params(deep=False).get("measure")
-    return audit_scores(ranker.predict(groups), groups, measure or own or ranker.selected_by_)
+    return audit_scores(ranker.predict(groups), groups, measure or _own_measure(ranker))
+
+
+def _own_measure(ranker: Any) -> Measure:
+    """Return the measure that a ranker trains, or else the one by which it selects."""
+    own = ranker.get_params(deep=False).get("measure") or getattr(ranker, "chooser_", ranker.selected_by_)
+    try:
+        return parse_measure(own)
+    except MeasureNameError:
+        raise MeasureNameError(
+            f"the model was trained by {own}, a measure without a name here: load the plug-in that has it "
+            "(--plugin FILE.py), or name another measure"
+        ) from None
 
 
 def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measure") -> Audit:

@@ -4,6 +4,7 @@
 
 from directrank.estimators.committees.auto import AutoRanker
 from directrank.estimators.committees.ensemble import Ensemble
+from directrank.estimators.objects import SurrogateRanker
 from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM

@@ -8,8 +8,10 @@ from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
+from directrank.contracts import Measure
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
+from directrank.measures.naming.names import name_of
 
 #: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
@@ -29,7 +31,7 @@ class Method:
         What it does, in one line; by default the first line of the estimator's docstring.
     paper : str, optional
         Where it was published.
-    measure : str, optional
+    measure : str or Measure, optional
         The measure that the name fixes.
     takes_measure : bool, default=False
         Whether a measure can be given in brackets.
@@ -47,7 +49,7 @@ class Method:
     estimator: type[Ranker]
     summary: str = ""
     paper: str = ""
-    measure: str | None = None
+    measure: str | Measure | None = None
     takes_measure: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple] = field(default_factory=dict)
@@ -70,8 +72,8 @@ class Configured:
 
     label: str
     method: Method
-    measure: str | None
-    select_by: str
+    measure: str | Measure | None
+    select_by: str | Measure
 
     def points(self) -> list[dict[str, Any]]:
         """Return the grid: one dict of parameters for each point."""
@@ -112,7 +114,7 @@ def split_specs(text: str) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
-def configured_one(piece: str, table: Sequence[Method], select_by: str) -> Configured:
+def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure) -> Configured:
     """Return the method that a piece of a list names, such as ``adarank(nDCG@5)``.
 
     Raises
@@ -130,8 +132,14 @@ def configured_one(piece: str, table: Sequence[Method], select_by: str) -> Confi
     method = named[name]
     if inner is not None and not method.takes_measure:
         raise ValueError(f"{name} takes no measure in brackets, but {piece!r} gives one")
-    measure = parse_measure(inner).name if inner else method.measure
-    if measure is None and method.takes_measure:
-        measure = select_by
-    shown = f"{method.name}({measure})" if measure and measure != method.measure else method.name
-    return Configured(shown, method, measure, select_by)
+    return configured_method(method, inner or None, select_by)
+
+
+def configured_method(method: Method, measure: str | Measure | None, select_by: str | Measure) -> Configured:
+    """Return a method that trains for a measure: the one given, else its own, else the one that selects."""
+    trained = measure or method.measure or (select_by if method.takes_measure else None)
+    trained = None if trained is None else parse_measure(trained)
+    shown = method.name
+    if trained is not None and trained.name != name_of(method.measure):
+        shown = f"{method.name}({trained.name})"
+    return Configured(shown, method, trained, select_by)

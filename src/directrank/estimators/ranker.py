@@ -67,6 +67,8 @@ class Ranker(BaseEstimator):
         One row an iteration.
     status_ : str
         ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
+    chooser_ : Measure
+        The measure that chose among iterates, rounds and starts; a loaded ranker has only its name.
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
     left_out_ : ndarray
@@ -266,7 +268,7 @@ class Ranker(BaseEstimator):
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate
-        self.message_, self.selected_by_ = solution.message, measure.name
+        self.message_, self.selected_by_, self.chooser_ = solution.message, measure.name, measure
         warn_of_stop(self)
         return self
 

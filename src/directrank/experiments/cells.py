@@ -17,6 +17,7 @@ from directrank.experiments.records.of_cells import check_measured
 from directrank.experiments.rivals.rival import AnyMethod
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
+from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def assemble(
         **record,
         "fold": cell.fold.name,
         "method": cell.method.label,
-        "measure": cell.method.measure,
+        "measure": name_of(cell.method.measure),
         "options": options.of_a_cell,
         "parts": {name: describe(split) for name, split in splits._asdict().items()},
         "warnings": [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()],

@@ -14,10 +14,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.data.shards import processors
 from directrank.estimators.methods import Configured
 from directrank.estimators.outcome import remedy
+from directrank.experiments.jobs.identity import shown
 from directrank.experiments.records.of_cells import DIED, FAILED_FIT, FIT, TRAINED
 from directrank.experiments.records.shapes import either, fields, fits
 from directrank.experiments.rivals.learner import Learned, Task
@@ -39,7 +41,7 @@ SCORES = "scores"
 
 
 def fit_point(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: str,
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
     n_threads: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Train a method at a point of its grid, and measure it on the validation set.
@@ -54,8 +56,8 @@ def fit_point(
         Without relevance; only rivals need it, whose scores are stored.
     fit : Fit
         The method, its point and the seed.
-    select_by : str
-        The measure of the validation value, in the standard convention.
+    select_by : Measure
+        That of the validation value, in the standard convention.
     n_threads : int, optional
         All processors by default.
 
@@ -71,16 +73,16 @@ def fit_point(
         found = attempted(lambda: _fitted(joined((train, vali)), None, fit, select_by, n_threads))
     else:
         found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
-    return {"parameters": as_plain(fit.point), "seed": fit.seed, **found}
+    return {"parameters": shown(fit.point), "seed": fit.seed, **found}
 
 
 def judged(
-    record: dict[str, Any], method: AnyMethod, train: QueryGroups, vali: QueryGroups, select_by: str
+    record: dict[str, Any], fit: "Fit", train: QueryGroups, vali: QueryGroups, select_by: Measure
 ) -> dict[str, Any]:
     """Return the record of a fit with the validation value of this measure, if it holds that of another."""
-    if "error" in record or record["validated_by"] in (None, select_by):
+    if "error" in record or record["validated_by"] in (None, fit.validated_by):
         return record
-    partial, scores = _is_partial(method), lambda: scores_of(record, method, "vali", vali)
+    partial, scores = _is_partial(fit.method), lambda: scores_of(record, fit.method, "vali", vali)
     found = attempted(lambda: {"validation": _validation(scores(), train, vali, select_by, partial=partial)})
     return {**record, **found, "warnings": {**found["warnings"], **record["warnings"]}}
 
@@ -137,7 +139,7 @@ def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
         return True
     if not fits(either(FIT, FAILED_FIT), record):
         return False
-    if (record["parameters"], record["seed"]) != (as_plain(fit.point), fit.seed):
+    if (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
         return False
     return "error" in record or _has_scorer(fit, record)
 
@@ -155,7 +157,7 @@ def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:
     return fit.is_last == (record["validation"] is None)
 
 
-def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> dict[str, Any]:
+def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) -> dict[str, Any]:
     assert isinstance(fit.method, Configured)
     started = time.perf_counter()
     # The largest grade of these two sets: a fit must not depend on the grades of the test set.
@@ -165,14 +167,14 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
         ranker.set_params(select_by=None)
     for name, measure in ranker.get_params(deep=False).items():
         if name in ("measure", "select_by") and measure is not None:
-            ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade).name})
+            ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade)})
     if n_threads is not None and "n_jobs" not in fit.point:
         ranker.set_params(n_jobs=n_threads)
     ranker.fit(train, eval_set=vali)
     kind, tensors = take_apart(ranker.scorer_)
     record = {
         "validation": None if vali is None else _validation(ranker.predict(vali), train, vali, select_by),
-        "validated_by": None if vali is None else select_by,
+        "validated_by": None if vali is None else fit.validated_by,
         "seconds": time.perf_counter() - started,
         "status": ranker.status_,
         "message": getattr(ranker, "message_", ""),
@@ -190,7 +192,7 @@ def _fitted(train, vali, fit: "Fit", select_by: str, n_threads: int | None) -> d
 
 
 def _rival_fitted(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: str,
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
     n_threads: int | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the record of a rival: its scores, and what is known of the end of its training."""
@@ -215,14 +217,14 @@ def _rival_fitted(
     partial, value = _is_partial(fit.method), None
     if found.vali is not None:
         value = _validation(found.vali, train, vali, select_by, partial=partial)
-    return _readable(as_plain(_record_of(found, value, select_by, train.n_features, started)))
+    return _readable(as_plain(_record_of(found, value, fit.validated_by, train.n_features, started)))
 
 
-def _record_of(found: Learned, value: float | None, select_by: str, n_features: int, started: float) -> dict:
+def _record_of(found: Learned, value: float | None, by: str, n_features: int, started: float) -> dict:
     tensors = {"test": found.test} | ({} if found.vali is None else {"vali": found.vali})
     return {
         "validation": value,
-        "validated_by": None if value is None else select_by,
+        "validated_by": None if value is None else by,
         "seconds": time.perf_counter() - started,
         "status": found.status,
         "message": found.message,
@@ -247,15 +249,15 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _validation(
-    scores: Any, train: QueryGroups, vali: QueryGroups, select_by: str, *, partial: bool = False
+    scores: Any, train: QueryGroups, vali: QueryGroups, select_by: Measure, *, partial: bool = False
 ) -> float:
     """Return the validation value of scores; `partial` if they may be NaN where a run holds no document."""
     max_grade = max(part.queries.max_relevance for part in (train, vali))
-    chooser = parse_measure(select_by).with_largest_grade(max_grade)
+    chooser = select_by.with_largest_grade(max_grade)
     held = ~np.isnan(scores) if partial else None
     scores = checked_scores(scores, vali.n_docs, retrieved=held)
     if held is not None:
-        return evaluate(vali, scores, measures=chooser.name, retrieved=held)[chooser.name]
+        return evaluate(vali, scores, measures=[chooser], retrieved=held)[chooser.name]
     return mean_value(chooser, vali.queries, vali.to_inner(scores))
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
+from directrank.experiments.jobs.identity import code_of, shown
 from directrank.experiments.records.of_cells import seeds_after
-from directrank.experiments.tables.layout import is_error
-from directrank.measures import CONVENTIONS, parse_measure
-from directrank.storage.strict_json import as_plain
+from directrank.measures import CONVENTIONS
+from directrank.measures.naming.names import distinct_measures, is_own
 
 STANDARD = "standard"
 GRID = "grid"
@@ -27,7 +28,7 @@ OF_A_CELL = (
 class Options:
     """The options of a comparison; `directrank.compare` documents each.
 
-    Names of measures become canonical, and `seeds` the seeds of every fit: `seed` alone if none are given.
+    Names of measures become measures, and `seeds` the seeds of every fit: `seed` alone if none are given.
     `rival_seeds` are those of rivals that draw random numbers: `seeds`, or `seed` and those after it.
 
     Raises
@@ -36,8 +37,8 @@ class Options:
         If an option has a value that it does not take.
     """
 
-    select_by: str = "AP"
-    measures: Sequence[str] = MEASURES
+    select_by: Any = "AP"
+    measures: Sequence[Any] = MEASURES
     convention: str = STANDARD
     settings: Mapping[str, Any] = field(default_factory=dict)
     grids: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -60,6 +61,10 @@ class Options:
     baseline: str | None = None
     correction: str = "holm"
     audit: bool = True
+    #: Digest of the code of measures of one's own, "" without any.
+    code: str = field(init=False, default="")
+    #: The name of the measure of validation values, with a digest of its code if it is one's own.
+    chooser: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
@@ -67,6 +72,10 @@ class Options:
         for name, check in CHECKS.items():
             with of_option(name):
                 object.__setattr__(self, name, check(getattr(self, name)))
+        with of_option("measures"):
+            distinct_measures([self.select_by, *self.measures])
+        object.__setattr__(self, "code", code_of(self.select_by, self.measures))
+        object.__setattr__(self, "chooser", f"{self.select_by.name} {code_of(self.select_by)}".rstrip())
 
     @property
     def conventions(self) -> tuple[str, ...]:
@@ -87,7 +96,12 @@ class Options:
     @property
     def of_a_cell(self) -> dict[str, Any]:
         """The options that decide the record of a cell, as plain values."""
-        return as_plain({**{name: getattr(self, name) for name in OF_A_CELL}, "columns": self.columns})
+        return shown({**{name: getattr(self, name) for name in OF_A_CELL}, "columns": self.columns})
+
+    @property
+    def own_measures(self) -> dict[str, Measure]:
+        """The measures that are none of directrank's, by name."""
+        return {each.name: each for each in (self.select_by, *self.measures) if is_own(each)}
 
 
 @contextmanager
@@ -120,17 +134,17 @@ def _at_least(least: int, problem: str) -> Callable[[Any], Any]:
     return check
 
 
-def _chooser(name: str) -> str:
-    measure: Any = parse_measure(name)
-    if is_error(measure.name):
+def _chooser(given: str | Measure) -> Measure:
+    (measure,) = distinct_measures([given])
+    if measure.is_error:
         raise ValueError(f"{measure.name} is an error; choose by {measure.bare_name}(complement=1)")
-    return measure.name
+    return measure
 
 
-def _measures(names: Sequence[str]) -> tuple[str, ...]:
-    if not names:
+def _measures(given: Sequence[str | Measure]) -> tuple[Measure, ...]:
+    if not given:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
-    return tuple(dict.fromkeys(parse_measure(each).name for each in names))
+    return distinct_measures(given)
 
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:

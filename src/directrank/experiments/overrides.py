@@ -80,7 +80,7 @@ def _named(methods: Sequence[AnyMethod], name: str) -> list[AnyMethod]:
     """Return the methods that have a label, or a name."""
     found = [each for each in methods if name in (each.label, isinstance(each, Rival) and each.name)]
     if not found:
-        (wanted,) = methods_of([name])
+        (wanted,) = methods_of([name], getattr(methods[0], "select_by", "AP"))
         found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
     if not found:
         raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from directrank.contracts import Measure
 from directrank.estimators.methods import Configured
 from directrank.experiments.fits import is_record_of
 from directrank.experiments.jobs.environment import code_digest, versions
+from directrank.experiments.jobs.identity import code_of, described, shown
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
 from directrank.experiments.records.shapes import fits
 from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
+from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
 
 #: Changes when the content of a record changes.
@@ -29,7 +32,8 @@ TOGETHER = "train and vali"
 class Fit:
     """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
 
-    `select_by` is the measure that chooses inside the fit, or None where nothing does.
+    `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
+    which measure the validation value is of.
     """
 
     fold: FoldSource
@@ -37,7 +41,8 @@ class Fit:
     point: Mapping[str, Any]
     seed: int
     trained_on: str
-    select_by: str | None
+    select_by: Measure | None
+    validated_by: str
     key: str
 
     @property
@@ -48,19 +53,23 @@ class Fit:
     @property
     def label(self) -> str:
         """Fold, method and point, for people."""
-        point = ", ".join(f"{name}={value}" for name, value in sorted(self.point.items()))
+        point = ", ".join(f"{name}={value}" for name, value in sorted(shown(self.point).items()))
         text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
         return printable(text)
 
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A method on a fold: its fits, and the key of the cell's record in the store."""
+    """A method on a fold: its fits, and the key of the cell's record in the store.
+
+    `code` is a digest of the code of one's own that its fits run, "" without any.
+    """
 
     fold: FoldSource
     method: AnyMethod
     fits: Sequence[Fit]
     key: str
+    code: str
 
     @property
     def n_seeds(self) -> int:
@@ -203,11 +212,17 @@ def points_of(method: AnyMethod, search: str) -> list[dict[str, Any]]:
 
 def refits_of(cell: PlannedCell, chosen: Mapping[int, dict[str, Any]], options: Options) -> list[Fit]:
     """Return the last fits of a cell, on train and validation together, from the chosen fit of each seed."""
-    return [_last_fit(cell, fit["parameters"], seed, options) for seed, fit in chosen.items()]
+    points = [fit.point for fit in cell.fits]
+    return [
+        _last_fit(
+            cell, next((each for each in points if shown(each) == fit["parameters"]), {}), seed, options
+        )
+        for seed, fit in chosen.items()
+    ]
 
 
 def _last_fit(cell: PlannedCell, point: Mapping[str, Any], seed: int, options: Options) -> Fit:
-    return _fit(cell.fold, cell.method, point, seed, TOGETHER, options)
+    return _fit(cell.fold, cell.method, cell.code, point, seed, TOGETHER, options)
 
 
 def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCell:
@@ -216,38 +231,54 @@ def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCe
     if options.restarts and own and "n_restarts" in method.method.estimator().get_params(deep=False):
         points = [{"n_restarts": options.restarts, **point} for point in points]
     seeds = options.rival_seeds if isinstance(method, Rival) and method.is_random else options.seeds
-    fits = [_fit(fold, method, point, seed, "train", options) for seed in seeds for point in points]
+    code = _code(method, points)
+    fits = [_fit(fold, method, code, point, seed, "train", options) for seed in seeds for point in points]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
-    return PlannedCell(fold, method, fits, key_of(facts))
+    return PlannedCell(fold, method, fits, key_of({**facts, "code": options.code}), code)
 
 
-def _fit(fold: FoldSource, method: AnyMethod, point, seed: int, trained_on: str, options: Options) -> Fit:
-    """Return a fit; its key is a digest of everything that its numbers depend on."""
+def _code(method: AnyMethod, points: Sequence[Any]) -> str:
+    """Return the digest of the code of one's own that a method runs; a rival's identity has its own."""
+    if isinstance(method, Rival):
+        return ""
+    return code_of(method.method.estimator, method.method.fixed, points, method.measure, method.select_by)
+
+
+def _fit(
+    fold: FoldSource, method: AnyMethod, code: str, point, seed: int, trained_on: str, options: Options
+) -> Fit:
+    """Return a fit; its key is a digest of everything that its numbers depend on.
+
+    `code` is the digest of the code of one's own: a worker process, which plans last fits, may not see it.
+    """
     select_by = options.select_by if _reads_select_by(method, point) else None
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
         **_identity(fold, method),
-        "point": point,
+        "point": described(point),
         "seed": seed,
         "part": trained_on,
-        "select_by": select_by,
+        "select_by": name_of(select_by),
         **options.reading,
         "versions": versions(),
-        "code": code_digest(),
+        "code": [code_digest(), code],
     }
-    return Fit(fold, method, point, seed, trained_on, select_by, key_of(facts))
+    return Fit(fold, method, point, seed, trained_on, select_by, options.chooser, key_of(facts))
 
 
 def _identity(fold: FoldSource, method: AnyMethod) -> Mapping[str, Any]:
     if isinstance(method, Rival):
         return method.identity(fold.name)
     name, estimator = method.method.name, method.method.estimator
-    return {"method": [name, estimator.__name__, method.measure], "fixed": method.method.fixed}
+    return {
+        "method": [name, estimator.__name__, name_of(method.measure)],
+        "fixed": described(method.method.fixed),
+    }
 
 
 def _reads_select_by(method: AnyMethod, point: Mapping[str, Any]) -> bool:
     try:
         return method.reads_select_by(point)
-    except (ValueError, TypeError):  # The fit will fail with the same error, and that is recorded.
+    except Exception:  # The fit will fail with the same error, and that is recorded.
         return True

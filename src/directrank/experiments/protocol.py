@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured
 from directrank.experiments.jobs.environment import code_digest, environment
+from directrank.experiments.jobs.identity import shown
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
 from directrank.experiments.overrides import overridden
@@ -24,7 +26,9 @@ from directrank.experiments.rivals.rival import AnyMethod, Rival, check_storable
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.chosen import chosen_cells, entry
+from directrank.experiments.tables.own_measures import described_measures
 from directrank.experiments.tables.significance import significance
+from directrank.measures.naming.names import name_of
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
@@ -37,8 +41,8 @@ def compare(
     source: Any,
     methods: Any = "all",
     *,
-    select_by: str = "AP",
-    measures: Sequence[str] = MEASURES,
+    select_by: str | Measure = "AP",
+    measures: Sequence[str | Measure] = MEASURES,
     convention: str = STANDARD,
     settings: Mapping[str, Any] | None = None,
     grids: Mapping[str, Sequence[Any]] | None = None,
@@ -74,14 +78,14 @@ def compare(
     source : path, or sequence of three paths, or of three QueryGroups
         A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``, or with tables
         such as ``train.csv``; or the three. With `kfold`, one file or one QueryGroups will do.
-    methods : str or sequence of str, Configured, Rival or estimator, default="all"
-        Such as ``"adarank(AP),adarank(nDCG@10),regression"``. A method of your own is a `Configured`, whose
-        `Method` has its settings (``fixed``) and its grid; see `directrank.estimators.methods`. A method of
-        another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`, or any object with ``fit`` and
-        ``predict``.
-    select_by : str, default="AP"
+    methods : str, or sequence of str and objects, default="all"
+        Such as ``"adarank(AP),adarank(nDCG@10),regression"``. Of your own: a `Ranker` with its parameters; a
+        `Surrogate`, which L-BFGS minimises; or a `Method` (`directrank.estimators.methods`), which has a
+        name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`,
+        or any object with ``fit`` and ``predict``.
+    select_by : str or Measure, default="AP"
         The measure that chooses on the validation set, and that methods train for whose name fixes none.
-    measures : sequence of str
+    measures : sequence of str or Measure
         The measures to report.
     convention : str, default="standard"
         The convention to report in: a name of `directrank.measures.CONVENTIONS`.
@@ -212,7 +216,7 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     summary = _summary(plan, check, command)
     if chosen_cells(records, [each.name for each in plan.folds]):
-        summary["methods"].append(entry(options.select_by))
+        summary["methods"].append(entry(options.select_by.name))
     result = Comparison(summary, records)
     result.summary["significance"] = {
         each: significance(result, each, baseline=options.baseline, correction=options.correction)
@@ -223,7 +227,7 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     return result
 
 
-def _label_of(baseline: str, methods: Sequence[AnyMethod], select_by: str) -> str:
+def _label_of(baseline: str, methods: Sequence[AnyMethod], select_by: Measure) -> str:
     """Return the label of the method that a name of a baseline stands for."""
     labels = [method.label for method in methods]
     called = [method.label for method in methods if isinstance(method, Rival) and method.name == baseline]
@@ -263,17 +267,18 @@ def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[
         "format": FORMAT,
         "dataset": plan.dataset,
         **options.of_a_cell,
+        **described_measures(options.own_measures),
         "seed": options.seeds[0],
-        "settings": dict(options.settings),
-        "grids": dict(options.grids),
+        "settings": shown(options.settings),
+        "grids": shown(options.grids),
         "methods": [
             {
                 "label": each.label,
                 "name": each.method.name,
-                "measure": each.measure,
+                "measure": name_of(each.measure),
                 "summary": each.method.summary,
                 "paper": each.method.paper,
-                "grid": {name: list(values) for name, values in each.method.grid.items()},
+                "grid": shown(each.method.grid),
             }
             for each in plan.methods
         ],

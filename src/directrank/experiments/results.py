@@ -17,7 +17,8 @@ from directrank.experiments.records.shapes import OddValueError
 from directrank.experiments.tables.chosen import CHOSEN, chosen_cells
 from directrank.experiments.tables.endings import MARK, unfinished
 from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
-from directrank.experiments.tables.layout import Table, is_error
+from directrank.experiments.tables.layout import Table
+from directrank.experiments.tables.own_measures import is_error
 from directrank.experiments.tables.seeds import seeds_note
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
@@ -88,6 +89,10 @@ class Comparison:
     def failed(self) -> list[dict[str, Any]]:
         """The cells that failed."""
         return [cell for cell in self.cells if "error" in cell]
+
+    def is_error(self, measure: str) -> bool:
+        """Whether a measure is printed as an error, so that smaller is better."""
+        return is_error(self.summary, measure)
 
     def cell(self, method: str, fold: str) -> dict[str, Any]:
         """Return the record of a method on a fold."""
@@ -167,7 +172,7 @@ class Comparison:
             "; ".join(notes),
             self.measures,
             [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.methods],
-            [is_error(measure) for measure in self.measures],
+            [self.is_error(measure) for measure in self.measures],
             letters,
             marks,
             open_ended,
@@ -181,7 +186,7 @@ class Comparison:
             rows.append((method, [*values, self.mean(method, measure, convention)]))
         title = f"{self.dataset}: test {measure} by fold, convention {convention}"
         columns = [*self.folds, "mean"]
-        return Table(title, "", columns, rows, [is_error(measure)] * len(columns))
+        return Table(title, "", columns, rows, [self.is_error(measure)] * len(columns))
 
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""

@@ -118,7 +118,7 @@ class Sweep:
     def _load(self, cell: PlannedCell, step: Step, record: Record) -> None:
         if isinstance(step, Fit):
             train, vali = self.reader(step.fold)[:2]
-            self._records[step.key] = judged(record, step.method, train, vali, self.plan.options.select_by)
+            self._records[step.key] = judged(record, step, train, vali, self.plan.options.select_by)
         elif "fold" in record:
             self._end(cell, record)
             self.observer.finished(record, False)

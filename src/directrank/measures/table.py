@@ -1,5 +1,6 @@
 """The table of all measures."""
 
+from directrank.contracts import Measure
 from directrank.measures.average_precision import AP
 from directrank.measures.dcg import DCG, NDCG
 from directrank.measures.err import ERR, NERR
@@ -13,3 +14,7 @@ from directrank.measures.reciprocal_rank import RR
 MEASURES: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG,
 )  # fmt: skip
+
+#: Measures of one's own that have a name, by name: classes, whose names may have parameters and a cutoff, and
+#: objects. `directrank.plugins` fills it.
+OWN: dict[str, type[Definition] | Measure] = {}

@@ -29,7 +29,8 @@ def save(ranker, path: str | os.PathLike) -> None:
     The file is a safetensors file whose header says the class, the parameters, the names of features, how
     training ended and a checksum. It holds data only: loading it runs no code. Of a composed `Ranker` the
     file holds the scorer, not the surrogate and the solver: the loaded ranker predicts and scores, and needs
-    these two to be fitted again.
+    these two to be fitted again. A ranker of a class of your own is saved as a `Ranker` with its scorer, and
+    its message says so: whoever loads it does not need the class.
 
     Parameters
     ----------
@@ -60,13 +61,17 @@ def save(ranker, path: str | os.PathLike) -> None:
     description = {
         "format": FORMAT,
         "library": __version__,
-        "class": type(ranker).__name__,
+        "class": "Ranker" if saved_as_ranker(ranker) else type(ranker).__name__,
         "parameters": _parameters(ranker),
         "scorer": kind,
         "n_features": int(ranker.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "fitted": {name: _plain(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)},
     }
+    note = saved_as_ranker(ranker)
+    if note:
+        said = description["fitted"].get("message_", "")
+        description["fitted"]["message_"] = "; ".join(filter(None, (said, note)))
     write_container(path, description, tensors)
 
 
@@ -135,13 +140,26 @@ def _are_names(names: Any, n_features: int) -> bool:
 
 def _classes() -> tuple[type, ...]:
     """Return the estimators that a file may name: those of the table of methods, and `Ranker`."""
-    from directrank.estimators import Ensemble, Ranker
+    from directrank.estimators import Ensemble, Ranker, SurrogateRanker
     from directrank.estimators.methods import METHODS
 
-    return tuple(dict.fromkeys([*(method.estimator for method in METHODS), Ensemble, Ranker]))
+    every = [*(method.estimator for method in METHODS), Ensemble, Ranker, SurrogateRanker]
+    return tuple(dict.fromkeys(every))
+
+
+def saved_as_ranker(ranker) -> str:
+    """Return what to say of a ranker of a class of one's own, which is saved as a `Ranker`; "" of others."""
+    if type(ranker) in _classes():
+        return ""
+    return (
+        f"saved as Ranker: {type(ranker).__name__} is not a class of directrank; the model predicts "
+        "without it, and cannot be fitted again"
+    )
 
 
 def _check_class(ranker) -> None:
+    from directrank.estimators import Ranker
+
     name = type(ranker).__name__
     if hasattr(ranker, "steps"):
         raise TypeError(
@@ -150,14 +168,20 @@ def _check_class(ranker) -> None:
         )
     if hasattr(ranker, "best_estimator_"):
         raise TypeError(f"a {name} cannot be saved, the ranker in it can: save(search.best_estimator_, path)")
-    if type(ranker) not in _classes():
+    if not isinstance(ranker, Ranker):
         known = ", ".join(each.__name__ for each in _classes())
         raise TypeError(f"a {name} cannot be saved; classes that can: {known}")
 
 
 def _parameters(ranker) -> dict[str, Any]:
+    from directrank.estimators import Ranker
+
     parameters = ranker.get_params(deep=False)
-    if type(ranker).__name__ in ("Ranker", "Ensemble"):
+    if saved_as_ranker(ranker):
+        kept = Ranker().get_params(deep=False)
+        parameters = {name: parameters.get(name, default) for name, default in kept.items()}
+        parameters.update(dict.fromkeys(COMPOSED[:3]))
+    if type(ranker).__name__ in ("Ranker", "Ensemble", "SurrogateRanker"):
         parameters.update(dict.fromkeys(name for name in COMPOSED if name in parameters))
     if not isinstance(parameters.get("weak_ranker", ""), str):
         # The scorer has the trees of the classifier; to be fitted again the ranker needs it anew.

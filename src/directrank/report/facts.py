@@ -8,7 +8,6 @@ from typing import Any
 
 from directrank.experiments import Comparison
 from directrank.experiments.tables.endings import MARK, unfinished
-from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import Cell, Row
 
 
@@ -64,7 +63,7 @@ class Facts:
 
     def ranked(self, convention: str, measure: str) -> list[str]:
         """Return the methods by mean, the best first, those that failed last."""
-        sign = 1.0 if is_error(measure) else -1.0
+        sign = 1.0 if self.result.is_error(measure) else -1.0
 
         def key(label: str) -> tuple[bool, float, int]:
             mean = self.result.mean(label, measure, convention)

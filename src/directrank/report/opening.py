@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from directrank.experiments.tables.chosen import CHOSEN
 from directrank.experiments.tables.endings import unfinished_lines
-from directrank.experiments.tables.layout import is_error
 from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
@@ -43,7 +42,7 @@ def opening(facts: Facts) -> list[Markup]:
 
 def _leader(facts: Facts, means: dict[str, float]) -> Markup:
     (first, value), *others = means.items()
-    order = "lowest" if is_error(facts.main) else "highest"
+    order = "lowest" if facts.result.is_error(facts.main) else "highest"
     pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}, {number(value)}"]
     if others:
         second, other = others[0]
@@ -67,7 +66,7 @@ def _verdict(facts: Facts, first: str, second: str) -> str:
     ]
     if len(facts.result.folds) < 2:
         return ""
-    sign = -1 if is_error(facts.main) else 1
+    sign = -1 if facts.result.is_error(facts.main) else 1
     wins = sum(sign * ours > sign * theirs for ours, theirs in zip(*values, strict=True))
     return (
         f"It is ahead on {wins} of {len(facts.result.folds)} folds: the closer this is to half, the more the "

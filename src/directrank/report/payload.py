@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from directrank.experiments.tables.layout import is_error
 from directrank.experiments.tables.significance import per_query
 from directrank.report.facts import Facts
 
@@ -25,7 +24,7 @@ def payload(facts: Facts) -> dict[str, Any]:
         "conventions": result.conventions,
         "main": facts.main,
         "start": [facts.index[each] for each in facts.ranked(facts.asked, facts.main)],
-        "errors": [each for each in facts.measures if is_error(each)],
+        "errors": [each for each in facts.measures if facts.result.is_error(each)],
         "significance": {each: _pairs(facts, each) for each in result.conventions},
         "queries": _queries(facts),
     }

@@ -4,7 +4,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import usage
-from directrank.cli.options import JSON, Docid, Features, Label, Missing, Qid, argument, option, target
+from directrank.cli.options import (
+    JSON,
+    Docid,
+    Features,
+    Label,
+    Missing,
+    Plugin,
+    Qid,
+    argument,
+    option,
+    target,
+)
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, read_documents, read_options
 
@@ -26,6 +37,7 @@ def audit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
     """Compare a model's loss with its bounds and approximations."""

@@ -17,6 +17,7 @@ from directrank.cli.options import (
     Label,
     Measures,
     Missing,
+    Plugin,
     Qid,
     Quiet,
     Seed,
@@ -139,6 +140,7 @@ def compare(
         str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
     ] = "text",
     dry_run: Annotated[bool, option("--dry-run", "Print the number of fits and stop.")] = False,
+    plugin: Plugin = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> int:

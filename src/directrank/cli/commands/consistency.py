@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Seed, Set, argument, option
+from directrank.cli.options import JSON, Plugin, Seed, Set, argument, option
 from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
 
@@ -29,6 +29,7 @@ def consistency(
     random: Annotated[int | None, option("--random N", "Check N random distributions.")] = None,
     settings: Set = None,
     seed: Seed = 0,
+    plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
     """Check whether minimising a method's expected loss yields the best ranking."""

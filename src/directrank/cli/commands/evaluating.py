@@ -13,6 +13,7 @@ from directrank.cli.options import (
     Label,
     Measures,
     Missing,
+    Plugin,
     Qid,
     argument,
     option,
@@ -51,6 +52,7 @@ def evaluate(
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,
+    plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
     """Measure one or more rankings against relevance, and test their differences.

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import DONE, FAILED, usage
-from directrank.cli.options import JSON, argument, option
+from directrank.cli.options import JSON, Plugin, argument, option
 from directrank.cli.output import print_columns, print_json, remark
 
 if TYPE_CHECKING:
@@ -15,10 +15,11 @@ def methods(
     name: Annotated[
         str | None, argument("NAME", "A method: its parameters, their defaults and what they may be.")
     ] = None,
+    plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
     """List the methods to train, or the parameters of one."""
-    from directrank.estimators.methods import METHODS
+    from directrank.estimators.methods import METHODS, OWN
     from directrank.experiments.rivals.named import RIVALS, methods_of
     from directrank.experiments.rivals.rival import Rival
 
@@ -31,7 +32,8 @@ def methods(
             _print_parameters(found.method, json=json)
         return
     if json:
-        print_json([*map(_method_facts, METHODS), *map(_rival_facts, RIVALS)])
+        own = map(_method_facts, (*METHODS, *OWN.values()))
+        print_json([*own, *map(_rival_facts, RIVALS)])
         return
     rows = [
         [
@@ -40,7 +42,7 @@ def methods(
             ", ".join(method.grid) or "–",
             method.paper,
         ]
-        for method in METHODS
+        for method in (*METHODS, *OWN.values())
     ]
     print_columns(["method", "what it does", "chosen on validation", "from"], rows)
     for extra in dict.fromkeys(method.extra for method in METHODS if not method.installed):
@@ -117,40 +119,52 @@ def _print_parameters(method, *, json: bool) -> None:
 
 
 def _method_facts(method) -> dict:
+    from directrank.experiments.jobs.identity import shown
+    from directrank.measures.naming.names import name_of
+
     return {
         "name": method.name,
         "aliases": list(method.aliases),
         "class": method.estimator.__name__,
         "summary": method.summary,
         "paper": method.paper,
-        "measure": method.measure,
+        "measure": name_of(method.measure),
         "takes_measure": method.takes_measure,
         "extra": method.extra,
         "installed": method.installed,
-        "grid": {name: list(values) for name, values in method.grid.items()},
+        "grid": shown(method.grid),
     }
 
 
-def measures(json: JSON = False) -> None:
+def measures(plugin: Plugin = None, json: JSON = False) -> None:
     """List the measures and the conventions for reporting them."""
     from directrank.measures import CONVENTIONS, MEASURES
+    from directrank.measures.table import OWN
 
+    every = {**{each.bare_name: each for each in MEASURES}, **OWN}
     if json:
         listed = [
-            {"name": each.bare_name, "parameters": list(each.readers()), "meaning": each.meaning}
-            for each in MEASURES
+            {"name": name, "parameters": _parameters(each), "meaning": each.meaning}
+            for name, each in every.items()
         ]
         conventions = {name: each.explanation for name, each in CONVENTIONS.items()}
         print_json({"measures": listed, "conventions": conventions})
         return
-    rows = [[_form(each), each.meaning] for each in MEASURES]
+    rows = [[_form(each), each.meaning] for each in every.values()]
     print_columns(["measure", "what it says"], rows)
     print()
     rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
     print_columns(["convention", "what it does"], rows)
 
 
+def _parameters(measure) -> list[str]:
+    """Return what may be written in brackets after the name of a measure; an object has only its name."""
+    return list(measure.readers()) if isinstance(measure, type) else []
+
+
 def _form(measure) -> str:
+    if not isinstance(measure, type):
+        return measure.name
     inside = ",".join(measure.readers())
     cutoff = {"optional": "[@k]", "required": "@k", "none": ""}[measure.cutoff_is()]
     return measure.bare_name + (f"[({inside})]" if inside else "") + cutoff

@@ -12,6 +12,7 @@ from directrank.cli.options import (
     Features,
     Label,
     Missing,
+    Plugin,
     Qid,
     Quiet,
     Seed,
@@ -64,12 +65,14 @@ def fit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    plugin: Plugin = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
     """Train one ranker and save it."""
     from directrank.cli.profiling import print_profile, profile_facts
     from directrank.models import save
+    from directrank.models.saving import saved_as_ranker
     from directrank.storage.atomic import is_standard_output
     from directrank.timing import Profile, phase
 
@@ -90,6 +93,7 @@ def fit(
             save(ranker, out)
         with phase("evaluation"):
             facts = _facts(chosen.label, ranker, data, out)
+    facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
     measured = None if found is None else profile_facts(found, data["train"].features.nbytes)
     if json:
         print_json({**facts, "data_check": checks, "profile": measured})
@@ -238,13 +242,14 @@ def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -
     from directrank.estimators.outcome import remedy
     from directrank.measures import evaluate as measured
 
-    by = ranker.selected_by_
+    by, chooser = ranker.selected_by_, ranker.chooser_
     return {
         "method": label,
         "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
         "selected_by": by,
         "values": {
-            name: measured(groups, ranker.predict(groups), measures=by)[by] for name, groups in data.items()
+            name: measured(groups, ranker.predict(groups), measures=chooser)[by]
+            for name, groups in data.items()
         },
         "status": ranker.status_,
         "message": ranker.message_,

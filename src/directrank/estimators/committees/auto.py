@@ -74,7 +74,7 @@ class AutoRanker(CommitteeRanker):
 
     def _train(self, groups, weights, validation, own=False):
         measure = selecting_measure(self.measure, groups, validation)
-        methods = [configured_one(each, PRESETS, measure.name) for each in split_specs(self.members)]
+        methods = [configured_one(each, PRESETS, measure) for each in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
         train, trained_weights, judged = groups, weights, validation

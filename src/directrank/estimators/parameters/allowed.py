@@ -15,13 +15,13 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from directrank.contracts import Measure
+from directrank.contracts import Measure, Surrogate
 
 #: What a message calls the types that are neither numbers nor options.
 CALLED = {
-    bool: "true or false", NoneType: "none", str: "text", Measure: "a measure", Callable: "a function",
-    np.ndarray: "finite coefficients", ClassifierMixin: "a scikit-learn classifier",
-    np.random.RandomState: "a RandomState",
+    bool: "true or false", NoneType: "none", str: "text", Measure: "a measure",
+    Surrogate: "a surrogate", Callable: "a function", np.ndarray: "finite coefficients",
+    ClassifierMixin: "a scikit-learn classifier", np.random.RandomState: "a RandomState",
 }  # fmt: skip
 
 

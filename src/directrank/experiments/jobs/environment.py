@@ -8,6 +8,8 @@ from pathlib import Path
 
 import directrank
 from directrank.data.shards import processors
+from directrank.plugins import LOADED
+from directrank.storage.names import printable
 
 #: Sources that decide a result. Other sources, such as the page, may change without a new fit.
 DECISIVE = (
@@ -45,4 +47,5 @@ def environment() -> dict[str, str]:
         "platform": platform.platform(),
         "processors": str(processors()),
         "code": code_digest()[:16],
+        **{f"plug-in {printable(Path(each.origin).name)}": each.digest[:16] for each in LOADED.values()},
     }

@@ -16,6 +16,7 @@ from typing import Any
 import cloudpickle
 
 from directrank.errors import MethodError
+from directrank.plugins.loading import load_sent, to_send
 
 #: Every library that has threads of its own uses one of them within a worker.
 ONE_THREAD = dict.fromkeys(
@@ -103,8 +104,8 @@ class Worker:
 
 def serialised(work: Callable[..., None], *arguments: Any) -> bytes:
     """Return a call of a function in the form in which workers read it."""
-    # The search path comes first, because the function's modules are imported from it.
-    return pickle.dumps(sys.path) + cloudpickle.dumps((work, *arguments))
+    # The search path and the plug-ins come first, because the function's modules are among them.
+    return pickle.dumps(sys.path) + pickle.dumps(to_send()) + cloudpickle.dumps((work, *arguments))
 
 
 def worker_main() -> None:
@@ -120,6 +121,7 @@ def _outcome() -> bytes:
     try:
         with open(0, "rb", closefd=False) as line:
             sys.path[:] = pickle.load(line)
+            load_sent(pickle.load(line))
             work, *arguments = pickle.load(line)
         threading.Thread(target=_end_with_parent, daemon=True).start()
         work(*arguments)

@@ -15,6 +15,7 @@ from directrank.experiments.records.shapes import (
     either,
     every,
     fields,
+    flag,
     nothing,
     number,
     one_of,
@@ -23,12 +24,14 @@ from directrank.experiments.records.shapes import (
     whole,
 )
 from directrank.experiments.tables.chosen import CHOSEN, chosen_cells
+from directrank.experiments.tables.own_measures import KEY
 from directrank.measures import CONVENTIONS, parse_measure
 
 METHOD = fields(
     label=text, name=text, measure=either(nothing, text), summary=text, paper=text,
     grid=by_name(every(setting)),
 )  # fmt: skip
+OWN_MEASURE = fields(name=text, meaning=text, is_error=flag)
 FOLD = fields(
     name=text, sha256=by_name(text, PARTS),
     files=either(by_name(every(text), ()), by_name(every(text), PARTS)),
@@ -46,8 +49,10 @@ def check_results(content: Any) -> None:
     by_name(setting)(content, "")
     options = {name: each for name, each in content.items() if name in (*OF_A_CELL, "columns")}
     OPTIONS(options, "")
-    _check_names(options)
-    REST({name: each for name, each in content.items() if name not in options}, "")
+    own = content.get(KEY, {})
+    by_name(OWN_MEASURE)(own, f".{KEY}")
+    _check_names(options, own)
+    REST({name: each for name, each in content.items() if name not in options and name != KEY}, "")
     by_name(text, ("directrank", *content["environment"]))(content["environment"], ".environment")
     _check_time(content["written"])
     methods = _different([each["label"] for each in content["methods"]], ".methods")
@@ -58,12 +63,12 @@ def check_results(content: Any) -> None:
     tested(content["significance"], ".significance")
 
 
-def _check_names(options: Mapping[str, Any]) -> None:
-    """Refuse measures and conventions that do not exist."""
+def _check_names(options: Mapping[str, Any], own: Collection[str]) -> None:
+    """Refuse measures and conventions that do not exist; `own` are the measures that the results explain."""
     one_of(*CONVENTIONS)(options["convention"], ".convention")
     for name in (options["select_by"], *_different(options["measures"], ".measures")):
         try:
-            fine = parse_measure(name).name == name
+            fine = name in own or parse_measure(name).name == name
         except ValueError:
             fine = False
         if not fine:

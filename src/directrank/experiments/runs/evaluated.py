@@ -6,16 +6,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from directrank.contracts import Measure
 from directrank.data.files import ReadOptions
 from directrank.data.letor.reader import MISSING
 from directrank.diagnostics.test_diagnostics import curve, ties
 from directrank.experiments.cells import ranked, sizes
 from directrank.experiments.jobs.environment import environment
+from directrank.experiments.jobs.identity import shown
 from directrank.experiments.options import CHECKS, MEASURES, STANDARD
 from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.runs.submissions import Judged, Submission, named_runs
+from directrank.experiments.tables.own_measures import described_measures
 from directrank.experiments.tables.significance import significance
 from directrank.measures import evaluate
+from directrank.measures.naming.names import is_own
 
 #: The one fold of runs: all queries.
 ALL = "all queries"
@@ -25,7 +29,7 @@ def evaluate_runs(
     data: Any,
     runs: Any,
     *,
-    measures: Sequence[str] = MEASURES,
+    measures: Sequence[str | Measure] = MEASURES,
     convention: str = STANDARD,
     baseline: str | None = None,
     correction: str = "holm",
@@ -45,7 +49,7 @@ def evaluate_runs(
     runs : path, sequence of paths, or mapping of str to path or array
         TREC runs, tables of qid, docid and score, and files of scores in any mix; by name, also arrays of
         scores in row order. Scores without names of documents need labelled documents.
-    measures : sequence of str
+    measures : sequence of str or Measure
         The measures to report.
     convention : str, default="standard"
         The convention to report in.
@@ -107,7 +111,11 @@ def _label_of(baseline: str, named: dict[str, Any]) -> str:
 
 
 def _cell(
-    one: Submission, measures: Sequence[str], conventions: Sequence[str], judged: Judged, diagnostics: bool
+    one: Submission,
+    measures: Sequence[Measure],
+    conventions: Sequence[str],
+    judged: Judged,
+    diagnostics: bool,
 ) -> dict[str, Any]:
     """Return the record of a run, as that of a method on a fold."""
     record: dict[str, Any] = {"values": {}, "per_query": {}, "computed": {}}
@@ -137,7 +145,8 @@ def _summary(
         "format": FORMAT,
         "dataset": Path(judged.source).name or judged.source,
         "select_by": None,
-        **{name: list(each) if isinstance(each, tuple) else each for name, each in options.items()},
+        **shown(options),
+        **described_measures({each.name: each for each in options["measures"] if is_own(each)}),
         "methods": [
             {"label": each.label, "name": each.label, "measure": None, "summary": each.path, "paper": "",
              "grid": {}}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from directrank.experiments.tables.endings import MARK
-from directrank.measures import parse_measure
 
 #: Decimals of a printed value; values that print alike count as equal.
 DECIMALS = 4
@@ -70,8 +69,3 @@ class Table:
             marked = label + MARK * (label in self.unfinished)
             printed.append((f"{marked} {self.letters[row]}".rstrip() if self.letters else marked, cells))
         return printed
-
-
-def is_error(measure: str) -> bool:
-    """Whether a measure is printed as an error, so that smaller is better."""
-    return parse_measure(measure).is_error

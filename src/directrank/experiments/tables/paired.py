@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.experiments.tables.layout import is_error
 from directrank.experiments.tables.significance import contrasts
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.evaluate import Evaluation
@@ -75,7 +74,8 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     >>> test.difference, test.p
     (0.25, 0.25)
     """
-    name = measure or next((_only_measure(each) for each in (a, b) if isinstance(each, Evaluation)), None)
+    evaluated = [each for each in (a, b) if isinstance(each, Evaluation)]
+    name = measure or next(map(_only_measure, evaluated), None)
     if isinstance(a, Evaluation) and isinstance(b, Evaluation) and not np.array_equal(a.qid, b.qid):
         raise DataError("the two evaluations have different queries; evaluate both on the same data")
     values = [_values(each, name) for each in (a, b)]
@@ -85,10 +85,15 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     differences = differences[np.isfinite(differences)]
     if not len(differences):
         raise DataError("no query has a value in both; there is nothing to compare")
-    found = contrasts(differences[:, None], name is not None and is_error(name))
+    found = contrasts(differences[:, None], name is not None and _is_error(name, evaluated))
     numbers: dict[str, Any] = {name: column.item() for name, column in found.items()}
     p = numbers.pop("p_randomisation")
     return PairedTest(queries=len(differences), p=p, **numbers)
+
+
+def _is_error(name: str, evaluated: list[Evaluation]) -> bool:
+    known = next((each.computed[name] for each in evaluated if name in each.computed), None)
+    return parse_measure(known or name).is_error
 
 
 def _only_measure(evaluation: Evaluation) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from directrank.experiments.options import CORRECTIONS, one_of
-from directrank.experiments.tables.layout import is_error
 
 if TYPE_CHECKING:
     from directrank.experiments.results import Comparison
@@ -81,7 +80,7 @@ def significance(
         "resamples": RESAMPLES,
         "letters": letters,
         "better_than": {
-            measure: _better_than(measure, found, letters, f"p_{correction}")
+            measure: _better_than(found, letters, f"p_{correction}", result.is_error(measure))
             for measure, found in pairs.items()
         },
         "pairs": pairs,
@@ -128,7 +127,7 @@ def _contrasts(
     differences = differences[np.isfinite(differences).all(axis=1)]
     if not len(differences):
         return []
-    columns = contrasts(differences, is_error(measure))
+    columns = contrasts(differences, result.is_error(measure))
     p = columns["p_randomisation"]
     columns |= {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
     return [
@@ -163,12 +162,12 @@ def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndar
 
 
 def _better_than(
-    measure: str, found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str
+    found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str, error: bool
 ) -> dict[str, str]:
     beaten: dict[str, list[str]] = {name: [] for name in letters}
     for each in found:
         if each[adjusted] < ALPHA and each["difference"]:
-            ahead = (each["difference"] > 0) != is_error(measure)
+            ahead = (each["difference"] > 0) != error
             winner, loser = (each["method"], each["baseline"])[:: 1 if ahead else -1]
             beaten[winner].append(letters[loser])
     return {name: "".join(sorted(marks)) for name, marks in beaten.items()}

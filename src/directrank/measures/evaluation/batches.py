@@ -9,8 +9,10 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.data.shards import map_in_order, processors
+from directrank.errors import MethodError
 from directrank.measures.families.definition import Definition
-from directrank.measures.positions import positions_of, with_unretrieved
+from directrank.measures.naming.names import is_own
+from directrank.measures.positions import Positions, positions_of, with_unretrieved
 
 # The data of a batch stay in the processor's last cache from the positions to the last measure; smaller
 # batches would show the time that Python takes for each.
@@ -48,6 +50,11 @@ def values_of(
     Returns
     -------
     list of ndarray of shape (n_queries,), float64
+
+    Raises
+    ------
+    MethodError
+        If a measure that is none of directrank's raises an error, or returns anything but a number a query.
     """
     batches = queries.cached("batches", lambda: _batches(queries))
 
@@ -57,15 +64,36 @@ def values_of(
         n_read = n_read_of(measures, some)
         positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=held)
         if held is None:
-            return [measure.query_values(some, positions) for measure in measures]
+            return [_query_values(measure, some, positions) for measure in measures]
         beyond = with_unretrieved(positions, held, some.longest)
         return [
-            measure.query_values(some, beyond if _skips_unretrieved(measure) else positions)
+            _query_values(measure, some, beyond if _skips_unretrieved(measure) else positions)
             for measure in measures
         ]
 
     results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(each) for each in zip(*results, strict=True)]
+
+
+def _query_values(measure: Measure, queries: Queries, positions: Positions) -> np.ndarray:
+    """Return the values of a measure; those of one that is none of directrank's are checked."""
+    if not is_own(measure):
+        return measure.query_values(queries, positions)
+    try:
+        values = np.asarray(measure.query_values(queries, positions), dtype=np.float64)
+    except Exception as error:  # whatever code of a user raises
+        raise MethodError(f"the measure {measure.name} failed: {type(error).__name__}: {error}") from error
+    if values.shape != (queries.n_queries,):
+        raise MethodError(
+            f"the measure {measure.name} returned an array of shape {values.shape}, "
+            f"expected ({queries.n_queries},): one value a query"
+        )
+    if not np.isfinite(values).all():
+        place = int(np.argmin(np.isfinite(values)))
+        raise MethodError(
+            f"the measure {measure.name} is {values[place]} on query {queries.qid[place]}; expected a number"
+        )
+    return values
 
 
 def _skips_unretrieved(measure: Measure) -> bool:

@@ -20,7 +20,7 @@ from directrank.measures.evaluation.arguments import (
 )
 from directrank.measures.evaluation.batches import values_of
 from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Convention
-from directrank.measures.naming.names import parse_measure
+from directrank.measures.naming.names import distinct_measures, parse_measure
 from directrank.measures.positions import TIES
 
 # How many slices of digits are added by vector instructions; the rest is added number by number.
@@ -163,7 +163,7 @@ def evaluate(
     qid : array of shape (n_docs,), optional
         The query of each row, where `relevance` is an array.
     measures : str, Measure, or a sequence of them
-        Such as ``["AP", "nDCG@10"]``; see `parse_measure`.
+        Such as ``["AP", "nDCG@10"]``; see `parse_measure`. A measure of your own is an object.
     convention : str, default="standard"
         One of `CONVENTIONS`: standard, letor3, letor4, trec_eval, lightgbm, xgboost, sklearn.
     ties : {"expected", "input", "worst", "best", "docid"}, optional
@@ -210,7 +210,7 @@ def evaluate(
             UserWarning,
             stacklevel=2,
         )
-    asked = map(parse_measure, [measures] if isinstance(measures, str | Measure) else measures)
+    asked = distinct_measures([measures] if isinstance(measures, str | Measure) else measures)
     grade = queries.max_relevance if max_grade is None else max_grade
     adjusted = {each.name: rules.adjusted(each) for each in asked}
     computed = {name: each.with_largest_grade(grade) for name, each in adjusted.items()}

@@ -2,12 +2,13 @@
 
 import difflib
 import re
+from collections.abc import Iterable, Mapping
 
 from directrank.contracts import Measure
 from directrank.errors import MeasureNameError
 from directrank.measures.families.definition import Definition
 from directrank.measures.naming.grammar import split_name
-from directrank.measures.table import MEASURES
+from directrank.measures.table import MEASURES, OWN
 
 # trec_eval writes a cutoff after an underscore: ndcg_cut_10, P_5.
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)_([0-9]+)\s*")
@@ -34,10 +35,84 @@ def parse_measure(name: "str | Measure") -> Measure:
     ('nDCG@10', 'AP')
     """
     if not isinstance(name, str):
+        _check_object(name)
         return name
+    own = OWN.get(name.strip())
+    if own is not None and not isinstance(own, type):
+        return own
+    classes = [each for each in OWN.values() if isinstance(each, type)]
+    return _parsed(name, {**_words(MEASURES), **{each.bare_name.lower(): each for each in classes}})
+
+
+def distinct_measures(given: "Iterable[str | Measure]") -> tuple[Measure, ...]:
+    """Return the measures of names and objects, each once.
+
+    Raises
+    ------
+    MeasureNameError
+        If two different measures have one name, or one has the name of a measure of directrank.
+    """
+    found: dict[str, Measure] = {}
+    for measure in map(parse_measure, given):
+        check_not_taken(measure)
+        if not _same(found.setdefault(measure.name, measure), measure):
+            raise MeasureNameError(
+                f"two different measures are called {measure.name}; give one of them another name"
+            )
+    return tuple(found.values())
+
+
+def name_of(measure: "str | Measure | None") -> str | None:
+    """Return the canonical name of a measure, or None for none."""
+    return None if measure is None else parse_measure(measure).name
+
+
+def is_own(measure: Measure) -> bool:
+    """Whether a measure is none of directrank's."""
+    return type(measure) not in MEASURES
+
+
+def check_not_taken(measure: Measure) -> None:
+    """Raise `MeasureNameError` if a measure of one's own has a name that is directrank's."""
+    if not is_own(measure):
+        return
+    try:
+        other = _parsed(measure.name, _words(MEASURES))
+    except MeasureNameError:
+        return
+    raise MeasureNameError(
+        f"{type(measure).__name__}: the name {measure.name} is that of directrank's {type(other).__name__}; "
+        "give the measure another bare_name"
+    )
+
+
+def _check_object(measure: object) -> None:
+    """Raise `TypeError` for what is neither the name of a measure nor a measure."""
+    if isinstance(measure, type):
+        raise TypeError(f"{measure.__name__} is a class; give a measure, such as {measure.__name__}()")
+    if not isinstance(measure, Measure):
+        raise TypeError(f"{measure!r} is no measure; give a name, such as nDCG@10, or a Measure")
+
+
+def _same(one: Measure, other: Measure) -> bool:
+    """Whether two measures of one name are the same: equal, or of one class and with equal attributes."""
+    if one == other:
+        return True
+    try:
+        return type(one) is type(other) and bool(vars(one) == vars(other))
+    except ValueError:  # arrays have no one truth
+        return False
+
+
+def _words(measures: Iterable[type[Definition]]) -> dict[str, type[Definition]]:
+    """Return measures by all their names, in lower case."""
+    return {word.lower(): each for each in measures for word in (each.bare_name, *each.aliases)}
+
+
+def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
+    """Return the measure of a name."""
     trec = _TREC_CUTOFF.fullmatch(name)
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
-    known = {each.lower(): measure for measure in MEASURES for each in (measure.bare_name, *measure.aliases)}
     if word.lower() not in known:
         raise MeasureNameError(_unknown(name, word, known))
     measure = known[word.lower()]
@@ -56,7 +131,8 @@ def parse_measure(name: "str | Measure") -> Measure:
     return measure(**arguments)
 
 
-def _unknown(name: str, word: str, known: dict[str, type[Definition]]) -> str:
+def _unknown(name: str, word: str, known: Mapping[str, type[Definition]]) -> str:
     near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
     guess = f" Did you mean {name.strip().replace(word, known[near[0]].bare_name, 1)}?" if near else ""
-    return f"no measure is called {name!r}.{guess} Known: {', '.join(each.bare_name for each in MEASURES)}"
+    every = dict.fromkeys([*(each.bare_name for each in known.values()), *OWN])
+    return f"no measure is called {name!r}.{guess} Known: {', '.join(every)}"

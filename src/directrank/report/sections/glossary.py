@@ -2,7 +2,8 @@
 
 from markupsafe import Markup
 
-from directrank.measures import CONVENTIONS, parse_measure
+from directrank.experiments.tables.own_measures import meaning
+from directrank.measures import CONVENTIONS
 from directrank.report.blocks import heading, note, paragraph, terms
 from directrank.report.facts import Facts
 
@@ -36,10 +37,10 @@ DATA = (
 
 def build(facts: Facts) -> list[Markup]:
     """Return the definitions of measures, conventions, statistics and data."""
-    measures = [parse_measure(name) for name in facts.result.measures]
+    measures = [meaning(facts.summary, name) for name in facts.result.measures]
     blocks = [
         heading("Measures"),
-        terms([*{each.bare_name: each.meaning for each in measures}.items()]),
+        terms([*dict(measures).items()]),
         heading("Conventions"),
         paragraph(
             "Tools disagree on details, such as the order of documents with equal scores. A convention fixes "

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from directrank.experiments.cells import TOP
 from directrank.experiments.tables.endings import MARK
 from directrank.experiments.tables.layout import Table
+from directrank.experiments.tables.own_measures import KEY
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, paragraph, variant
 from directrank.report.charts import Scale
@@ -119,6 +120,8 @@ def _lowered(facts: Facts, convention: str) -> str:
     sizes = [len(grades) for cell in cells for grades in cell["ranked"]]
     short = []
     for name in facts.measures:
+        if name in facts.summary.get(KEY, {}):
+            continue
         measure: Any = parse_measure(name)
         if isinstance(measure, kinds) and measure.cutoff:
             count = sum(size < min(measure.cutoff, TOP) for size in sizes)

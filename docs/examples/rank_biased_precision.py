@@ -1,0 +1,22 @@
+"""Rank-biased precision (Moffat, Zobel, 2008): a reader goes on to the next document with probability 0.8."""
+
+import numpy as np
+
+from directrank.measures.families.two_classes import TwoClasses
+
+
+class RBP(TwoClasses):
+    meaning = "Rank-biased precision: the rate at which a patient reader meets relevant documents."
+
+    def query_values(self, queries, positions):
+        relevant = queries.relevance >= self.rel
+        first, number = positions.above[relevant], positions.tied[relevant]
+        values = np.zeros(queries.n_docs)
+        # A tied block has several ranks: each of its documents counts with the mean of their discounts.
+        values[relevant] = 0.8**first * (1 - 0.8**number) / number
+        # Added in the order of size, so that the order of rows changes no bit.
+        order = np.lexsort((values, np.repeat(np.arange(queries.n_queries), queries.sizes)))
+        return np.add.reduceat(values[order], queries.indptr[:-1])
+
+
+PLUGINS = (RBP,)

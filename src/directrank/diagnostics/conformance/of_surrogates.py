@@ -1,0 +1,255 @@
+"""What every surrogate promises of its value and its gradient."""
+
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from directrank import oracles
+from directrank.contracts import Surrogate
+from directrank.data.queries import Queries
+from directrank.diagnostics.conformance.promises import Promise, need
+from directrank.diagnostics.conformance.samples import random_scores, slope, some_queries
+from directrank.measures.positions import positions_of
+from directrank.oracles import BoundObjective, Value, ValueAndGradient
+
+#: Every oracle: the protocols of their module but that of an objective, which has several.
+ORACLES = tuple(
+    each
+    for each in vars(oracles).values()
+    if getattr(each, "__module__", "") == oracles.__name__
+    and Protocol in getattr(each, "__mro__", ())
+    and each is not BoundObjective
+)
+ROUNDING = 1e-12
+
+
+def bound(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None = None) -> Any:
+    """Return the oracles of a surrogate on some queries, of equal weights by default."""
+    weights = np.full(queries.n_queries, 1.0 / queries.n_queries) if weights is None else weights
+    return surrogate.bind(queries, weights)
+
+
+def value(
+    surrogate: Surrogate, queries: Queries, scores: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """Return the weighted sum over queries."""
+    bound_form = bound(surrogate, queries, weights)
+    if ValueAndGradient in surrogate.offers:
+        return bound_form.value_and_gradient(scores)[0]
+    return bound_form.value(scores)
+
+
+def loss_of(surrogate: Surrogate, queries: Queries, scores: np.ndarray) -> np.ndarray:
+    """Return 1 − E of each query, in expectation over ties."""
+    return 1.0 - surrogate.measure.query_values(queries, positions_of(queries, scores))
+
+
+def least_slack(surrogate: Surrogate) -> float:
+    """Return the least difference to 1 − E that was found; a bound has none below 0."""
+    slacks = []
+    for seed in range(60):
+        queries = some_queries(seed, sizes=(2, 3, 5, 8))
+        spread = 10.0 ** np.random.default_rng(seed).uniform(-2, 2)
+        scores = np.round(random_scores(queries, seed, spread), 1)  # some ties
+        loss = loss_of(surrogate, queries, scores)
+        for q in range(queries.n_queries):
+            one = queries.part(q, q + 1)
+            block = scores[queries.indptr[q] : queries.indptr[q + 1]]
+            if not surrogate.uninformative(one)[0]:
+                slacks.append(value(surrogate, one, block, np.ones(1)) - loss[q])
+    return min(slacks)
+
+
+def least_chord(surrogate: Surrogate) -> float:
+    """Return by how much a chord lies above the middle, relatively, at the worst place that was found."""
+    worst = np.inf
+    for seed in range(80):
+        queries = some_queries(seed % 7, sizes=(3, 6))
+        weights = np.full(queries.n_queries, 0.5)
+        a, b = (random_scores(queries, 1000 * k + seed, 10.0 ** (seed % 4 - 1)) for k in (1, 2))
+        ends = (value(surrogate, queries, a, weights) + value(surrogate, queries, b, weights)) / 2
+        middle = value(surrogate, queries, (a + b) / 2, weights)
+        worst = min(worst, (ends - middle) / max(1.0, abs(ends)))
+    return worst
+
+
+def largest_jump(surrogate: Surrogate) -> float:
+    """Return how much the gradient jumps, relatively, at the place of its largest change on a line."""
+    queries = some_queries(1, sizes=(5, 7))
+    bound_form = bound(surrogate, queries)
+    start, direction = random_scores(queries, 2), random_scores(queries, 3)
+
+    def gradient(t):
+        return bound_form.value_and_gradient(start + t * direction)[1]
+
+    def jump(ends):
+        return np.abs(gradient(ends[1]) - gradient(ends[0])).max()
+
+    interval = max(pairwise(np.linspace(-3, 3, 300)), key=jump)
+    for _ in range(30):
+        middle = sum(interval) / 2
+        interval = max((interval[0], middle), (middle, interval[1]), key=jump)
+    size = max(np.abs(gradient(t)).max() for t in (0.0, interval[0]))  # exponential losses grow on the way
+    return jump(interval) / size
+
+
+def is_shift_invariant(surrogate: Surrogate) -> bool:
+    """Say whether adding a number to all scores of a query changes nothing."""
+    queries = some_queries(3)
+    shift = np.repeat(np.arange(1.0, queries.n_queries + 1), queries.sizes)  # another one for each query
+    scores = random_scores(queries, 4)
+    before, after = value(surrogate, queries, scores), value(surrogate, queries, scores + shift)
+    return abs(after - before) <= max(1e-11 * abs(before), ROUNDING)
+
+
+def offers_what_its_bound_form_has(surrogate: Surrogate) -> str | None:
+    """Offers the oracles that its bound form has."""
+    bound_form = bound(surrogate, some_queries(0))
+    for oracle in surrogate.offers:
+        need(
+            isinstance(bound_form, oracle), f"{type(bound_form).__name__} lacks a method of {oracle.__name__}"
+        )
+    has = {oracle.__name__ for oracle in ORACLES if isinstance(bound_form, oracle)}
+    more = has - {oracle.__name__ for oracle in surrogate.offers}
+    return f"it could also offer {', '.join(sorted(more))}" if more else None
+
+
+def is_called_as_its_class(surrogate: Surrogate) -> None:
+    """Has a name that begins with its class and says its measure."""
+    need(surrogate.name.startswith(type(surrogate).__name__), f"its name is {surrogate.name}")
+    said = surrogate.measure is None or surrogate.measure.name in surrogate.name
+    need(said, f"its name is {surrogate.name}, without the measure")
+
+
+def is_a_bound_if_it_says_so(surrogate: Surrogate) -> str | None:
+    """Lies above 1 − E everywhere if it says that it is a bound."""
+    if surrogate.measure is None:
+        need(not surrogate.is_bound, "a bound needs `measure`, the measure that it bounds")
+        return None
+    slack = least_slack(surrogate)
+    need(
+        slack >= -ROUNDING or not surrogate.is_bound,
+        f"it lies {-slack:.3g} below 1 − {surrogate.measure.name}",
+    )
+    return "it may be a bound" if slack >= -ROUNDING and not surrogate.is_bound else None
+
+
+def is_convex_if_it_says_so(surrogate: Surrogate) -> str | None:
+    """Is convex in the scores if it says so: no chord lies below it."""
+    chord = least_chord(surrogate)
+    need(chord >= -1e-10 or not surrogate.is_convex, f"a chord lies {-chord:.3g} below it")
+    return "it may be convex" if chord >= -1e-10 and not surrogate.is_convex else None
+
+
+def gradient_supports_what_is_convex(surrogate: Surrogate) -> None:
+    """Has gradients that support it from below if it is convex."""
+    for seed in range(80 if surrogate.is_convex else 0):
+        queries = some_queries(seed % 7, sizes=(3, 6))
+        weights = np.full(queries.n_queries, 0.5)
+        a, b = (random_scores(queries, 1000 * k + seed, 10.0 ** (seed % 4 - 1)) for k in (1, 2))
+        at_a, gradient = bound(surrogate, queries, weights).value_and_gradient(a)
+        at_b = value(surrogate, queries, b, weights)
+        allowed = 1e-9 * max(1.0, abs(at_a), abs(at_b))
+        need(at_b >= at_a + gradient @ (b - a) - allowed, "a tangent lies above it")
+
+
+def is_smooth_if_it_says_so(surrogate: Surrogate) -> str | None:
+    """Has a continuous gradient if it says that it is smooth."""
+    jump = largest_jump(surrogate)
+    need(jump < 1e-6 or not surrogate.is_smooth, f"the gradient jumps by {jump:.3g} of its size")
+    return "it may be smooth" if jump < 1e-6 and not surrogate.is_smooth else None
+
+
+def gradient_equals_differences(surrogate: Surrogate) -> None:
+    """Has a gradient that equals differences of its value, to eight digits."""
+    for seed in range(6):
+        queries = some_queries(seed, sizes=(5, 8, 3))
+        bound_form = bound(surrogate, queries, np.array([0.2, 0.5, 0.3]))
+        _check_gradient(bound_form, random_scores(queries, 50 + seed), "random scores")
+
+
+def gradient_equals_differences_at_distant_and_tied_scores(surrogate: Surrogate) -> None:
+    """Has a gradient that equals differences at tied and at distant scores."""
+    queries = some_queries(5, sizes=(6, 6))
+    bound_form = bound(surrogate, queries)
+    tied, distant = np.tile([0.0, 1.0, 1.0, 2.0, 2.0, 2.0], 2), 4.0 * random_scores(queries, 6)
+    for scores, where in ((tied, "tied scores"), (distant, "distant scores")):
+        if not surrogate.is_smooth:
+            scores = scores + 1e-2 * random_scores(queries, 7)
+        _check_gradient(bound_form, scores, where)
+
+
+def gradient_equals_differences_at_zero(surrogate: Surrogate) -> None:
+    """Has a gradient that equals differences at zero scores, where training starts."""
+    queries = some_queries(5, sizes=(6, 6))
+    scores = 0.0 if surrogate.is_smooth else 1e-2 * random_scores(queries, 7)
+    _check_gradient(bound(surrogate, queries), np.zeros(queries.n_docs) + scores, "zero scores")
+
+
+def _check_gradient(bound_form: Any, scores: np.ndarray, where: str) -> None:
+    gradient = bound_form.value_and_gradient(scores)[1]
+    expected = slope(lambda s: bound_form.value_and_gradient(s)[0], scores, step=3e-4)
+    wrong = np.abs(gradient - expected)
+    i = int(np.argmax(wrong))
+    need(
+        wrong[i] <= 1e-8 * np.abs(gradient).max(),
+        f"at {where}, document {i}: the gradient is {gradient[i]:.6g}, differences give {expected[i]:.6g}",
+    )
+
+
+def float32_is_near_float64(surrogate: Surrogate) -> None:
+    """Has in float32 the value and gradient of float64, of that type."""
+    queries = some_queries(7, sizes=(30, 8, 120))
+    bound_form = bound(surrogate, queries)
+    for spread in (0.1, 1.0, 10.0):
+        narrow = random_scores(queries, 8, spread).astype(np.float32)
+        value32, gradient32 = bound_form.value_and_gradient(narrow)
+        value64, gradient64 = bound_form.value_and_gradient(narrow.astype(np.float64))
+        types = (gradient32.dtype, gradient64.dtype)
+        need(types == (np.float32, np.float64), f"the gradients are {types[0]} and {types[1]}")
+        need(
+            abs(value32 - value64) <= 1e-5 * abs(value64),
+            f"{value32:.7g} in float32, {value64:.7g} in float64",
+        )
+        distance = np.abs(gradient32 - gradient64).max()
+        need(distance <= 2e-5 * np.abs(gradient64).max(), f"the gradients differ by {distance:.2g}")
+
+
+def does_not_write_into_scores(surrogate: Surrogate) -> None:
+    """Does not write into scores."""
+    queries = some_queries(9)
+    scores = random_scores(queries, 10)
+    scores.flags.writeable = False
+    bound(surrogate, queries).value_and_gradient(scores)
+
+
+def extreme_scores_give_numbers(surrogate: Surrogate) -> None:
+    """Has no NaN at scores from 1e-30 to 1e6."""
+    queries = some_queries(11)
+    bound_form = bound(surrogate, queries)
+    for kind in (np.float32, np.float64):
+        for spread in (1e-30, 1e2, 1e4, 1e6):
+            found, gradient = bound_form.value_and_gradient(random_scores(queries, 12, spread).astype(kind))
+            at = f"at scores of about {spread:g} in {kind.__name__}"
+            need(not np.isnan(found) and not np.isnan(gradient).any(), f"NaN {at}")
+
+
+def has_a_value(surrogate: Surrogate) -> bool:
+    """Say whether a surrogate's value can be asked for."""
+    return bool({Value, ValueAndGradient} & surrogate.offers)
+
+
+#: Of every surrogate, of those with a value, and of those with a gradient.
+EVERY: tuple[Promise, ...] = (offers_what_its_bound_form_has, is_called_as_its_class)
+VALUED: tuple[Promise, ...] = (is_a_bound_if_it_says_so, is_convex_if_it_says_so)
+DIFFERENTIABLE: tuple[Promise, ...] = (
+    gradient_equals_differences,
+    gradient_equals_differences_at_distant_and_tied_scores,
+    gradient_equals_differences_at_zero,
+    gradient_supports_what_is_convex,
+    is_smooth_if_it_says_so,
+    float32_is_near_float64,
+    does_not_write_into_scores,
+    extreme_scores_give_numbers,
+)
