@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,6 +91,15 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner
     last = learner.learn(task(parts, rounds=one.rounds))
     assert (last.rounds, last.vali, last.trace) == (one.rounds, None, ())
     assert last.test.tobytes() == one.test.tobytes()
+
+
+@pytest.mark.parametrize(
+    "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
+)
+def test_training_itself_stops(parts, learner, monkeypatch):
+    monkeypatch.setattr(f"directrank.experiments.rivals.{learner.library}.PATIENCE", 3)
+    found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
+    assert len(found.trace) == found.rounds + 3 < 200
 
 
 @pytest.mark.parametrize("name", ["lightgbm:lambdarank", "xgboost:rank:ndcg"])
