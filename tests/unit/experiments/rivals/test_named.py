@@ -128,6 +128,7 @@ def test_names_objects_and_lists_stand_for_methods():
     own = Rival("mine", Ridge())
     assert [each.label for each in methods_of([own, Ridge(), "svmmap"])] == ["mine", "Ridge", "svmmap"]
     assert [each.label for each in methods_of(Ridge())] == ["Ridge"]
+    assert [each.label for each in methods_of(each for each in (own, "svmmap"))] == ["mine", "svmmap"]
     assert len(methods_of("all, xgboost:rank:map")) == len(methods_of("all")) + 1
 
 
