@@ -211,9 +211,7 @@ def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedC
     if options.restarts and "n_restarts" in method.method.estimator().get_params(deep=False):
         points = [{"n_restarts": options.restarts, **point} for point in points]
     if len({dump(shown(point)) for point in points}) < len(points):
-        raise ValueError(
-            f"{method.label}: two values of its grid have one name; name the objects differently"
-        )
+        raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
     identities = [_identity(method, point) for point in points]
     fits = [
         _fit(fold, method, identity, point, seed, "train", options)
