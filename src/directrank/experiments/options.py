@@ -9,7 +9,7 @@ from typing import Any
 
 from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
-from directrank.experiments.jobs.identity import code_of, shown
+from directrank.experiments.jobs.identity import identity_of, shown
 from directrank.experiments.records.of_cells import seeds_after
 from directrank.measures import CONVENTIONS
 from directrank.measures.naming.names import distinct_measures, is_own
@@ -61,9 +61,9 @@ class Options:
     baseline: str | None = None
     correction: str = "holm"
     audit: bool = True
-    #: Digest of the code of measures of one's own, "" without any.
-    code: str = field(init=False, default="")
-    #: The name of the measure of validation values, with a digest of its code if it is one's own.
+    #: Digest of the measures that are none of directrank's, "" without any.
+    own: str = field(init=False, default="")
+    #: The name of the measure of validation values, with a digest if it is none of directrank's.
     chooser: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -74,8 +74,12 @@ class Options:
                 object.__setattr__(self, name, check(getattr(self, name)))
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
-        object.__setattr__(self, "code", code_of(self.select_by, self.measures))
-        object.__setattr__(self, "chooser", f"{self.select_by.name} {code_of(self.select_by)}".rstrip())
+        own = self.own_measures
+        object.__setattr__(self, "own", identity_of(own) if own else "")
+        chooser = self.select_by.name
+        object.__setattr__(
+            self, "chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in own else chooser
+        )
 
     @property
     def conventions(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from directrank.contracts import Measure
 from directrank.estimators.methods import Configured
 from directrank.experiments.fits import is_record_of
 from directrank.experiments.jobs.environment import code_digest, versions
-from directrank.experiments.jobs.identity import code_of, described, shown
+from directrank.experiments.jobs.identity import identity_of, shown
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
@@ -21,6 +21,7 @@ from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
 from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
+from directrank.storage.strict_json import as_plain, dump
 
 #: Changes when the content of a record changes.
 RECORD = 6
@@ -33,7 +34,7 @@ class Fit:
     """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
 
     `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
-    which measure the validation value is of.
+    which measure the validation value is of, and `identity` tells all objects of the fit apart.
     """
 
     fold: FoldSource
@@ -43,6 +44,7 @@ class Fit:
     trained_on: str
     select_by: Measure | None
     validated_by: str
+    identity: str
     key: str
 
     @property
@@ -60,16 +62,12 @@ class Fit:
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A method on a fold: its fits, and the key of the cell's record in the store.
-
-    `code` is a digest of the code of one's own that its fits run, "" without any.
-    """
+    """A method on a fold: its fits, and the key of the cell's record in the store."""
 
     fold: FoldSource
     method: AnyMethod
     fits: Sequence[Fit]
     key: str
-    code: str
 
     @property
     def n_seeds(self) -> int:
@@ -126,7 +124,7 @@ class Plan:
         """Every fit and every cell by key, with the last fits at all points that may be chosen."""
         steps = [step for cell in self.cells for step in (cell, *cell.fits)]
         for cell in self.cells if self.options.refit else ():
-            steps += [_last_fit(cell, fit.point, fit.seed, self.options) for fit in cell.fits]
+            steps += [_last_fit(fit, self.options) for fit in cell.fits]
         return {step.key: step for step in steps}
 
     @property
@@ -212,17 +210,12 @@ def points_of(method: AnyMethod, search: str) -> list[dict[str, Any]]:
 
 def refits_of(cell: PlannedCell, chosen: Mapping[int, dict[str, Any]], options: Options) -> list[Fit]:
     """Return the last fits of a cell, on train and validation together, from the chosen fit of each seed."""
-    points = [fit.point for fit in cell.fits]
-    return [
-        _last_fit(
-            cell, next((each for each in points if shown(each) == fit["parameters"]), {}), seed, options
-        )
-        for seed, fit in chosen.items()
-    ]
+    fits = {(dump(shown(fit.point)), fit.seed): fit for fit in cell.fits}
+    return [_last_fit(fits[dump(fit["parameters"]), seed], options) for seed, fit in chosen.items()]
 
 
-def _last_fit(cell: PlannedCell, point: Mapping[str, Any], seed: int, options: Options) -> Fit:
-    return _fit(cell.fold, cell.method, cell.code, point, seed, TOGETHER, options)
+def _last_fit(fit: Fit, options: Options) -> Fit:
+    return _fit(fit.fold, fit.method, fit.identity, fit.point, fit.seed, TOGETHER, options)
 
 
 def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCell:
@@ -230,51 +223,54 @@ def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCe
     own = isinstance(method, Configured)
     if options.restarts and own and "n_restarts" in method.method.estimator().get_params(deep=False):
         points = [{"n_restarts": options.restarts, **point} for point in points]
+    if len({dump(shown(point)) for point in points}) < len(points):
+        raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
     seeds = options.rival_seeds if isinstance(method, Rival) and method.is_random else options.seeds
-    code = _code(method, points)
-    fits = [_fit(fold, method, code, point, seed, "train", options) for seed in seeds for point in points]
+    identities = [_identity(fold, method, point) for point in points]
+    fits = [
+        _fit(fold, method, identity, point, seed, "train", options)
+        for seed in seeds
+        for identity, point in zip(identities, points, strict=True)
+    ]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
-    return PlannedCell(fold, method, fits, key_of({**facts, "code": options.code}), code)
+    return PlannedCell(fold, method, fits, key_of({**facts, "own": options.own}))
 
 
-def _code(method: AnyMethod, points: Sequence[Any]) -> str:
-    """Return the digest of the code of one's own that a method runs; a rival's identity has its own."""
+def _identity(fold: FoldSource, method: AnyMethod, point: Mapping[str, Any]) -> str:
+    """Return what tells the objects of a fit apart.
+
+    It is told once, where the plan is made: a worker process may not see the code that an object came from.
+    """
     if isinstance(method, Rival):
-        return ""
-    return code_of(method.method.estimator, method.method.fixed, points, method.measure, method.select_by)
+        return dump(as_plain({**method.identity(fold.name), "point": point}))
+    chooser = method.select_by if _reads_select_by(method, point) else None
+    return identity_of(method.method.estimator, method.method.fixed, point, method.measure, chooser)
+
+
+def _named(method: AnyMethod) -> list[str | None]:
+    if isinstance(method, Rival):
+        return [method.name, None, None]
+    return [method.method.name, method.method.estimator.__name__, name_of(method.measure)]
 
 
 def _fit(
-    fold: FoldSource, method: AnyMethod, code: str, point, seed: int, trained_on: str, options: Options
+    fold: FoldSource, method: AnyMethod, identity: str, point, seed: int, trained_on: str, options: Options
 ) -> Fit:
-    """Return a fit; its key is a digest of everything that its numbers depend on.
-
-    `code` is the digest of the code of one's own: a worker process, which plans last fits, may not see it.
-    """
+    """Return a fit; its key is a digest of everything that its numbers depend on."""
     select_by = options.select_by if _reads_select_by(method, point) else None
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
-        **_identity(fold, method),
-        "point": described(point),
+        "method": _named(method),
+        "identity": identity,
         "seed": seed,
         "part": trained_on,
         "select_by": name_of(select_by),
         **options.reading,
         "versions": versions(),
-        "code": [code_digest(), code],
+        "code": code_digest(),
     }
-    return Fit(fold, method, point, seed, trained_on, select_by, options.chooser, key_of(facts))
-
-
-def _identity(fold: FoldSource, method: AnyMethod) -> Mapping[str, Any]:
-    if isinstance(method, Rival):
-        return method.identity(fold.name)
-    name, estimator = method.method.name, method.method.estimator
-    return {
-        "method": [name, estimator.__name__, name_of(method.measure)],
-        "fixed": described(method.method.fixed),
-    }
+    return Fit(fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts))
 
 
 def _reads_select_by(method: AnyMethod, point: Mapping[str, Any]) -> bool:

@@ -86,9 +86,7 @@ def whole(thing: Any, origin: str = "") -> Any:
         if getattr(cls, name, None) is getattr(NEEDED[kind][0], name, None) and not _set(thing, name):
             raise PluginError(f"{place}: the {kind.value} {cls.__name__} lacks {name}, {what}")
     if kind is Kind.MEASURE and _forgot_dataclass(cls):
-        raise PluginError(
-            f"{place}: write @dataclass(frozen=True) above {cls.__name__}, which has parameters"
-        )
+        raise PluginError(f"{place}: {cls.__name__} has parameters: write @dataclass(frozen=True) above it")
     return thing if not isinstance(thing, type) else _made(cls, kind, place)
 
 

@@ -1,0 +1,123 @@
+"""Plug-ins on the command line: the documented examples from a file to a row, a model and its audit."""
+
+import json
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from directrank import load
+from directrank.cli import main
+from plugin_examples import MEASURE, SURROGATE, folder, nothing_loaded  # noqa: F401 - fixtures
+
+PLUGINS = ("--plugin", MEASURE, "--plugin", SURROGATE)
+
+
+@pytest.fixture(autouse=True)
+def warnings_as_before():
+    """Commands print warnings their own way; tests go on as they were."""
+    shown = warnings.showwarning
+    yield
+    warnings.showwarning = shown
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_names_of_plugins_are_listed(capsys):
+    assert "Rank-biased precision" in run(capsys, "measures", "--plugin", MEASURE)[1]
+    code, out, _ = run(capsys, "methods", "--plugin", SURROGATE)
+    assert (code, out.splitlines()[-1].split()[0]) == (0, "logisticloss")
+    assert "penalty" in run(capsys, "methods", "logisticloss", "--plugin", SURROGATE)[1]
+    listed = json.loads(run(capsys, "measures", "--json", "--plugin", MEASURE)[1])["measures"]
+    assert listed[-1]["name"] == "RBP"
+    assert listed[-1]["parameters"] == ["rel"]
+
+
+def test_from_a_file_to_a_row_of_the_table(capsys, folder, tmp_path):  # noqa: F811
+    command = [
+        "compare", folder, "--methods", "regression,logisticloss", "--grid", "penalty=0.1", "--no-audit",
+        "--measures", "RBP,AP", "--select-by", "RBP", "--out", tmp_path / "run", *PLUGINS,
+    ]  # fmt: skip
+    code, out, err = run(capsys, *command)
+    assert code == 0, err
+    assert re.search(r"method +RBP +AP", out)
+    assert re.search(r"logisticloss b? +0\.\d{4}", out)
+    assert "0 fits left" in run(capsys, *command)[2]
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert len(results["environment"]["plug-in logistic_loss.py"]) == 16
+    assert run(capsys, "report", tmp_path / "run", "-o", tmp_path / "page.html")[0] == 0
+
+
+def test_fit_rank_evaluate_and_audit(capsys, folder, tmp_path):  # noqa: F811
+    fold, model, scores = folder / "Fold1", tmp_path / "model.dr", tmp_path / "scores.txt"
+    files = (fold / "train.txt", "--valid", fold / "vali.txt", "-o", model)
+    code, out, err = run(capsys, "fit", "logisticloss", *files, "--select-by", "RBP", *PLUGINS)
+    assert code == 0, err
+    assert out.startswith("logisticloss: RBP train 0.")
+    assert load(model).selected_by_ == "RBP"
+    assert run(capsys, "rank", model, fold / "test.txt", "-o", scores)[0] == 0
+    code, out, _ = run(
+        capsys, "evaluate", fold / "test.txt", scores, "--measures", "RBP", "--plugin", MEASURE
+    )
+    assert (code, out.splitlines()[-1].split()[0]) == (0, "RBP")
+    code, out, _ = run(capsys, "audit", model, fold / "test.txt", "--plugin", MEASURE)
+    assert (code, out.splitlines()[0].startswith("RBP, ")) == (0, True)
+
+
+def test_check_prints_what_was_earned(capsys, tmp_path):
+    code, out, _ = run(capsys, "check", MEASURE)
+    assert (code, out.splitlines()[-1]) == (0, "14 of 14 promises are kept")
+    broken = tmp_path / "broken.py"
+    broken.write_text(MEASURE.read_text().replace("RBP", "Broken").replace("(1 - 0.8**number) / number", "1"))
+    code, out, _ = run(capsys, "check", broken)
+    assert code == 4
+    assert "BROKEN   counts ties with the mean over all their orders" in out
+    assert "others are BROKEN" in out.splitlines()[-1]
+    found = json.loads(run(capsys, "check", broken, "--json")[1])
+    assert (found[0]["kind"], found[0]["name"]) == ("measure", "Broken")
+    assert not all(each["kept"] for each in found[0]["promises"])
+
+
+@pytest.mark.parametrize("command", ["measures", "methods", "check"])
+def test_a_bad_file_is_one_line(capsys, tmp_path, command):
+    path = tmp_path / "mine.py"
+    path.write_text("import numpy\nimport numpyy\n")
+    code, out, err = run(capsys, command, *([path] if command == "check" else ["--plugin", path]))
+    assert (code, out) == (2, "")
+    assert err == f"directrank: {path}:2: ModuleNotFoundError: No module named 'numpyy'\n"
+
+
+def test_a_plugin_that_raises_while_training_is_a_failed_row(capsys, folder, tmp_path):  # noqa: F811
+    path = tmp_path / "mine.py"
+    path.write_text(
+        SURROGATE.read_text().replace("margin = ", "raise RuntimeError('no such thing')\n        margin = ")
+    )
+    code, out, err = run(
+        capsys, "compare", folder, "--methods", "regression,logisticloss", "--measures", "AP", "--no-audit",
+        "--grid", "penalty=0.1", "--out", tmp_path / "run", "--plugin", path,
+    )  # fmt: skip
+    assert code == 4
+    assert (
+        "directrank: logisticloss failed on Fold1: RuntimeError: no such thing (the rest is complete)" in err
+    )
+    assert re.search(r"regression +0\.\d{4}", out)
+    assert re.search(r"logisticloss +failed", out)
+    code, _, err = run(capsys, "fit", "logisticloss", folder / "Fold1" / "train.txt", "-q", "--plugin", path)
+    assert (code, "Traceback" in err) == (4, False)
+
+
+def test_the_help_says_that_the_file_is_run(capsys):
+    for command in ("compare", "fit", "evaluate", "audit", "measures", "methods", "consistency"):
+        text = " ".join(run(capsys, command, "--help")[1].split())
+        assert "It is run: name no file that you do not trust" in text, command
+
+
+def test_the_documents_have_the_examples_as_they_are():
+    text = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text()
+    for path in (MEASURE, SURROGATE):
+        assert f"```python\n{path.read_text()}```" in text

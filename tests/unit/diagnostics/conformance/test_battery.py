@@ -1,0 +1,215 @@
+"""The battery finds what is broken: each object here breaks one promise on purpose."""
+
+import numpy as np
+import pytest
+
+from directrank.contracts import Solution, Solver, Surrogate
+from directrank.diagnostics.conformance import of_objectives, of_rankers, of_solvers
+from directrank.diagnostics.conformance.battery import check_measure, check_plugin, check_surrogate
+from directrank.diagnostics.conformance.promises import BrokenPromiseError, tried
+from directrank.estimators import Regression
+from directrank.estimators.method import Method, configured_method
+from directrank.measures import AP, P
+from directrank.measures.families.definition import Definition
+from directrank.oracles import Curvature, HessianVector, QueryWeights, Targets, ValueAndGradient
+from directrank.plugins import load_plugin
+from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
+
+
+def broken(report) -> set[str]:
+    return {each.promise for each in report.verdicts if not each.kept}
+
+
+@pytest.mark.parametrize("path", [MEASURE, SURROGATE], ids=lambda each: each.stem)
+def test_the_documented_plugins_keep_every_promise(path):
+    reports = check_plugin(load_plugin(path))
+    assert [(each.kind, broken(each)) for each in reports] == [(each.kind, set()) for each in reports]
+    assert [each.kind for each in reports] == (["measure"] if path == MEASURE else ["surrogate", "method"])
+    assert all(not each.said for each in reports[0].verdicts)
+
+
+class Share(AP):
+    """A measure of the share of relevant documents among those ranked in the first half, with faults."""
+
+    meaning = "A measure with a fault."
+    fault = ""
+
+    def query_values(self, queries, positions):
+        right = super().query_values(queries, positions)
+        return getattr(self, self.fault)(queries, positions, right)
+
+    def above_one(self, queries, positions, right):
+        return 2.0 * right
+
+    def ties_in_order(self, queries, positions, right):
+        from directrank.measures.positions import Positions
+
+        return super().query_values(queries, Positions(positions.above, np.ones_like(positions.tied)))
+
+    def upside_down(self, queries, positions, right):
+        return 1.0 - right
+
+    def short(self, queries, positions, right):
+        return right[:-1]
+
+    def of_all(self, queries, positions, right):
+        return right * right.mean()
+
+    def failing(self, queries, positions, right):
+        return right / None
+
+    def writing(self, queries, positions, right):
+        positions.above[:] = 0
+        return right
+
+
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        ("above_one", "lies between 0 and 1 for grades up to 31"),
+        ("ties_in_order", "counts ties with the mean over all their orders"),
+        ("upside_down", "is never better than for the ranking by relevance"),
+        ("short", "returns one number a query"),
+        ("of_all", "values a query without regard to the others"),
+        ("failing", "returns one number a query"),
+        ("writing", "does not write into its arguments"),
+    ],
+)
+def test_a_fault_of_a_measure_is_found(fault, promise):
+    measure = type("Share", (Share,), {"fault": fault})()
+    found = broken(check_measure(measure))
+    assert any(each.startswith(promise) for each in found), found
+
+
+def test_an_error_is_told_with_its_line():
+    verdict = check_measure(type("Share", (Share,), {"fault": "failing"})()).verdicts[0]
+    assert verdict.said.startswith(f"{__file__}:")
+    assert "TypeError: unsupported operand" in verdict.said
+
+
+def test_a_report_says_what_the_best_ranking_is_worth():
+    assert check_measure(AP()).notes == [
+        "the ranking by relevance has the value 1 wherever the measure is defined"
+    ]
+    assert check_measure(P(3)).notes[0].endswith("not always 1")
+
+
+class Squares(Surrogate):
+    """Squared error on documents, with faults."""
+
+    offers = frozenset({ValueAndGradient})
+    is_bound, is_convex, is_smooth = False, True, True
+    fault = ""
+
+    def bind(self, queries, weights):
+        return BoundSquares(queries, weights, self.fault)
+
+
+class BoundSquares:
+    def __init__(self, queries, weights, fault):
+        self.y, self.w, self.fault = queries.relevance, np.repeat(weights, queries.sizes), fault
+        if fault == "weights":
+            self.w = np.ones(queries.n_docs)
+
+    def value_and_gradient(self, scores):
+        error = scores - self.y
+        slope = 2.0 * self.w * error
+        if self.fault == "slope":
+            slope = slope * 1.001
+        if self.fault == "type":
+            return float(self.w @ error**2), slope
+        if self.fault == "writing":
+            scores[:] = 0.0
+        if self.fault == "concave":
+            return -float(self.w @ error**2), -slope.astype(scores.dtype)
+        if self.fault == "corner":
+            return float(self.w @ np.abs(error)), (self.w * np.sign(error)).astype(scores.dtype)
+        return float(self.w @ error**2), slope.astype(scores.dtype)
+
+    def hessian_vector(self, scores, direction):
+        return (2.0 + (self.fault == "hessian")) * self.w * direction
+
+    def curvature(self, scores):
+        return (2.0 - (self.fault == "curvature")) * self.w
+
+
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        ("slope", "has a gradient that equals differences of its value"),
+        ("type", "has in float32 the value and gradient of float64"),
+        ("writing", "does not write into scores"),
+        ("concave", "is convex in the scores if it says so"),
+        ("corner", "has a continuous gradient if it says that it is smooth"),
+        ("weights", "counts a query of weight 0 as if it were not there"),
+    ],
+)
+def test_a_fault_of_a_surrogate_is_found(fault, promise):
+    surrogate = Squares()
+    assert not broken(check_surrogate(surrogate))
+    surrogate.fault = fault
+    found = broken(check_surrogate(surrogate))
+    assert any(each.startswith(promise) for each in found), found
+
+
+def test_second_derivatives_are_tried_where_they_are_offered():
+    right, hessian, curvature = Squares(), Squares(), Squares()
+    hessian.fault, curvature.fault = "hessian", "curvature"
+    of_objectives.hessian_is_the_slope_of_the_gradient(right)
+    of_objectives.curvature_bounds_the_second_derivative(right)
+    with pytest.raises(BrokenPromiseError, match="it differs from differences"):
+        of_objectives.hessian_is_the_slope_of_the_gradient(hessian)
+    with pytest.raises(BrokenPromiseError, match="the second derivative is"):
+        of_objectives.curvature_bounds_the_second_derivative(curvature)
+    hessian.offers = curvature.offers = frozenset({ValueAndGradient, HessianVector, Curvature})
+    assert len(broken(check_surrogate(hessian))) == len(broken(check_surrogate(curvature))) == 1
+
+
+def test_an_oracle_that_is_missing_is_named():
+    surrogate = Squares()
+    surrogate.offers = frozenset({ValueAndGradient, Targets})
+    said = [each.said for each in check_surrogate(surrogate).verdicts if not each.kept]
+    assert said == ["BoundSquares lacks a method of Targets"]
+
+
+class Sneaky(Solver):
+    """A solver that asks for the value, and names another oracle."""
+
+    needs = frozenset({QueryWeights})
+
+    def solve(self, objective, scorer, features, monitor, rng):
+        objective.value(np.zeros(objective.n_docs))
+        return Solution(scorer, "done", {})
+
+
+def test_a_fault_of_a_solver_is_found():
+    verdicts = {each.promise: each for each in tried(Sneaky(), of_solvers.PROMISES)}
+    assert verdicts["calls the oracles that it names, and no others"].said.startswith("it calls value, of")
+    ended = verdicts["says how it ended: a status, a certificate, a trace and a sentence"]
+    assert ended.said.startswith("the status 'done' is not one of converged")
+
+
+class Random(Regression):
+    """Adds noise of its own to the model."""
+
+    def fit(self, X, y=None, qid=None, **options):
+        super().fit(X, y, qid, **options)
+        self.scorer_.coefficients[:] += np.random.default_rng().normal(size=self.n_features_in_)
+        return self
+
+
+def test_a_fault_of_a_method_is_found():
+    method = configured_method(Method("random", Random), None, "AP")
+    verdicts = tried(method, of_rankers.PROMISES[:3])
+    assert [each.kept for each in verdicts] == [True, False, False]
+
+
+def test_a_measure_that_is_no_class_of_ours_is_tried_too():
+    class Constant(Definition):
+        meaning = "Always a half."
+
+        def query_values(self, queries, positions):
+            return np.full(queries.n_queries, 0.5)
+
+    found = check_measure(Constant())
+    assert broken(found) == {"is 0 for queries where it says that it is undefined"}

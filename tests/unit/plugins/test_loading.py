@@ -1,0 +1,194 @@
+"""Plug-ins from files and packages: what gets a name, and what is refused, in one line with the place."""
+
+import sys
+import warnings
+
+import pytest
+
+from directrank import load_plugin, parse_measure
+from directrank.errors import MeasureNameError, PluginError
+from directrank.estimators.methods import METHODS, configured
+from directrank.plugins import load_entry_points
+from directrank.plugins.loading import load_sent, to_send
+from directrank.plugins.registration import forget
+from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
+
+HEAD = """\
+from directrank import AdaRank
+from directrank.contracts import Surrogate
+from directrank.estimators.methods import Method
+from directrank.measures.families.definition import Definition
+
+
+class Share(Definition):
+    meaning = "The share of relevant documents, whatever their ranks."
+
+    def query_values(self, queries, positions):
+        return queries.n_positive / queries.sizes
+
+
+class Mute(Definition):
+    def query_values(self, queries, positions):
+        return queries.n_positive / queries.sizes
+
+
+class Empty(Definition):
+    meaning = "Says nothing."
+
+
+class Loose(Definition):
+    meaning = "Has a parameter that nothing knows."
+    cutoff: int | None = None
+
+    def query_values(self, queries, positions):
+        return queries.n_positive / queries.sizes
+
+
+class AP(Share):
+    pass
+
+
+class Silent(Surrogate):
+    is_bound = is_convex = is_smooth = True
+
+    def bind(self, queries, weights):
+        return None
+
+
+class Own(AdaRank):
+    pass
+
+
+"""
+
+
+def written(tmp_path, text, name="mine.py"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_a_measure_of_a_file_has_its_name_with_parameters_and_aliases_of_case():
+    load_plugin(MEASURE)
+    assert parse_measure("RBP").name == parse_measure("rbp").name == "RBP"
+    assert parse_measure("RBP(rel=2)").rel == 2
+
+
+def test_a_surrogate_of_a_file_is_a_method_with_a_grid_of_penalties():
+    load_plugin(SURROGATE)
+    (found,) = configured("logisticloss")
+    assert (found.label, found.measure) == ("logisticloss", None)
+    assert list(found.method.grid) == ["penalty"]
+    assert found.build({"penalty": 0.5}).components()[1].penalty == 0.5
+
+
+def test_all_names_every_method_of_directrank_and_no_plugin():
+    load_plugin(SURROGATE)
+    assert [each.method for each in configured("all")] == list(METHODS)
+    assert [each.label for each in configured("all,logisticloss")][-1] == "logisticloss"
+
+
+def test_a_file_that_is_loaded_again_replaces_what_it_added(tmp_path):
+    first = load_plugin(written(tmp_path, HEAD + "PLUGINS = (Share,)"))
+    again = load_plugin(written(tmp_path, HEAD.replace("Share", "Part") + "PLUGINS = (Part,)"))
+    assert first.digest != again.digest
+    assert parse_measure("Part").name == "Part"
+    with pytest.raises(MeasureNameError, match="no measure is called 'Share'"):
+        parse_measure("Share")
+
+
+def test_what_is_taken_back_has_no_name():
+    forget(load_plugin(MEASURE).origin)
+    with pytest.raises(MeasureNameError, match="no measure is called 'RBP'"):
+        parse_measure("RBP")
+
+
+def test_another_process_loads_the_text_and_not_the_file(tmp_path):
+    path = written(tmp_path, HEAD + "PLUGINS = (Share,)")
+    origin = load_plugin(path).origin
+    sent = to_send()
+    forget(origin)
+    path.write_text("1 / 0")
+    load_sent(sent)
+    assert parse_measure("Share").name == "Share"
+
+
+@pytest.mark.parametrize(
+    ("plugins", "message"),
+    [
+        ("(Mute,)", r"mine\.py:14: the measure Mute lacks meaning, one sentence for newcomers"),
+        ("(Empty,)", r"mine\.py:19: the measure Empty lacks query_values, the value of each query"),
+        ("(Loose,)", r"mine\.py:23: Loose has parameters: write @dataclass\(frozen=True\) above it"),
+        ("(AP,)", r"mine\.py:31: the name AP is in use by a measure of directrank; rename the class or"),
+        ("(Share, Share)", r"mine\.py:7: the name Share is in use by a measure of .*mine\.py; rename"),
+        ("(Silent,)", r"mine\.py:35: the surrogate Silent lacks offers, the oracles of its bound form"),
+        ("(Own,)", r'mine\.py:42: Own is a ranker without a name: put Method\("a-name", Own\) into PLUGINS'),
+        ('(Method("ranksvm", Own),)', r"mine\.py:42: the name ranksvm is in use by a method of directrank"),
+        ('(Method("Mine!", Own),)', r"mine\.py:42: the name of the method 'Mine!' must be small letters"),
+        (
+            '(Method("mine", Share),)',
+            r"mine\.py:7: the estimator of the method mine must be a class",
+        ),
+        ("(3,)", r"mine\.py: 3 is no plug-in: PLUGINS holds classes and objects that inherit from"),
+        ("()", r"mine\.py: the module has nothing in PLUGINS; add the line PLUGINS = \(MyMeasure,\)"),
+    ],
+)
+def test_what_is_incomplete_or_taken_is_refused_with_its_line(tmp_path, plugins, message):
+    with pytest.raises(PluginError, match=message) as refused:
+        load_plugin(written(tmp_path, HEAD + f"PLUGINS = {plugins}\n"))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", r"mine\.py: the module has no PLUGINS"),
+        ("x = (\n", r"mine\.py:1: SyntaxError: '\(' was never closed"),
+        ("import numpy\nimport numpyy\n", r"mine\.py:2: ModuleNotFoundError: No module named 'numpyy'"),
+        ("def f():\n    return 1 / 0\n\nf()\n", r"mine\.py:2: ZeroDivisionError: division by zero"),
+        ("import sys\n\nsys.exit('no')\n", r"mine\.py:3: SystemExit: no"),
+        ("x = 1\0", r"mine\.py: .*null bytes"),
+    ],
+)
+def test_a_file_that_fails_is_refused_with_its_line(tmp_path, text, message):
+    with pytest.raises(PluginError, match=message):
+        load_plugin(written(tmp_path, text))
+
+
+def test_what_is_no_python_file_is_refused(tmp_path):
+    for name, message in (
+        ("mine.txt", "not a Python file"),
+        ("none.py", "No such file"),
+        ("d.py", "directory"),
+    ):
+        (tmp_path / "mine.txt").touch()
+        (tmp_path / "d.py").mkdir(exist_ok=True)
+        with pytest.raises(PluginError, match=message):
+            load_plugin(tmp_path / name)
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    """Two installed packages: one adds a measure, one fails."""
+    for name, text in (("good_share", HEAD + "PLUGINS = (Share,)"), ("bad_share", "1 / 0")):
+        written(tmp_path, text, f"{name}.py")
+        facts = tmp_path / f"{name}-1.0.dist-info"
+        facts.mkdir()
+        (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (facts / "entry_points.txt").write_text(f"[directrank.plugins]\n{name} = {name}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    load_entry_points.cache_clear()
+    yield
+    load_entry_points.cache_clear()
+    sys.modules.pop("good_share", None)
+
+
+def test_packages_add_plugins_by_entry_points_and_one_that_fails_is_left_out(packages):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load_entry_points()
+    assert parse_measure("Share").name == "Share"
+    said = [str(each.message) for each in caught]
+    assert said == [
+        "the plug-in is not used: bad_share of the package bad_share: ZeroDivisionError: division by zero"
+    ]

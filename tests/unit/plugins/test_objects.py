@@ -1,0 +1,287 @@
+"""Objects of one's own in place of names: evaluate, compare, select_by, audit, save; keys of the store."""
+
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from directrank import (
+    AdaRank,
+    DataError,
+    QueryGroups,
+    Ranker,
+    RankSVM,
+    SurrogateRanker,
+    compare,
+    evaluate,
+    load,
+    load_letor,
+    load_plugin,
+    save,
+    write_report,
+)
+from directrank.contracts import Measure
+from directrank.diagnostics import audit
+from directrank.errors import MeasureNameError, MethodError
+from directrank.estimators import Regression
+from directrank.estimators.methods import Method, configured
+from directrank.experiments import read_results
+from directrank.experiments.jobs.identity import identity_of
+from directrank.experiments.jobs.store import Store
+from directrank.measures import AP
+from directrank.measures.families.definition import Definition
+from directrank.solvers import LBFGS
+from plugin_examples import MEASURE, SURROGATE, folder, nothing_loaded  # noqa: F401 - fixtures
+
+
+class Top(Measure):
+    """Whether the first rank is relevant, times a factor: an object without a grammar."""
+
+    bare_name, meaning, graded = "Top", "Whether the first document is relevant.", False
+    deciding_ranks = 1
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    @property
+    def name(self):
+        return "Top"
+
+    def query_values(self, queries, positions):
+        share = np.where(positions.above == 0, 1.0 / np.maximum(positions.tied, 1), 0.0)
+        first = np.where(queries.relevance >= 1, share, 0.0)
+        return self.factor * np.add.reduceat(first, queries.indptr[:-1])
+
+
+class Wrong(Top):
+    bare_name = "Wrong"
+
+    @property
+    def name(self):
+        return "Wrong"
+
+    def query_values(self, queries, positions):
+        return super().query_values(queries, positions)[:-1]
+
+
+class MeanAP(Definition):
+    bare_name = "AP"
+    meaning = "Not directrank's AP."
+
+    def query_values(self, queries, positions):
+        return np.zeros(queries.n_queries)
+
+
+class Refuses(Regression):
+    def fit(self, X, y=None, qid=None, **options):
+        raise RuntimeError("this plug-in\nfails")
+
+
+class Mine(SurrogateRanker):
+    """A ranker of a class that directrank does not know."""
+
+
+def loss():
+    return load_plugin(SURROGATE).things[0]()
+
+
+ROWS = ([1, 0, 0, 2], [0.3, 0.2, 0.9, 0.5], ["a", "a", "b", "b"])
+
+
+def test_evaluate_takes_a_measure_of_ones_own():
+    found = evaluate(*ROWS, measures=[Top(), "AP"], per_query=True)
+    assert dict(found) == {"Top": 0.5, "AP": 0.75}
+    assert found[Top()] == 0.5
+
+
+def test_equal_measures_count_once_and_different_ones_of_a_name_are_refused():
+    assert list(evaluate(*ROWS, measures=[Top(), Top(1.0)])) == ["Top"]
+    with pytest.raises(MeasureNameError, match="two different measures are called Top; give one of them"):
+        evaluate(*ROWS, measures=[Top(), Top(0.5)])
+    with pytest.raises(MeasureNameError, match="MeanAP: the name AP is that of directrank's AP; give"):
+        evaluate(*ROWS, measures=[MeanAP()])
+
+
+def test_what_is_no_measure_is_refused():
+    with pytest.raises(TypeError, match=r"Top is a class; give a measure, such as Top\(\)"):
+        evaluate(*ROWS, measures=[Top])
+    with pytest.raises(TypeError, match="3 is no measure"):
+        evaluate(*ROWS, measures=[3])
+
+
+def test_a_measure_that_returns_something_else_is_named():
+    with pytest.raises(
+        MethodError, match=r"the measure Wrong returned an array of shape \(1,\), expected \(2,\)"
+    ):
+        evaluate(*ROWS, measures=Wrong())
+    with pytest.raises(MethodError, match="the measure Top is nan on query a; expected a number"):
+        evaluate(*ROWS, measures=Top(np.nan))
+    with pytest.raises(MethodError, match=r"the measure Top failed: \w*TypeError"):
+        evaluate(*ROWS, measures=Top("x"))
+
+
+def test_objects_are_rows_and_columns_of_a_comparison(folder, tmp_path):  # noqa: F811
+    result = compare(
+        folder,
+        [loss(), Ranker(loss(), LBFGS(penalty=0.1)), AdaRank(Top(), rounds=2), Method("refuses", Refuses)],
+        measures=[Top(), "AP"], select_by=Top(), out=tmp_path / "run", refit=True, audit=False,
+    )  # fmt: skip
+    labels = ["logisticloss", "Ranker(LogisticLoss, LBFGS)", "AdaRank(measure=Top, rounds=2)"]
+    assert result.trained == [*labels, "refuses"]
+    assert {each["method"] for each in result.failed} == {"refuses"}
+    assert result.failed[0]["error"]["message"] == "this plug-in fails"
+    assert all(result.mean(label, "Top", "standard") > 0.5 for label in labels[:2])
+    again = read_results(tmp_path / "run")  # in a process that does not know the measure
+    assert again.measures == ["Top", "AP"]
+    assert not again.is_error("Top")
+    write_report(again, tmp_path / "page.html")
+    assert "Whether the first document is relevant." in (tmp_path / "page.html").read_text()
+
+
+def test_a_ranker_keeps_its_parameters_and_its_own_selection():
+    (found,) = configured([AdaRank("AP", rounds=3, n_jobs=1)], "nDCG@10")
+    assert found.build(random_state=5).get_params() == {
+        **AdaRank("AP", rounds=3).get_params(), "measure": AP(), "random_state": 5
+    }  # fmt: skip
+    (found,) = configured([Ranker(loss(), LBFGS(), select_by="P@5")], "nDCG@10")
+    assert found.build().select_by.name == "P@5"
+    with pytest.raises(TypeError, match="a method is a name, a Method, a Ranker or a Surrogate, not 3"):
+        configured([3])
+
+
+def fits_left(folder, run, methods, **options) -> int:  # noqa: F811
+    from directrank.experiments.options import Options
+    from directrank.experiments.protocol import prepare
+
+    plan, store = prepare(folder, methods, Options(out=run, measures=["AP"], audit=False, **options))
+    store.close()
+    return plan.n_fits_left
+
+
+@pytest.mark.parametrize("text", [SURROGATE.read_text()])
+def test_fits_are_reused_until_the_file_changes(folder, tmp_path, text):  # noqa: F811
+    path, run = tmp_path / "mine.py", tmp_path / "run"
+    path.write_text(text)
+    load_plugin(path)
+    grid = {"penalty": (0.1,)}
+    compare(folder, "logisticloss,regression", grids=grid, measures=["AP"], out=run, audit=False)
+    assert fits_left(folder, run, "logisticloss,regression", grids=grid) == 0
+    path.write_text(text + "\n# changed\n")
+    assert fits_left(folder, run, "logisticloss", grids=grid) == 0  # what was loaded has not changed
+    load_plugin(path)
+    assert fits_left(folder, run, "logisticloss", grids=grid) == 3
+    assert fits_left(folder, run, "regression") == 0
+
+
+def test_cells_are_made_again_when_the_file_of_a_measure_changes(folder, tmp_path):  # noqa: F811
+    path, run = tmp_path / "mine.py", tmp_path / "run"
+    found = []
+    for factor in ("0.8", "0.5"):
+        path.write_text(MEASURE.read_text().replace("0.8", factor))
+        load_plugin(path)
+        result = compare(folder, "regression", measures=["RBP"], select_by="RBP", out=run, audit=False)
+        found.append(
+            [(cell["validation"], cell["values"]["standard"]["test"]["RBP"]) for cell in result.cells]
+        )
+    assert all(one != other for one, other in zip(np.ravel(found[0]), np.ravel(found[1]), strict=True))
+    with Store(run)._transaction() as connection:  # the fits do not depend on the measure
+        events = connection.execute("SELECT count(*) FROM cells WHERE label LIKE '% on train'").fetchone()
+    assert tuple(events) == (3,)
+
+
+def test_workers_load_the_plugins_and_classes_of_a_script(folder, tmp_path):  # noqa: F811
+    script = f"""
+from directrank import compare, load_plugin
+from directrank.measures import AP
+from directrank.measures.families.definition import Definition
+
+class Half(Definition):
+    meaning = "Half of AP."
+    def query_values(self, queries, positions):
+        return AP().query_values(queries, positions) / 2
+
+load_plugin({str(SURROGATE)!r})
+result = compare(
+    {str(folder)!r}, "logisticloss,regression", measures=[Half(), "AP"], select_by=Half(), jobs=2, refit=True,
+    grids={{"penalty": (0.1,)}}, audit=False, out={str(tmp_path / "run")!r},
+)
+for name in ("logisticloss", "regression"):
+    print(result.mean(name, "AP", "standard") / result.mean(name, "Half", "standard"))
+"""
+    path = tmp_path / "script.py"
+    path.write_text(script)
+    ended = subprocess.run([sys.executable, path], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert [float(each) for each in ended.stdout.split()] == pytest.approx([2.0, 2.0])
+
+
+def test_an_audit_takes_the_measure_that_the_ranker_has(folder):  # noqa: F811
+    train = load_letor(folder / "Fold1")[0]
+    ranker = AdaRank(Top(), rounds=1).fit(train)
+    assert audit(ranker, train).measure == "Top"
+    ranker = Ranker(loss(), LBFGS(), select_by=Top()).fit(train)
+    assert audit(ranker, train).measure == "Top"
+
+
+def test_a_ranker_of_ones_own_class_is_saved_as_a_ranker(folder, tmp_path):  # noqa: F811
+    train = load_letor(folder / "Fold1")[0]
+    ranker = Mine(loss(), select_by=Top()).fit(train)
+    save(ranker, tmp_path / "model.dr")
+    loaded = load(tmp_path / "model.dr")
+    assert type(loaded) is Ranker
+    assert loaded.predict(train.X).tobytes() == ranker.predict(train.X).tobytes()
+    assert "saved as Ranker: Mine is not a class of directrank" in loaded.message_
+    assert (loaded.selected_by_, loaded.surrogate) == ("Top", None)
+    with pytest.raises(MeasureNameError, match="the model was trained by Top, a measure without a name here"):
+        audit(loaded, train)
+    assert audit(loaded, train, "AP").measure == "AP"
+
+
+def test_a_surrogate_ranker_is_loaded_without_its_surrogate(folder, tmp_path):  # noqa: F811
+    train = load_letor(folder / "Fold1")[0]
+    ranker = SurrogateRanker(loss(), penalty=0.3).fit(train)
+    save(ranker, tmp_path / "model.dr")
+    loaded = load(tmp_path / "model.dr")
+    assert (type(loaded), loaded.penalty, loaded.surrogate) == (SurrogateRanker, 0.3, None)
+    assert loaded.predict(train.X).tobytes() == ranker.predict(train.X).tobytes()
+    with pytest.raises(TypeError, match="SurrogateRanker needs a surrogate"):
+        loaded.fit(train)
+
+
+def test_no_data_no_mistake():
+    """Objects do not hide what is wrong with the data."""
+    with pytest.raises(DataError, match="nothing to train on"):
+        SurrogateRanker(loss()).fit(QueryGroups([[1.0], [2.0]], [1, 1], [1, 2]))
+
+
+def test_objects_that_differ_have_different_keys():
+    """State, defaults, closures and code count; equal objects of one class are the same."""
+
+    def scaled(factor):
+        return lambda grades: factor * grades
+
+    same = [Top(), AP(), LBFGS(penalty=0.1), {"a": (1, 2.0)}, Regression, np.arange(3.0), AP(rel=2)]
+    assert [identity_of(each) for each in same] == [identity_of(each) for each in same]
+    assert identity_of(Top()) == identity_of(Top(1.0))
+    different = [
+        Top(), Top(0.5), AP(), AP(rel=2), LBFGS(penalty=0.1), LBFGS(penalty=0.2), scaled(1.0),
+        scaled(2.0), Top().query_values, Top(0.5).query_values,
+        lambda grades: grades, lambda grades: -grades, lambda grades, by=2: grades, len, sorted, Top,
+    ]  # fmt: skip
+    assert len({identity_of(each) for each in different}) == len(different)
+    hidden = partial(scaled, 1.0)  # its state cannot be seen
+    assert identity_of(hidden) != identity_of(hidden)
+
+
+def test_an_object_that_refers_to_itself_has_a_key():
+    one = Top()
+    one.factor = one
+    assert identity_of(one) == identity_of(one)
+
+
+def test_values_of_a_grid_that_look_the_same_are_refused(folder):  # noqa: F811
+    method = Method("mine", RankSVM, grid={"weight": (lambda a, b: a - b, lambda a, b: a + b)})
+    with pytest.raises(ValueError, match="mine: two values of its grid have one name; name objects"):
+        compare(folder, [method])
