@@ -19,7 +19,7 @@ from directrank.surrogates import Objective, SmoothedPositions
 pytestmark = pytest.mark.heavy
 METHODS = (
     "regression", "ranksvm", "ranknet", "listnet", "xendcg", "listmle", "rankcosine", "lambdarank(AP)",
-    "lambdaloss(nDCG@10)", "yetiloss", "consistent-ndcg", "approxap", "approxndcg(nDCG@10)", "rankboost", "frank",
+    "lambdaloss(nDCG@10)", "yetiloss", "consistent-ndcg", "approxap", "approxndcg(nDCG@10)", "frank",
 )  # fmt: skip
 TWICE = ("ranksvm", "ranknet", "consistent-ndcg")  # with second derivatives
 TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
