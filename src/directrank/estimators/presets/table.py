@@ -6,8 +6,8 @@ from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
 from directrank.estimators.presets.consistent import ConsistentRank
 from directrank.estimators.presets.coordinate import CoordinateAscent
-from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank
-from directrank.estimators.presets.listwise import ListMLE, ListNet, RankCosine
+from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, YetiLoss
+from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.estimators.presets.trees import TreeRanker
@@ -46,6 +46,7 @@ PRESETS = (
         "Buffoni et al., ICML 2011", grid=PENALTIES,
     ),
     Method("listnet", ListNet, paper="Cao, Qin, Liu, Tsai, Li, ICML 2007", grid=SOFTMAX),
+    Method("xendcg", XENDCG, paper="Bruch, WWW 2021", grid=SOFTMAX),
     Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
     Method(
         "rankcosine", RankCosine, paper="Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
@@ -57,6 +58,10 @@ PRESETS = (
     ),
     Method(
         "lambdaloss", LambdaLoss, paper="Wang et al., CIKM 2018",
+        measure="nDCG", takes_measure=True, grid=PENALTIES,
+    ),
+    Method(
+        "yetiloss", YetiLoss, paper="Lyzhin, Ustimenko, Gulin, Prokhorenkova, ICML 2023",
         measure="nDCG", takes_measure=True, grid=PENALTIES,
     ),
     Method(
@@ -139,6 +144,10 @@ PRESETS = (
     Method(
         "trees-listnet", TreeRanker, "boosted trees, cross entropy of top-one probabilities",
         "Cao, Qin, Liu, Tsai, Li, ICML 2007", fixed={"objective": "listnet"}, grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-xendcg", TreeRanker, "boosted trees, cross entropy with drawn shares in the gain (XE-NDCG)",
+        "Bruch, WWW 2021", fixed={"objective": "xendcg"}, grid=TREES, extra="lightgbm",
     ),
     Method(
         "trees-rankboost", RankBoost, "boosting of decision trees, exponential loss on pairs",

@@ -53,7 +53,7 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
     pairs = pair_table(queries)
     ranking, place = strict_ranking(queries, scores)
     table = swap_differences(measure, queries, place)
-    mixed, twin = _ties(queries, scores, ranking)
+    mixed, twin = ties(queries, scores, ranking)
     if mixed.any():
         some, rows = queries.chosen(mixed)
         several = (strict_ranking(some, scores[rows], number)[1] for number in range(ORDERS))
@@ -83,7 +83,7 @@ def strict_ranking(
     return ranking, place
 
 
-def _ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which queries tie documents of different relevance, and the first twin of each document."""
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     s, y = scores[ranking], queries.relevance[ranking]

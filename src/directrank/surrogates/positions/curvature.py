@@ -20,9 +20,8 @@ from directrank.surrogates.positions.smoothed_kernels import PowersOfSome
 
 def curvature_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarray:
     """The curvature of one query by definition, for tests."""
-    with np.errstate(over="ignore"):
-        p = 1.0 / (1.0 + np.exp(-alpha * (s[None, :] - s[:, None])))
-    return (np.abs(slopes[:, None] - slopes[None, :]) * alpha**2 * p * (1.0 - p)).sum(axis=1)
+    e = np.exp(-alpha * np.abs(s[:, None] - s[None, :]))
+    return (np.abs(slopes[:, None] - slopes[None, :]) * alpha**2 * e / (1.0 + e) ** 2).sum(axis=1)
 
 
 def position_curvature(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights) -> np.ndarray:
