@@ -108,6 +108,8 @@ class Surrogate(Protocol):
     measure: Any = None
     #: What its name says besides the measure, such as a margin.
     variant: str = ""
+    #: What its random numbers are drawn from, or None if it draws none.
+    seed: int | None = None
 
     @property
     def name(self) -> str:

@@ -74,7 +74,7 @@ def padded(values, indptr, filling):
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("method", METHODS)
 def test_equals_our_objective_flat_and_padded(torch, loss_class, method, dtype):
-    loss, tolerance = loss_class(method), TOLERANCE[dtype]
+    loss, tolerance = loss_class(method).eval(), TOLERANCE[dtype]
     for seed in range(3):
         scores, relevance, indptr = random_lists(seed, dtype)
         query = np.repeat(np.arange(len(SIZES)), SIZES)
@@ -143,6 +143,18 @@ def test_sum_is_the_mean_times_the_queries_that_teach(torch, loss_class):
         for each in ("mean", "sum")
     )
     assert total.item() == pytest.approx(3 * mean.item())  # of 9, 14 and 6 documents
+
+
+def test_noise_is_new_at_each_call_in_training_and_repeats_with_the_seed(torch, loss_class):
+    scores, relevance, indptr = random_lists(3, "float64")
+
+    def values(mode):
+        loss = loss_class("yetiloss").train(mode)
+        return [loss(torch.from_numpy(scores), relevance, indptr=indptr).item() for _ in range(3)]
+
+    assert len(set(values(True))) == 3
+    assert values(True) == values(True)
+    assert set(values(False)) == {values(True)[0]}
 
 
 def test_types_and_devices(torch, loss_class):

@@ -8,6 +8,7 @@
     loss(network(features), relevance, qid=qid).backward()
 """
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +55,10 @@ class RankingLoss(torch.nn.Module):
 
     Notes
     -----
-    Losses whose weights follow the ranking, such as LambdaLoss, weigh at the scores of each call. Losses that
-    draw random numbers draw the same ones for the same lists. Second derivatives, by ``create_graph=True``,
-    exist where the loss offers `HessianVector`: for losses on all pairs, such as RankSVM and ``consistent-``.
+    Losses whose weights follow the ranking, such as LambdaLoss, weigh at the scores of each call. YetiLoss
+    draws anew at each call in training mode, the same numbers again for the same seed and sequence of calls.
+    Second derivatives, by ``create_graph=True``, exist where the loss offers `HessianVector`: for losses on
+    all pairs, such as ``ranksvm`` and ``consistent-ndcg``.
 
     Losses are computed on the processor, in float32 or float64 as the scores are. There is no copy of scores
     of these types on the CPU whose rows are in the order of queries, and of descending relevance in each;
@@ -89,7 +91,7 @@ class RankingLoss(torch.nn.Module):
         asks: Any = self
         check_fit(surrogate, asks)
         self.surrogate: Surrogate = surrogate
-        self.reduction = reduction
+        self.reduction, self.calls = reduction, 0
 
     def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None) -> torch.Tensor:
         """Return the loss of some scores, a tensor with one number.
@@ -113,7 +115,11 @@ class RankingLoss(torch.nn.Module):
             If shapes do not fit, queries are missing, or relevance is negative or not finite.
         """
         flat, grades, query = _flat(scores, relevance, qid, indptr, mask)
-        rows = _bound(self.surrogate, grades, query, self.reduction)
+        surrogate = copy(self.surrogate)
+        if surrogate.seed is not None:
+            surrogate.seed += self.calls
+            self.calls += int(self.training)
+        rows = _bound(surrogate, grades, query, self.reduction)
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
 
     def extra_repr(self) -> str:

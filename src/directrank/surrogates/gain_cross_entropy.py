@@ -64,7 +64,7 @@ class GainCrossEntropy(Surrogate):
         drawn = isinstance(gamma, str)
         if gamma != "uniform" if drawn else not 0 <= gamma <= 1:
             raise ValueError(f'gamma must be a number from 0 to 1, or "uniform", not {gamma!r}')
-        self.gamma, self.seed, self.measure = gamma, seed, NDCG()
+        self.gamma, self.seed, self.measure = gamma, seed if drawn else None, NDCG()
         self.variant = f"gamma={gamma}"
         if drawn:
             self.requires = frozenset({Reweighable})
@@ -74,7 +74,7 @@ class GainCrossEntropy(Surrogate):
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         if self.gamma == "uniform":
-            return BoundDrawn(queries, weights, self.seed)
+            return BoundDrawn(queries, weights, self.seed or 0)
         target = shares(queries, np.full(queries.n_docs, float(self.gamma)))
         return BoundKernel(cross_entropies, cross_entropy_curvatures, target, queries.indptr, weights)
 

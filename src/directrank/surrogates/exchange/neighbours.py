@@ -95,7 +95,7 @@ class BoundNeighbours(BoundSwapTable):
     """The oracles of `NoisyNeighbours` on some queries."""
 
     def __init__(self, surrogate: NoisyNeighbours, queries: Queries, weights: np.ndarray):
-        self.surrogate, self.draws = surrogate, Draws(queries, surrogate.seed)
+        self.surrogate, self.draws = surrogate, Draws(queries, surrogate.seed or 0)
         super().__init__(surrogate.measure, queries, weights)
 
     def reweigh(self, scores: np.ndarray) -> None:
