@@ -55,6 +55,13 @@ def test_discounted_gains_by_hand():
     assert result["nDCG@1"] == pytest.approx(1 / 3, rel=1e-15)  # the ideal has the cutoff, too
 
 
+def test_the_least_relevant_grade_by_hand():
+    result = evaluate(
+        [1, 0, 2], [3.0, 2.0, 1.0], ["a"] * 3, measures=["AP(rel=2)", "P(rel=2)@1", "RR(rel=2)"]
+    )
+    assert list(result.values()) == [1 / 3, 0.0, 1 / 3]
+
+
 def test_a_result_understands_aliases():
     result = ours(measures=["MAP", "ndcg_cut_2"])
     assert list(result) == ["AP", "nDCG@2"]
