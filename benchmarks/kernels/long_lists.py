@@ -83,7 +83,7 @@ def main() -> None:
         times = [timed(surrogate, query_of(n)) for n in lengths]
         one, other = np.flatnonzero(np.isfinite(times))[-2:]
         growth = np.log(times[other] / times[one]) / np.log(lengths[other] / lengths[one])
-        shown = " | ".join("–" if each != each else f"{each:,.{each < 1}f}" for each in times)
+        shown = " | ".join("–" if each != each else f"{each:,.{int(each < 1)}f}" for each in times)
         print(f"| `{method.label}` | {shown} | {growth:.1f} | {refused_from(surrogate)} |", flush=True)
 
 
