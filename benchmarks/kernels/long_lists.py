@@ -46,6 +46,12 @@ def milliseconds(surrogate, groups: QueryGroups) -> float:
     return 1000 * (time.process_time() - started)
 
 
+def timed(surrogate, groups: QueryGroups) -> float:
+    """Return the milliseconds, or NaN where they would be minutes."""
+    long = surrogate.work(groups.queries)[0] > 10 * LARGEST_WORK
+    return float("nan") if long else milliseconds(surrogate, groups)
+
+
 def refused_from(surrogate) -> str:
     """Return the least length of such a list that is refused, to two digits."""
     low, high = 100, 10_000_000
@@ -72,12 +78,12 @@ def main() -> None:
         surrogate = method.build().components()[0]
         try:
             milliseconds(surrogate, query_of(SHORT))  # compiles
-            times = [milliseconds(surrogate, query_of(n)) for n in lengths]
-        except DataError as error:
-            print(f"| {method.label} | {error} |")
+        except DataError:  # SoftRank
             continue
-        growth = np.log(times[-1] / times[-2]) / np.log(lengths[-1] / lengths[-2])
-        shown = " | ".join(f"{each:,.0f}" if each >= 1 else f"{each:.1f}" for each in times)
+        times = [timed(surrogate, query_of(n)) for n in lengths]
+        one, other = np.flatnonzero(np.isfinite(times))[-2:]
+        growth = np.log(times[other] / times[one]) / np.log(lengths[other] / lengths[one])
+        shown = " | ".join("–" if each != each else f"{each:,.{int(each < 1)}f}" for each in times)
         print(f"| `{method.label}` | {shown} | {growth:.1f} | {refused_from(surrogate)} |", flush=True)
 
 

@@ -46,6 +46,22 @@ def test_means_by_name():
     assert result.per_query is None
 
 
+def test_discounted_gains_by_hand():
+    """Gains are 2^y − 1, and the first rank has the discount 1 / log2(2) = 1."""
+    result = evaluate([1, 0, 2], [3.0, 2.0, 1.0], ["a"] * 3, measures=["DCG", "DCG@1", "nDCG", "nDCG@1"])
+    assert result["DCG"] == pytest.approx(1 + 3 / 2, rel=1e-15)
+    assert result["DCG@1"] == 1.0
+    assert result["nDCG"] == pytest.approx((1 + 3 / 2) / (3 + 1 / np.log2(3)), rel=1e-15)
+    assert result["nDCG@1"] == pytest.approx(1 / 3, rel=1e-15)  # the ideal has the cutoff, too
+
+
+def test_the_least_relevant_grade_by_hand():
+    result = evaluate(
+        [1, 0, 2], [3.0, 2.0, 1.0], ["a"] * 3, measures=["AP(rel=2)", "P(rel=2)@1", "RR(rel=2)"]
+    )
+    assert list(result.values()) == [1 / 3, 0.0, 1 / 3]
+
+
 def test_a_result_understands_aliases():
     result = ours(measures=["MAP", "ndcg_cut_2"])
     assert list(result) == ["AP", "nDCG@2"]

@@ -60,6 +60,9 @@ class TestMargins:
         np.testing.assert_allclose(Logistic().value(t), np.log([2, 4 / 3, 4]), rtol=1e-15)
         np.testing.assert_allclose(Logistic().slope(t), [-1 / 2, -1 / 4, -3 / 4], rtol=1e-14)
         assert np.isfinite(Logistic().curvature(np.array([-1e6, 1e6]))).all()
+        # To base 2, as bounds need it: 1 at 0, where the slope is −1 / (2 ln 2).
+        np.testing.assert_allclose(Logistic(2.0).value(t), [1, 2 - math.log2(3.0), 2], rtol=1e-15)
+        assert Logistic(2.0).slope(np.zeros(1))[0] == pytest.approx(-0.5 / math.log(2.0), rel=1e-15)
 
     @pytest.mark.parametrize("margin", MARGINS)
     def test_derivatives(self, margin):
