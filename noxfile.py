@@ -79,6 +79,18 @@ def bench(session: nox.Session) -> None:
         prepared(session).run("python", f"benchmarks/{name}.py")
 
 
+@nox.session
+def torture(session: nox.Session) -> None:
+    """Hostile inputs of every kind, at full counts; or less: nox -s torture -- --only reader --count 1000."""
+    prepared(session).run("python", "benchmarks/system/torture.py", *session.posargs)
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """Faults made by hand in copies of the sources: every one must fail the tests that it names."""
+    prepared(session).run("python", "benchmarks/system/hand_mutants.py", *session.posargs)
+
+
 def tests_of(folder: str) -> list[Path]:
     """Return the unit and conformance tests of a folder of src/directrank, or the tests of its interface."""
     named = [f"{kind}/test_{folder}*.py" for kind in ("conformance", "agreement")]

@@ -7,6 +7,7 @@ from directrank.estimators import Ranker
 from directrank.estimators.committees.ensemble import CommitteeRanker
 from directrank.estimators.methods import METHODS
 from directrank.measures import NDCG
+from directrank.models.scorer_kinds import take_apart
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
 
@@ -22,7 +23,9 @@ QUICK = {
     "AdaRank": {"rounds": 10},
     "CoordinateAscent": {"measure": "nDCG", "cycles": 2, "runs": 2},
     "StructuralSVM": {"measure": "WPD", "max_passes": 20},
+    "TreeRanker": {"rounds": 5, "leaves": 3},
     "PermuRank": {"measure": "nDCG", "rounds": 5},
+    "YetiLoss": {"rounds": 5},
 }
 
 
@@ -49,4 +52,4 @@ def rows(n_queries=12, n_docs=10, n_features=3, seed=0):
 
 
 def bits(ranker):
-    return ranker.scorer_.coefficients.tobytes()
+    return b"".join(tensor.tobytes() for tensor in take_apart(ranker.scorer_)[1].values())

@@ -58,6 +58,7 @@ EXAMPLES = {
     ],
     "SmoothedPositions": lambda cls: accepted(lambda measure: cls(measure, steepness=3.0, truncation=0.7)),
     "SoftmaxCrossEntropy": lambda cls: [cls(), cls("gain")],
+    "GainCrossEntropy": lambda cls: [cls(), cls(1.0), cls("uniform", seed=3)],
     "PlackettLuce": lambda cls: [cls()],
     "CosineDistance": lambda cls: [cls(), cls("gain")],
     "GaussianNoise": lambda cls: accepted(lambda measure: cls(measure, noise=0.5)),
@@ -76,6 +77,7 @@ EXAMPLES = {
         *(each for each in accepted(lambda m: cls(m, weights="swap")) if each.measure.name != "P@3"),
         cls(parse_measure("nDCG")),
     ],
+    "NoisyNeighbours": lambda cls: accepted(lambda measure: cls(measure, permutations=4, seed=5)),
 }
 
 

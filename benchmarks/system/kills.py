@@ -20,12 +20,14 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from disturbed import METHODS, Comparing, check_log, check_saved, check_whole, leased, made_folds
 from full_disk import fill_disk
+from tally import Tally
 
 
 class Chance:
@@ -125,7 +127,7 @@ def share(command: Comparing, folder: Path, whole: Path, processes: int) -> None
     print(f"{processes} processes on one store: {records} records, each made once, files identical")
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder of folds; a made-up collection by default")
     parser.add_argument("--methods", default=METHODS)
@@ -154,7 +156,10 @@ def main() -> None:
         fill_disk(command, folder, whole, given.sizes)
         if given.processes:
             share(command, folder, whole, given.processes)
+    # A rule that is broken ends the script before.
+    tried = given.kills + given.worker_kills + given.sizes
+    return Tally(tried, tried).end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -32,12 +32,17 @@ from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.rows import signature
 from directrank.experiments.results import signed
 from directrank.storage.strict_json import dump, parse
+from tally import HungError, Tally, limited
 
 METHODS, MEASURES, CONVENTION = "regression,ranksvm", ("AP", "nDCG@3"), "letor3"
 OPTIONS: dict[str, Any] = {
     "measures": MEASURES, "convention": CONVENTION, "search": "random:2", "refit": True, "audit": True,
 }  # fmt: skip
-FAILED = "crashed or wrong"
+FAILED = ("crashed", "hung", "wrong")
+#: The count of `Tally` of each outcome.
+COUNTED = {
+    "refused": "survived", "survived": "survived", "crashed": "crashes", "hung": "hangs", "wrong": "wrong",
+}  # fmt: skip
 ODD = (None, True, -1, 0.5, 10**400, 1e300, float("nan"), "", "x", "\udcff", [], [[]], {}, {"x": 1})
 
 
@@ -107,14 +112,24 @@ def read_damaged(folder: Path, count: int, chance: random.Random) -> Counter:
         if content == text:
             continue
         file.write_bytes(content)
-        with contextlib.redirect_stderr(io.StringIO()) as said:
-            code = directrank(["report", str(file), "--quiet", "-o", str(folder / "page.html")])
-        one_line = said.getvalue().count("\n") == 1 and str(file) in said.getvalue()
-        fine = one_line if code == 3 else code == 0 and values_of(read_results(file)) == expected
-        if not fine:
-            keep(file, f"{kind}: exit {code}: {said.getvalue()}")
-        outcomes[kind, FAILED if not fine else "refused" if code else "survived"] += 1
+        outcomes[kind, _read_outcome(kind, file, expected)] += 1
     return outcomes
+
+
+def _read_outcome(kind: str, file: Path, expected: str) -> str:
+    """Have the page made of a results.json; keep a copy of it if a rule is broken."""
+    try:
+        with limited(), contextlib.redirect_stderr(io.StringIO()) as said:
+            code = directrank(["report", str(file), "--quiet", "-o", str(file.with_name("page.html"))])
+    except HungError:
+        keep(file, f"{kind}: hangs")
+        return "hung"
+    if code == 3 and said.getvalue().count("\n") == 1 and str(file) in said.getvalue():
+        return "refused"
+    if code == 0 and values_of(read_results(file)) == expected:
+        return "survived"
+    keep(file, f"{kind}: exit {code}: {said.getvalue()}")
+    return "crashed" if code else "wrong"
 
 
 def damage_bytes(store: Path, chance: random.Random) -> None:
@@ -162,16 +177,20 @@ def run_damaged(folder: Path, count: int, chance: random.Random) -> Counter:
 def _outcome(folder: Path, out: Path, before: Path, expected: str) -> str:
     """Run the comparison on a damaged store; keep a copy of it if a rule is broken."""
     try:
-        found = values_of(compare(folder / "data", METHODS, out=out, **OPTIONS))
+        with limited():
+            found = values_of(compare(folder / "data", METHODS, out=out, **OPTIONS))
+    except HungError:
+        keep(before, "hangs")
+        return "hung"
     except Exception as error:
         if isinstance(error, (DataError, OSError)) and "\n" not in str(error):
             return "refused"
         keep(before, repr(error))
-        return FAILED
+        return "crashed"
     if found == expected:
         return "survived"
     keep(before, "other values")
-    return FAILED
+    return "wrong"
 
 
 def keep(mutant: Path, problem: str) -> None:
@@ -196,13 +215,13 @@ def prepare(folder: Path) -> None:
     (folder / "copy").rename(folder / "open")
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000, help="of results.json")
     parser.add_argument("--store-count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    failed = 0
+    tally = Tally()
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
         prepare(folder)
@@ -211,12 +230,14 @@ def main() -> None:
         ):  # fmt: skip
             found = read(folder, count, random.Random(given.seed))
             for kind in sorted({kind for kind, _ in found}):
-                numbers = {outcome: found[kind, outcome] for outcome in ("refused", "survived", FAILED)}
-                failed += numbers[FAILED]
+                numbers = {outcome: found[kind, outcome] for outcome in ("refused", "survived", *FAILED)}
                 each = ", ".join(f"{number} {outcome}" for outcome, number in numbers.items())
                 print(f"{what}, {kind}: {sum(numbers.values())} tried, {each}", flush=True)
-    sys.exit(failed > 0)
+            for (_, outcome), times in found.items():
+                for _ in range(times):
+                    tally.add(COUNTED[outcome])
+    return tally.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,6 +5,7 @@ Public names are imported when they are first used, so that ``import directrank`
 
 # ruff: noqa: F403, F405 - type checkers read the star imports, and only names in __all__ are public
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PACKAGES = (
     "report",
 )
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "AdaRank",
     "ApproxRank",
     "AutoRanker",
@@ -64,12 +65,17 @@ __all__ = [
     "RankSVM",
     "Ranker",
     "Regression",
+    "Rival",
     "SoftRank",
     "StructuralSVM",
     "SurrogateRanker",
+    "TreeRanker",
+    "XENDCG",
+    "YetiLoss",
     "__version__",
     "check_data",
     "compare",
+    "convert_data",
     "evaluate",
     "evaluate_runs",
     "find_folds",
@@ -88,10 +94,15 @@ __all__ = [
 ]
 
 
+#: Modules of the package that need a library of their own, and are imported when they are used.
+_LIBRARIES = ("lightgbm", "xgboost")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _LIBRARIES:
+        return import_module(f"directrank.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'directrank' has no attribute {name!r}")
-    from importlib import import_module
     from importlib.metadata import version
 
     if name == "__version__":

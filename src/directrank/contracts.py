@@ -120,6 +120,10 @@ class Surrogate(Protocol):
         """Return which queries training skips, bool (n_queries,): by default those with nothing to rank."""
         return queries.single_grade if self.measure is None else self.measure.uninformative(queries)
 
+    def work(self, queries: "Queries") -> np.ndarray:
+        """Return steps of 4 ns in an evaluation on each query, float64 (n_queries,); 0: no list is long."""
+        return np.zeros(queries.n_queries)
+
     def estimated(self, queries: "Queries", weights: np.ndarray) -> "Surrogate":
         """Return the surrogate with its parameters that depend on all training queries; by default itself."""
         return self

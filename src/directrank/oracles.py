@@ -60,9 +60,10 @@ class Curvature(Protocol):
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return how fast the derivative with respect to each score changes, (n_docs,), ≥ 0.
 
-        It is the exact diagonal where the surrogate is convex in a score, and elsewhere a bound above the
-        diagonal's absolute value. It is 0 only where the derivative with respect to that score is 0 for
-        good, as for the documents of a query of weight 0.
+        It is the exact diagonal where the surrogate is convex with a second derivative everywhere, and
+        elsewhere a bound above the diagonal's absolute value: for smooth positions that of the measure made
+        linear in them, for hinges that of a parabola above them. It is 0 only where the derivative with
+        respect to that score is 0 for good, as for the documents of a query of weight 0, or by underflow.
         """
         ...
 

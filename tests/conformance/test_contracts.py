@@ -88,19 +88,19 @@ def test_every_surrogate_has_a_solver(surrogate):
             SmoothedPositions(NDCG(5)),
             ClosedForm(),
             r"ClosedForm needs Targets; SmoothedPositions\(nDCG@5\) offers ApproximationErrors, "
-            r"GradientKernel, ValueAndGradient\. Use LBFGS or SGD",
+            r"Curvature, GradientKernel, ValueAndGradient\. Use LBFGS or SGD",
         ),
         (
             SquaredError(),
             QueryBoosting(),
-            r"QueryBoosting needs QueryValues, QueryWeights, Value; SquaredError offers Targets, "
-            r"ValueAndGradient\. Use LBFGS or SGD or ClosedForm",
+            r"QueryBoosting needs QueryValues, QueryWeights, Value; SquaredError offers Curvature, "
+            r"Targets, ValueAndGradient\. Use LBFGS or SGD or ClosedForm",
         ),
         (
             SmoothedPositions(AP()),
             Cuts(),
             r"Cuts needs MostViolated; SmoothedPositions\(AP\) offers ApproximationErrors, "
-            r"GradientKernel, ValueAndGradient\. Use LBFGS",
+            r"Curvature, GradientKernel, ValueAndGradient\. Use LBFGS",
         ),
         # Without re-weighing, LBFGS would train at the weights of all documents tied.
         (
@@ -180,7 +180,10 @@ def test_an_unfit_pair_put_together_later_fails_in_fit():
 def test_no_advice_where_no_solver_fits():
     with pytest.raises(UnfitPairError) as refused:
         check_fit(SquaredError(), Cuts())
-    assert str(refused.value) == "Cuts needs MostViolated; SquaredError offers Targets, ValueAndGradient."
+    assert (
+        str(refused.value)
+        == "Cuts needs MostViolated; SquaredError offers Curvature, Targets, ValueAndGradient."
+    )
 
 
 def test_a_fitting_pair_passes():

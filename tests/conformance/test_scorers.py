@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from directrank.contracts import DifferentiableScorer, Scorer
-from directrank.scorers import SCORERS, Additive, Linear, single_feature, stump, tree_of
+from directrank.scorers import SCORERS, Additive, Linear, Trees, single_feature, stump, tree_of
+from directrank.scorers.trees import NODES
 from oracles import slope
 
 
@@ -23,8 +24,19 @@ def grown(n_features, rng):
     return Additive.of(rng.normal(size=len(weak)), weak)
 
 
+def stumps(n_features, rng):
+    """Trees of one split each, with every direction of missing values."""
+    pieces = []
+    for missing in (0, 1, 2, 3):
+        k, t, values = rng.integers(0, n_features), rng.normal(), rng.normal(size=2)
+        nodes = ([k, 0, 0], [t, 0, 0], [missing, 0, 0], [1, -1, -1], [2, -1, -1], [0, *values], [1, 0, 0])
+        arrays = (np.array(each, kind) for each, kind in zip(nodes, NODES.values(), strict=True))
+        pieces.append(Trees(np.zeros(1, np.int64), *arrays))
+    return Trees.of(pieces)
+
+
 #: How to construct each scorer for some features: class name → function (n_features, rng) → scorer.
-EXAMPLES = {"Linear": trained_linear, "Additive": grown}
+EXAMPLES = {"Linear": trained_linear, "Additive": grown, "Trees": stumps}
 
 SHAPES = [(1, 1), (3, 2), (4, 5), (5, 7), (17, 33), (300, 64)]
 

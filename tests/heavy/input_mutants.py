@@ -12,7 +12,6 @@ import argparse
 import gzip
 import json
 import random
-import resource
 import struct
 import sys
 import tempfile
@@ -22,12 +21,14 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks" / "system"))
 
 from exact_letor import Refused, parsed
 
 from directrank import RankBoost, Regression, load, make_ranking, read_letor, save
 from directrank.errors import DataFormatError, ModelFormatError
 from directrank.models.container import read_container, write_container
+from tally import HungError, Tally, limited
 
 GROUPS = make_ranking(8, 6, 4, random_state=0)
 #: Values that no description has.
@@ -125,7 +126,7 @@ def with_header(rng: random.Random, content: bytes) -> bytes:
 
 
 def try_model(rng: random.Random, path: Path, content: bytes, truth: bytes) -> str:
-    """Damage a model and load it; return the outcome, which begins with LOST if it is not allowed."""
+    """Damage a model and load it; return the outcome; those of `NOT_ALLOWED` are not."""
     path.write_bytes(content)
     resigned = rng.random() < 0.3
     if resigned:
@@ -141,8 +142,8 @@ def try_model(rng: random.Random, path: Path, content: bytes, truth: bytes) -> s
         # A forged model of another number of features, which says so.
         return "refused" if resigned and "features" in str(error) else f"LOST: {error!r}"
     if scores.dtype != np.float64 or scores.shape != (GROUPS.n_docs,):
-        return "LOST: no scores"
-    return "predicts" if resigned or scores.tobytes() == truth else "LOST: other scores"
+        return "WRONG: no scores"
+    return "predicts" if resigned or scores.tobytes() == truth else "WRONG: other scores"
 
 
 def try_reader(rng: random.Random, path: Path) -> str:
@@ -162,7 +163,7 @@ def try_reader(rng: random.Random, path: Path) -> str:
         fits = isinstance(expected, int) and error.line == expected and "\n" not in str(error)
         return "refused" if fits else f"LOST: {text!r}: {error}, expected {expected}"
     if isinstance(expected, int):
-        return f"LOST: {text!r}: read, expected a fault in line {expected}"
+        return f"WRONG: {text!r}: read, expected a fault in line {expected}"
     found = {
         "X": groups.X, "relevance": groups.relevance, "qid": groups.qid.tolist(),
         "docid": None if groups.docid is None else groups.docid.tolist(),
@@ -170,7 +171,35 @@ def try_reader(rng: random.Random, path: Path) -> str:
     for name in ("X", "relevance"):
         found[name], expected[name] = found[name].tobytes(), expected[name].tobytes()
     wrong = [name for name in found if found[name] != expected[name]]
-    return f"LOST: {text!r}: other {wrong}" if wrong else "read"
+    return f"WRONG: {text!r}: other {wrong}" if wrong else "read"
+
+
+#: The counts of outcomes that are not allowed, by how they begin.
+NOT_ALLOWED = {"LOST": "crashes", "HUNG": "hangs", "WRONG": "wrong"}
+
+
+def outcomes_of(what: str, count: int, rng: random.Random) -> Counter:
+    """Try mutants; return how many had each outcome."""
+    outcomes = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mutant"
+        rankers = [Regression().fit(GROUPS), RankBoost(rounds=5).fit(GROUPS)]
+        models = []
+        for ranker in rankers:
+            save(ranker, path)
+            models.append((path.read_bytes(), ranker.predict(GROUPS).tobytes()))
+        while outcomes.total() < count:
+            try:
+                model = rng.choice(models)
+                with limited():
+                    outcome = try_model(rng, path, *model) if what == "models" else try_reader(rng, path)
+            except HungError:
+                outcome = f"HUNG: {path.read_bytes()!r}"
+            except Exception as error:
+                outcome = f"LOST: {type(error).__name__}: {error}"
+            if outcome != "too wide to try":
+                outcomes[outcome] += 1
+    return outcomes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -180,31 +209,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    rng, outcomes = random.Random(given.seed), Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mutant"
-        rankers = [Regression().fit(GROUPS), RankBoost(rounds=5).fit(GROUPS)]
-        models = []
-        for ranker in rankers:
-            save(ranker, path)
-            models.append((path.read_bytes(), ranker.predict(GROUPS).tobytes()))
-        for _ in range(given.count):
-            try:
-                model = rng.choice(models)
-                outcome = try_model(rng, path, *model) if given.what == "models" else try_reader(rng, path)
-            except Exception as error:
-                outcome = f"LOST: {type(error).__name__}: {error}"
-            outcomes[outcome] += 1
-    lost = {name: times for name, times in outcomes.items() if name.startswith("LOST")}
-    for name in list(lost)[:20]:
-        print(name)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    tried = given.count - outcomes["too wide to try"]
-    kinds = ", ".join(f"{times} {name}" for name, times in sorted(outcomes.items()) if name not in lost)
-    print(
-        f"{given.what}: {tried} tried, {tried - sum(lost.values())} survived ({kinds}); peak memory {peak} MB"
-    )
-    return bool(lost)
+    tally, allowed = Tally(), []
+    for outcome, times in sorted(outcomes_of(given.what, given.count, random.Random(given.seed)).items()):
+        name = NOT_ALLOWED.get(outcome.partition(":")[0], "survived")
+        for _ in range(times):
+            tally.add(name)
+        if name == "survived":
+            allowed.append(f"{times} {outcome}")
+        else:
+            print(outcome[:2000], file=sys.stderr)
+    print(f"{given.what}: {tally.tried} tried, {tally.survived} survived ({', '.join(allowed)})")
+    return tally.end()
 
 
 if __name__ == "__main__":

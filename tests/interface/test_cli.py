@@ -16,6 +16,7 @@ from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments.demo import write_folds
 from directrank.experiments.jobs.store import Store
+from directrank.experiments.rivals.named import RIVALS
 
 
 @pytest.fixture(autouse=True)
@@ -425,7 +426,8 @@ def test_methods_of_one_name_lists_what_its_parameters_may_be(capsys):
 def test_lists(capsys):
     code, out, _ = run(capsys, "methods", "--json")
     assert code == 0
-    assert [each["name"] for each in json.loads(out)] == [method.name for method in methods.METHODS]
+    names = [method.name for method in (*methods.METHODS, *RIVALS)]
+    assert [each["name"] for each in json.loads(out)] == names
     code, out, _ = run(capsys, "measures")
     assert code == 0
     assert "nDCG" in out

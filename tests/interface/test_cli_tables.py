@@ -94,7 +94,7 @@ def test_one_file_is_divided_by_query(run, data, tmp_path):
     command = ("compare", "all.csv", "--methods", "regression", "--measures", "AP", "--out", "run")
     code, out, err = run(*command)
     assert (code, out) == (3, "")
-    assert "all.csv: is one file; divide it by --kfold 5" in err
+    assert "all.csv: is one data set; divide it by --kfold 5" in err
     code, out, err = run(*command, "--kfold", 4, "--seed", 9)
     assert code == 0
     assert "4 random folds, divided by query with seed 9" in err

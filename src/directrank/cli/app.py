@@ -9,7 +9,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from directrank.cli.commands import auditing, checking, comparing, consistency, evaluating, listing, training
+from directrank.cli.commands import (
+    auditing,
+    checking,
+    comparing,
+    consistency,
+    converting,
+    evaluating,
+    listing,
+    texts,
+    training,
+)
 from directrank.cli.failures import ended, usage_problem
 from directrank.cli.output import open_closed_streams
 
@@ -21,10 +31,14 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Start here", listing.doctor),
     ("Compare methods", comparing.compare),
     ("Compare methods", comparing.report),
+    ("Train and use one ranker", converting.convert),
     ("Train and use one ranker", training.fit),
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", evaluating.evaluate),
     ("Train and use one ranker", auditing.audit),
+    ("From texts to a search", texts.index),
+    ("From texts to a search", texts.features),
+    ("From texts to a search", texts.search),
     ("Theory checks", consistency.consistency),
     ("Plug-ins of your own", checking.check),
 )

@@ -107,7 +107,8 @@ def cell_line(cell: dict[str, Any]) -> str:
     if "error" in cell:
         return f"{head}: FAILED: {cell['error']['type']}: {cell['error']['message']}"
     chosen = ", ".join(f"{name}={value}" for name, value in sorted(cell["chosen"].items()))
-    measured = f"validation {cell['options']['select_by']} {cell['validation']:.4f}"
+    value, by = cell["validation"], cell["options"]["select_by"]
+    measured = "not chosen on validation" if value is None else f"validation {by} {value:.4f}"
     return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({cell['seconds']:.1f} s)"
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from directrank.experiments.options import Options
 
 WORDS = {"true": True, "false": False, "none": None}
-#: ``penalty=0.1``, ``ranksvm.penalty=0.1`` or ``adarank(P(rel=2)@5).rounds=30``.
-_SETTING = re.compile(r"((?:[A-Za-z][\w-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
+#: ``penalty=0.1``, ``ranksvm.penalty=0.1``, ``adarank(P(rel=2)@5).rounds=30``, ``xgboost:rank:map.gamma=1``.
+_SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
 
 
 def names(text: str) -> list[str]:
@@ -97,6 +97,7 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
         Whether the command prints something else on standard output.
     """
     given = f"{option} {path}"
+    _check_name(path, given)
     if printing and is_standard_output(path):
         raise UsageError(f"{given}: other results are printed on standard output; name a file")
     if is_stream(path):
@@ -114,6 +115,7 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
 
 def check_folder(path: Path, option: str, *, force: bool) -> None:
     """Raise a `UsageError` if a path is a file, cannot be written or created, or holds files of others."""
+    _check_name(path, f"{option} {path}")
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
     _check_writable(existing, f"{option} {path}")
     found = None if force else foreign_entry(path)
@@ -122,6 +124,15 @@ def check_folder(path: Path, option: str, *, force: bool) -> None:
             f"{option} {path}: the folder holds {found!r}, and no results of directrank; "
             "choose an empty or a new folder, or add --force"
         )
+
+
+def _check_name(path: Path, given: str) -> None:
+    try:
+        os.lstat(path)
+    except OSError:
+        return
+    except ValueError as error:  # a NUL, or half of a character
+        raise UsageError(f"{given}: no file can have this name ({error}); choose another") from None
 
 
 def _check_writable(folder: Path, given: str) -> None:
@@ -190,5 +201,5 @@ def comparison_options(given: Mapping[str, Any]) -> "Options":
     from directrank.experiments.options import Options
 
     asked = [each.name for each in fields(Options) if each.init]
-    typed = {name: given[name] for name in asked if given[name] is not None}
+    typed = {name: given[name] for name in asked if given.get(name) is not None}
     return Options(**{name: PARSERS.get(name, lambda same: same)(value) for name, value in typed.items()})

@@ -1,5 +1,6 @@
 """Documents of queries, in memory and on disk."""
 
+from directrank.data.conversion import convert_data
 from directrank.data.folds import Fold, find_folds, load_data, load_letor
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
@@ -12,6 +13,7 @@ __all__ = [
     "ObservedRankings",
     "PreferenceGraph",
     "QueryGroups",
+    "convert_data",
     "find_folds",
     "from_frame",
     "load_data",

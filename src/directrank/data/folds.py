@@ -9,6 +9,7 @@ from typing import Any
 from directrank.data.files import ENDINGS, ReadOptions, read_file, read_parts
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.reader import MISSING, read_letor
+from directrank.data.store.manifest import MANIFEST, manifest_of
 from directrank.errors import DataError
 
 PARTS = ("train", "vali", "test")
@@ -74,9 +75,9 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
         If there is none of these, or a file of one is missing.
     """
     folder = Path(folder)
-    if folder.is_file():
+    if folder.is_file() or manifest_of(folder):
         raise DataError(
-            f"{folder}: is one file; divide it by --kfold 5 (in Python, kfold=5), or give three files"
+            f"{folder}: is one data set; divide it by --kfold 5 (in Python, kfold=5), or give three files"
         )
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; expected one with folds")
@@ -91,7 +92,8 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
 
 
 def _file(folder: Path, stem: str) -> Path | None:
-    names = [f"{each}{end}" for each in (stem, *ALSO.get(stem, ())) for end in ENDINGS]
+    stems = (stem, *ALSO.get(stem, ()))
+    names = [f"{each}{end}" for each in stems for end in (*ENDINGS, f"/{MANIFEST}")]
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
@@ -178,7 +180,7 @@ def load_data(
     >>> groups = load_data("clicks.parquet", qid="search_id", label="clicked")  # doctest: +SKIP
     """
     how = {"qid": qid, "label": label, "docid": docid, "features": features, "missing": missing}
-    if not Path(path).is_dir():
+    if not Path(path).is_dir() or manifest_of(Path(path)):
         return read_file(Path(path), ReadOptions(**how))
     return _only_fold(path).load(**how)
 

@@ -1,5 +1,6 @@
 """Documents of queries in memory: features, relevance, qid."""
 
+import os
 from dataclasses import replace
 from functools import cached_property
 
@@ -9,6 +10,7 @@ from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.shards import Shard, make_shards
+from directrank.data.store.reading import read_store
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
 from directrank.kernels.aligned import aligned_rows
@@ -48,6 +50,9 @@ class QueryGroups:
     (3, 2)
     """
 
+    #: Whether the features were copied from those given, to bring them into the inner order.
+    is_copy = False
+
     def __init__(self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name=""):
         features = checked_features(X, name)
         n_docs = len(features)
@@ -62,9 +67,9 @@ class QueryGroups:
             raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name a row")
         queries, order = group_rows(grades, names, docid, name=name)
         queries = replace(queries, standardised=standardised)
-        in_order = np.array_equal(order, np.arange(n_docs))
+        self.is_copy = not np.array_equal(order, np.arange(n_docs))
         self._adopt(
-            features if in_order else aligned_rows(features, order),
+            aligned_rows(features, order) if self.is_copy else features,
             queries,
             column_names(X) if feature_names is None else feature_names,
             name,
@@ -77,6 +82,26 @@ class QueryGroups:
         groups = cls.__new__(cls)
         groups._adopt(features, queries, feature_names, name, labelled)
         return groups
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike, *, verify: bool = False) -> "QueryGroups":
+        """Open a store that `convert_data` or `directrank convert` has written.
+
+        Features are read from the disk as they are used, and dropped from memory again: training, ranking
+        and evaluation work on data larger than memory. Such query groups behave as those in memory do.
+
+        Parameters
+        ----------
+        folder : path-like
+        verify : bool, default=False
+            Compare the digest of the features first, which reads all of them.
+
+        Raises
+        ------
+        DataError
+            If the folder is no store, or is damaged.
+        """
+        return cls.from_inner(**read_store(folder, verify=verify)._asdict())
 
     def _adopt(self, features, queries: Queries, feature_names, name, labelled):
         if not (features.dtype == np.float32 and features.flags.c_contiguous):

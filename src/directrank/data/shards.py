@@ -15,6 +15,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from directrank.storage.mapped import relieve
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -86,10 +88,16 @@ def map_in_order(
     function: Callable[[Item], Result], items: Sequence[Item], n_threads: int = 1
 ) -> list[Result]:
     """Apply `function` to each item, on several threads if asked to; return the results in order."""
+
+    def applied(item: Item) -> Result:
+        result = function(item)
+        relieve()
+        return result
+
     if n_threads <= 1 or len(items) <= 1:
-        return [function(item) for item in items]
+        return [applied(item) for item in items]
     with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
-        return list(pool.map(function, items))
+        return list(pool.map(applied, items))
 
 
 def processors() -> int:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
@@ -40,6 +41,8 @@ class Method:
         Hyper-parameters that a comparison selects on the validation set.
     aliases : tuple of str
         Other names of the same method.
+    extra : str, optional
+        The library that it needs, which is also the extra of directrank that installs it.
     """
 
     name: str
@@ -51,6 +54,12 @@ class Method:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    extra: str = ""
+
+    @property
+    def installed(self) -> bool:
+        """Whether the library that it needs is installed."""
+        return not self.extra or find_spec(self.extra) is not None
 
     def __post_init__(self) -> None:
         line = (self.estimator.__doc__ or "?").splitlines()[0].rstrip(".")

@@ -28,7 +28,7 @@ OWN: dict[str, Method] = {}
 def configured(
     spec: str | Sequence[str | Configured | Method | Ranker | Surrogate], select_by: str | Measure = "AP"
 ) -> list[Configured]:
-    """Return the methods that a comma-separated list names; ``all`` names every one of directrank.
+    """Return the methods that a comma-separated list names; ``all`` names those of directrank that can train.
 
     A sequence may hold objects beside names: a `Configured` or a `Method`, a `Ranker` with its parameters, or
     a `Surrogate`, which L-BFGS minimises. An alias gives the method that it is another name of.
@@ -55,7 +55,7 @@ def _is_all(piece: object) -> bool:
 
 
 def _every() -> list[str]:
-    return [method.name for method in METHODS]
+    return [method.name for method in METHODS if method.installed]
 
 
 def _one(piece: object, chooser: Measure) -> Configured:

@@ -15,6 +15,7 @@ from directrank.data.shards import processors
 from directrank.errors import DataError
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.inputs.checks import query_weights, single_part
+from directrank.estimators.inputs.long_lists import refuse_long_lists
 from directrank.estimators.inputs.reading import features_of, groups_of, training_data
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
@@ -23,7 +24,9 @@ from directrank.measures import mean_value, parse_measure
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
+from directrank.solvers.pass_split import divide_pass
 from directrank.surrogates import Objective
+from directrank.timing import current_profile, phase
 
 #: The measure that `Ranker.score` reports unless `select_by` names another.
 SCORE = "nDCG@10"
@@ -150,15 +153,22 @@ class Ranker(BaseEstimator):
         self.n_features_in_ = groups.n_features
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
-        return self._adopt(*self._train(groups, weights, validation))
+        own = groups is not X and groups.is_copy
+        return self._adopt(*self._train(groups, weights, validation, own))
 
-    def _train(self, groups, weights, validation: QueryGroups | None) -> tuple[Solution, Measure]:
-        """Return the solution, with a scorer of raw features, and the measure that selected it."""
+    def _train(self, groups, weights, validation: QueryGroups | None, own=False) -> tuple[Solution, Measure]:
+        """Return the solution, with a scorer of raw features, and the measure that selected it.
+
+        The groups may be written to if they are the ranker's own.
+        """
         surrogate, solver, scorer = self.components()
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
+        refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
         objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
-        scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
-        groups, validation = scaling.of(groups, n_threads), validation and scaling.of(validation, n_threads)
+        with phase("scaling"):
+            scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
+            groups = scaling.of(groups, n_threads, in_place=own)
+            validation = validation and scaling.of(validation, n_threads)
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -166,7 +176,10 @@ class Ranker(BaseEstimator):
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
         with threadpool_limits(limits=1, user_api="blas"), overflows:
-            solution = solver.solve(objective, scorer, groups.features, monitor, rng)
+            with phase("solver"):
+                solution = solver.solve(objective, scorer, groups.features, monitor, rng)
+            if profile := current_profile():
+                divide_pass(profile, objective, solution.scorer, groups.features)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = [*objective.notes(), *scaling.notes]
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason

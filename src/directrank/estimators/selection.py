@@ -7,6 +7,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.measures import mean_values
+from directrank.timing import phase
 
 
 class MeanMonitor:
@@ -20,4 +21,5 @@ class MeanMonitor:
         """Return the mean for scores in the inner order, or minus infinity if a score is not finite."""
         if not np.isfinite(scores).all():
             return -math.inf
-        return mean_values([self.measure], self.groups.queries, scores, self.weights, n_threads=1)[0]
+        with phase("monitor"):
+            return mean_values([self.measure], self.groups.queries, scores, self.weights, n_threads=1)[0]

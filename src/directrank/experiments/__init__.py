@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
     from directrank.experiments.results import Comparison, read_results
+    from directrank.experiments.rivals.rival import Rival
     from directrank.experiments.runs.evaluated import evaluate_runs
     from directrank.experiments.tables.paired import PairedTest, paired_test
 
@@ -17,13 +18,23 @@ _MODULES = {
     "Comparison": "results",
     "Observer": "plan",
     "PairedTest": "tables.paired",
+    "Rival": "rivals.rival",
     "compare": "protocol",
     "evaluate_runs": "runs.evaluated",
     "paired_test": "tables.paired",
     "read_results": "results",
 }
 
-__all__ = ["Comparison", "Observer", "PairedTest", "compare", "evaluate_runs", "paired_test", "read_results"]
+__all__ = [
+    "Comparison",
+    "Observer",
+    "PairedTest",
+    "Rival",
+    "compare",
+    "evaluate_runs",
+    "paired_test",
+    "read_results",
+]
 
 
 def __getattr__(name: str) -> Any:

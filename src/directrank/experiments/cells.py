@@ -11,10 +11,10 @@ import numpy as np
 from directrank.data import QueryGroups
 from directrank.data.queries import Queries
 from directrank.diagnostics.test_diagnostics import bounds, curve, ties
-from directrank.estimators.methods import Configured
-from directrank.experiments.fits import attempted, restored
+from directrank.experiments.fits import SCORES, attempted, restored, scores_of
 from directrank.experiments.options import Options
 from directrank.experiments.records.of_cells import check_measured
+from directrank.experiments.rivals.rival import AnyMethod
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of
@@ -31,9 +31,9 @@ MOST_WEIGHTS = 2000
 Record = dict[str, Any]
 
 
-def choice(fits: Sequence[Record], options: Options) -> dict[int, Record]:
+def choice(fits: Sequence[Record]) -> dict[int, Record]:
     """Return the fit with the best validation value for each seed; the first of equal ones."""
-    of_seeds = {seed: [fit for fit in fits if fit["seed"] == seed] for seed in options.seeds}
+    of_seeds = {fit["seed"]: [each for each in fits if each["seed"] == fit["seed"]] for fit in fits}
     return {seed: max(these, key=lambda fit: fit["validation"]) for seed, these in of_seeds.items()}
 
 
@@ -84,14 +84,11 @@ def sizes(n_queries: int, relevance: np.ndarray) -> Record:
     }
 
 
-def _measured(method: Configured, splits: Splits, options: Options, fits, refits) -> Record:
-    chosen, every = choice(fits, options), [*fits, *refits]
+def _measured(method: AnyMethod, splits: Splits, options: Options, fits, refits) -> Record:
+    chosen, every = choice(fits), [*fits, *refits]
     tested = {fit["seed"]: fit for fit in refits} or chosen
-    first, first_tested = chosen[options.seeds[0]], tested[options.seeds[0]]
-    runs = [
-        _reported(splits, restored(fit, method), restored(tested[seed], method), options)
-        for seed, fit in chosen.items()
-    ]
+    first, first_tested = next(iter(chosen.values())), tested[fits[0]["seed"]]
+    runs = [_reported(method, splits, fit, tested[seed], options) for seed, fit in chosen.items()]
     tried = ("parameters", "seed", "validation", "seconds", "status")
     training = ("status", "message", "remedy", "certificate", "iterations", "notes", "history")
     record = {
@@ -102,7 +99,7 @@ def _measured(method: Configured, splits: Splits, options: Options, fits, refits
         "peak_memory": max(fit["peak_memory"] or 0 for fit in every) or None,
         "training": {name: first_tested[name] for name in training},
         "scaling": first_tested["scaling"],
-        "weights": _weights(splits.train, restored(first_tested, method)),
+        "weights": _weights(splits.train, method, first_tested),
         "seeds": [
             {
                 "seed": seed,
@@ -120,8 +117,10 @@ def _measured(method: Configured, splits: Splits, options: Options, fits, refits
     return record
 
 
-def _weights(train: QueryGroups, ranker: Any) -> Record | None:
-    coefficients: Any = getattr(ranker.scorer_, "coefficients", None)
+def _weights(train: QueryGroups, method: AnyMethod, fit: Record) -> Record | None:
+    if fit["scorer"]["kind"] == SCORES:
+        return None
+    coefficients: Any = getattr(restored(fit, method).scorer_, "coefficients", None)
     if np.shape(coefficients) != (train.n_features,) or train.n_features > MOST_WEIGHTS:
         return None
     names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]
@@ -131,30 +130,43 @@ def _weights(train: QueryGroups, ranker: Any) -> Record | None:
     }
 
 
-def _reported(splits: Splits, chosen: Any, tested: Any, options: Options) -> Record:
+def _reported(method: AnyMethod, splits: Splits, chosen: Record, tested: Record, options: Options) -> Record:
     max_grade = max(split.queries.max_relevance for split in splits)
-    scores = {"vali": chosen.predict(splits.vali), "test": tested.predict(splits.test)}
+    found = {
+        "vali": scores_of(chosen, method, "vali", splits.vali),
+        "test": scores_of(tested, method, "test", splits.test),
+    }
+    # A run need not rank the validation set, nor hold every document.
+    scores = {name: values for name, values in found.items() if values is not None}
+    held = {name: _held(tested, values) for name, values in scores.items()}
     record: dict[str, Any] = {"values": {}, "per_query": {}, "computed": {}, "curve": {}}
     for convention in options.conventions:
         results = {
             name: evaluate(
                 getattr(splits, name), values, measures=options.measures, convention=convention,
-                per_query=name == "test", max_grade=max_grade,
+                per_query=name == "test", max_grade=max_grade, retrieved=held[name],
             ).to_dict()
             for name, values in scores.items()
         }  # fmt: skip
         record["values"][convention] = {name: each["measures"] for name, each in results.items()}
         for what in ("per_query", "computed"):
             record[what][convention] = results["test"][what]
-        record["curve"][convention] = curve(splits.test, scores["test"], convention)
+        record["curve"][convention] = curve(splits.test, scores["test"], convention, held["test"])
         record["qid"] = results["test"]["qid"]
-    test = splits.test, scores["test"]
+    test, is_rival = (splits.test, scores["test"]), tested["scorer"]["kind"] == SCORES
     return {
         **record,
         "ranked": ranked(*test),
-        "ties": ties(*test, options.measures),
-        "bounds": bounds(*test, options.select_by) if options.audit else None,
+        "ties": ties(*test, options.measures, held["test"]),
+        # Bounds depend on the scale of the scores, which is not known of rivals.
+        "bounds": bounds(*test, options.select_by) if options.audit and not is_rival else None,
     }
+
+
+def _held(fit: Record, scores: np.ndarray) -> np.ndarray | None:
+    """Return which documents a run holds; None for scores of all documents."""
+    held = ~np.isnan(scores)
+    return None if held.all() or fit["scorer"]["kind"] != SCORES else held
 
 
 def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:

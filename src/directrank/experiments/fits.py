@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,16 @@ from safetensors.numpy import load, save
 
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
+from directrank.data.shards import processors
 from directrank.estimators.methods import Configured
 from directrank.estimators.outcome import remedy
 from directrank.experiments.jobs.identity import shown
 from directrank.experiments.records.of_cells import DIED, FAILED_FIT, FIT, TRAINED
 from directrank.experiments.records.shapes import either, fields, fits
-from directrank.measures import mean_value, parse_measure
+from directrank.experiments.rivals.learner import Learned, Task
+from directrank.experiments.rivals.rival import AnyMethod, Rival
+from directrank.experiments.sources import joined
+from directrank.measures import evaluate, mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
@@ -31,20 +36,24 @@ if TYPE_CHECKING:
 
 #: The record has at most this many rows of a training history.
 MOST_ROWS = 200
+#: The kind of scorer of a record that has scores of documents instead: of a rival no model is stored.
+SCORES = "scores"
 
 
 def fit_point(
-    train: QueryGroups, vali: QueryGroups | None, fit: "Fit", select_by: Measure, n_threads: int | None = None
-) -> dict[str, Any]:
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
+    n_threads: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Train a method at a point of its grid, and measure it on the validation set.
 
-    The test set is not an argument, so no fit can depend on it.
+    The relevance of the test set is not an argument, so no fit can depend on it.
 
     Parameters
     ----------
-    train : QueryGroups
-    vali : QueryGroups, optional
-        None for a last fit on training and validation set together, which has no validation value.
+    train, vali : QueryGroups
+        A last fit is on both together, and has no validation value.
+    test : QueryGroups, optional
+        Without relevance; only rivals need it, whose scores are stored.
     fit : Fit
         The method, its point and the seed.
     select_by : Measure
@@ -58,7 +67,12 @@ def fit_point(
         Plain values: ``validation`` and its measure ``validated_by``, ``seconds``, the end and the history of
         training, ``scorer``, ``warnings`` with their counts; or ``error``.
     """
-    found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
+    if isinstance(fit.method, Rival):
+        found = attempted(lambda: _rival_fitted(train, vali, test, fit, select_by, n_threads))
+    elif fit.is_last:
+        found = attempted(lambda: _fitted(joined((train, vali)), None, fit, select_by, n_threads))
+    else:
+        found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
     return {"parameters": shown(fit.point), "seed": fit.seed, **found}
 
 
@@ -68,9 +82,8 @@ def judged(
     """Return the record of a fit with the validation value of this measure, if it holds that of another."""
     if "error" in record or record["validated_by"] in (None, fit.validated_by):
         return record
-    found = attempted(
-        lambda: {"validation": _validation(restored(record, fit.method), train, vali, select_by)}
-    )
+    partial, scores = _is_partial(fit.method), lambda: scores_of(record, fit.method, "vali", vali)
+    found = attempted(lambda: {"validation": _validation(scores(), train, vali, select_by, partial=partial)})
     return {**record, **found, "warnings": {**found["warnings"], **record["warnings"]}}
 
 
@@ -87,7 +100,23 @@ def attempted(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return {**record, "warnings": dict(Counter(texts))}
 
 
-def restored(fit: Mapping[str, Any], method: Configured):
+def scores_of(fit: Mapping[str, Any], method: AnyMethod, name: str, part: QueryGroups) -> np.ndarray | None:
+    """Return the scores that a record of `fit_point` gives the validation or the test set, in row order.
+
+    None if a rival has none of the validation set; NaN for documents that a run does not hold.
+    """
+    if fit["scorer"]["kind"] != SCORES:
+        return restored(fit, method).predict(part)
+    scores = _tensors(fit).get(name)
+    held = None if scores is None else ~np.isnan(scores)
+    return None if scores is None else checked_scores(scores, part.n_docs, retrieved=held)
+
+
+def _is_partial(method: AnyMethod) -> bool:
+    return isinstance(method, Rival) and method.learner.partial
+
+
+def restored(fit: Mapping[str, Any], method: Any):
     """Return the ranker of a record of `fit_point`; its predictions equal the trained ranker's bitwise."""
     ranker = method.build(fit["parameters"], random_state=fit["seed"])
     ranker.scorer_ = scorer_of(fit)
@@ -97,8 +126,11 @@ def restored(fit: Mapping[str, Any], method: Configured):
 
 def scorer_of(fit: Mapping[str, Any]) -> Any:
     """Return the scorer of a record of `fit_point`."""
-    tensors = load(base64.b64decode(fit["scorer"]["safetensors"], validate=True))
-    return put_together(fit["scorer"]["kind"], tensors, fit["n_features"])
+    return put_together(fit["scorer"]["kind"], _tensors(fit), fit["n_features"])
+
+
+def _tensors(fit: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return load(base64.b64decode(fit["scorer"]["safetensors"], validate=True))
 
 
 def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
@@ -109,18 +141,24 @@ def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
         return False
     if (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
         return False
-    return "error" in record or (_has_scorer(record) and fit.is_last == (record["validation"] is None))
+    return "error" in record or _has_scorer(fit, record)
 
 
-def _has_scorer(record: Mapping[str, Any]) -> bool:
+def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:
+    """Whether a record has a scorer or scores, and a validation value where there has to be one."""
     try:
+        if isinstance(fit.method, Rival):
+            tensors, kind = _tensors(record), record["scorer"]["kind"]
+            agrees = ("vali" in tensors) == (record["validation"] is not None)
+            return kind == SCORES and "test" in tensors and agrees
         scorer_of(record)
     except (ValueError, KeyError, SafetensorError):
         return False
-    return True
+    return fit.is_last == (record["validation"] is None)
 
 
 def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) -> dict[str, Any]:
+    assert isinstance(fit.method, Configured)
     started = time.perf_counter()
     # The largest grade of these two sets: a fit must not depend on the grades of the test set.
     max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
@@ -135,7 +173,7 @@ def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) 
     ranker.fit(train, eval_set=vali)
     kind, tensors = take_apart(ranker.scorer_)
     record = {
-        "validation": None if vali is None else _validation(ranker, train, vali, select_by),
+        "validation": None if vali is None else _validation(ranker.predict(vali), train, vali, select_by),
         "validated_by": None if vali is None else fit.validated_by,
         "seconds": time.perf_counter() - started,
         "status": ranker.status_,
@@ -153,17 +191,73 @@ def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) 
     return _readable(as_plain(record))
 
 
+def _rival_fitted(
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
+    n_threads: int | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the record of a rival: its scores, and what is known of the end of its training."""
+    assert isinstance(fit.method, Rival)
+    assert test is not None
+    started = time.perf_counter()
+    # As many threads as our kernels can use on these data: a small set is slower with more.
+    n_threads = min(n_threads or processors(), len(train.shards))
+    parameters = {**fit.method.fixed, **fit.point}
+    task = Task(
+        fit.fold.name, train, vali, test, parameters, fit.seed, n_threads,
+        lambda scores: _validation(scores, train, vali, select_by),
+    )  # fmt: skip
+    found = None
+    if not fit.is_last or fit.select_by is not None:  # the validation set chooses the rounds of a last fit
+        found = fit.method.learn(task)
+    if fit.is_last:
+        rounds = None if found is None else found.rounds
+        both = joined((train, vali))
+        found = fit.method.learn(replace(task, train=both, vali=None, monitor=None, rounds=rounds))
+    assert found is not None
+    partial, value = _is_partial(fit.method), None
+    if found.vali is not None:
+        value = _validation(found.vali, train, vali, select_by, partial=partial)
+    return _readable(as_plain(_record_of(found, value, fit.validated_by, train.n_features, started)))
+
+
+def _record_of(found: Learned, value: float | None, by: str, n_features: int, started: float) -> dict:
+    tensors = {"test": found.test} | ({} if found.vali is None else {"vali": found.vali})
+    return {
+        "validation": value,
+        "validated_by": None if value is None else by,
+        "seconds": time.perf_counter() - started,
+        "status": found.status,
+        "message": found.message,
+        "remedy": "",
+        "certificate": {},
+        "iterations": len(found.trace) or found.rounds or 0,
+        "notes": [],
+        "history": thinned([{"monitor": each} for each in found.trace]),
+        "peak_memory": peak_memory(),
+        "n_features": n_features,
+        "scaling": {"kind": "none", "reason": ""},
+        "scorer": {"kind": SCORES, "safetensors": base64.b64encode(save(tensors)).decode()},
+    }
+
+
 def _readable(record: dict[str, Any]) -> dict[str, Any]:
     # A record that is refused when it is read back would be made again for ever.
     fields(**TRAINED)(record, "")
-    scorer_of(record)
+    if record["scorer"]["kind"] != SCORES:
+        scorer_of(record)
     return record
 
 
-def _validation(ranker, train: QueryGroups, vali: QueryGroups, select_by: Measure) -> float:
+def _validation(
+    scores: Any, train: QueryGroups, vali: QueryGroups, select_by: Measure, *, partial: bool = False
+) -> float:
+    """Return the validation value of scores; `partial` if they may be NaN where a run holds no document."""
     max_grade = max(part.queries.max_relevance for part in (train, vali))
     chooser = select_by.with_largest_grade(max_grade)
-    scores = checked_scores(ranker.predict(vali), vali.n_docs)
+    held = ~np.isnan(scores) if partial else None
+    scores = checked_scores(scores, vali.n_docs, retrieved=held)
+    if held is not None:
+        return evaluate(vali, scores, measures=[chooser], retrieved=held)[chooser.name]
     return mean_value(chooser, vali.queries, vali.to_inner(scores))
 
 

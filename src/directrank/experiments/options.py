@@ -10,6 +10,7 @@ from typing import Any
 from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.experiments.jobs.identity import identity_of, shown
+from directrank.experiments.records.of_cells import seeds_after
 from directrank.measures import CONVENTIONS
 from directrank.measures.naming.names import distinct_measures, is_own
 
@@ -28,6 +29,7 @@ class Options:
     """The options of a comparison; `directrank.compare` documents each.
 
     Names of measures become measures, and `seeds` the seeds of every fit: `seed` alone if none are given.
+    `rival_seeds` are those of rivals that draw random numbers: `seeds`, or `seed` and those after it.
 
     Raises
     ------
@@ -45,6 +47,7 @@ class Options:
     name: str | None = None
     seed: int = 0
     seeds: Sequence[int] = ()
+    rival_seeds: Sequence[int] = ()
     missing: str | float = MISSING
     qid: str | None = None
     label: str | None = None
@@ -64,6 +67,7 @@ class Options:
     chooser: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
         object.__setattr__(self, "seeds", self.seeds or (self.seed,))
         for name, check in CHECKS.items():
             with of_option(name):
@@ -92,11 +96,6 @@ class Options:
         """The columns that were named, by their role."""
         named = {"qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features}
         return {role: name for role, name in named.items() if name is not None}
-
-    @property
-    def n_refits(self) -> int:
-        """Number of last fits of a cell."""
-        return len(self.seeds) if self.refit else 0
 
     @property
     def of_a_cell(self) -> dict[str, Any]:
@@ -170,6 +169,7 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "measures": _measures,
     "convention": one_of("convention", CONVENTIONS),
     "seeds": _seeds,
+    "rival_seeds": _seeds,
     "kfold": _at_least(3, "k-fold needs three folds or more (to train, validate and test)"),
     "search": _search,
     "restarts": _at_least(0, "restarts must be 0 or more"),

@@ -5,9 +5,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from directrank.estimators.methods import Configured, configured
 from directrank.estimators.parameters.allowed import parameters_of
 from directrank.experiments.options import of_option
+from directrank.experiments.rivals.named import methods_of
+from directrank.experiments.rivals.rival import AnyMethod, Rival
 
 #: Constructor parameters that a comparison sets itself, and the remedy.
 SET_ELSEWHERE = {
@@ -18,13 +19,13 @@ SET_ELSEWHERE = {
 
 
 def overridden(
-    methods: Sequence[Configured], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
-) -> list[Configured]:
+    methods: Sequence[AnyMethod], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
+) -> list[Any]:
     """Return methods with some of their parameters fixed, and with other grids.
 
     Parameters
     ----------
-    methods : sequence of Configured
+    methods : sequence of Configured or Rival
     settings : mapping of str to value
         A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its
         parameter, such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the
@@ -45,7 +46,7 @@ def overridden(
     return found
 
 
-def _changed(methods: Sequence[Configured], key: str, value: Any, *, in_grid: bool) -> list[Configured]:
+def _changed(methods: Sequence[AnyMethod], key: str, value: Any, *, in_grid: bool) -> list[AnyMethod]:
     prefix, _, parameter = key.rpartition(".")
     if parameter in SET_ELSEWHERE:
         raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
@@ -56,11 +57,11 @@ def _changed(methods: Sequence[Configured], key: str, value: Any, *, in_grid: bo
     return [_with(each, parameter, value, in_grid) if each.label in having else each for each in methods]
 
 
-def _with(chosen: Configured, parameter: str, value: Any, in_grid: bool) -> Configured:
+def _with(chosen: AnyMethod, parameter: str, value: Any, in_grid: bool) -> AnyMethod:
     values = tuple(value) if in_grid else (value,)
     if not values:
         raise ValueError("a grid needs one value or more")
-    declared = parameters_of(chosen.method.estimator)
+    declared = {} if isinstance(chosen, Rival) else parameters_of(chosen.method.estimator)
     for each in values if parameter in declared else ():
         declared[parameter].check(each, chosen.label)
     fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
@@ -70,25 +71,29 @@ def _with(chosen: Configured, parameter: str, value: Any, in_grid: bool) -> Conf
     else:
         grid.pop(parameter, None)
         fixed[parameter] = value
+    if isinstance(chosen, Rival):
+        return replace(chosen, fixed=fixed, grid=grid)
     return replace(chosen, method=replace(chosen.method, fixed=fixed, grid=grid))
 
 
-def _named(methods: Sequence[Configured], name: str) -> list[Configured]:
+def _named(methods: Sequence[AnyMethod], name: str) -> list[AnyMethod]:
     """Return the methods that have a label, or a name."""
-    found = [each for each in methods if name == each.label]
+    found = [each for each in methods if name in (each.label, isinstance(each, Rival) and each.name)]
     if not found:
-        (wanted,) = configured([name], methods[0].select_by)
+        (wanted,) = methods_of([name], getattr(methods[0], "select_by", "AP"))
         found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
     if not found:
         raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")
     return found
 
 
-def _defaults(chosen: Configured) -> dict[str, Any]:
+def _defaults(chosen: AnyMethod) -> dict[str, Any]:
+    if isinstance(chosen, Rival):
+        return chosen.parameters()
     return chosen.method.estimator().get_params(deep=False)
 
 
-def _unknown(parameter: str, methods: Sequence[Configured]) -> str:
+def _unknown(parameter: str, methods: Sequence[AnyMethod]) -> str:
     known = dict.fromkeys(name for each in methods for name in _defaults(each) if name not in SET_ELSEWHERE)
     near = get_close_matches(parameter, known, 1)
     advice = f"did you mean {near[0]}? " if near else ""

@@ -99,8 +99,8 @@ class _Crew:
             # If processes died at the last step of a cell, the next process to find the cell completes it.
             if "fold" in record:
                 self._deaths, self.records[key] = 0, record
-                del self._left[key]
-                for _ in range(self.plan.options.n_refits):
+                cell = self._left.pop(key)
+                for _ in range(self.plan.n_refits(cell)):
                     self.observer.fitted()
                 self.observer.finished(record, False)
         self._deaths = 0 if fitted else self._deaths

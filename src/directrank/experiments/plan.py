@@ -17,8 +17,8 @@ from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
 from directrank.experiments.records.shapes import fits
+from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
-from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
 from directrank.storage.strict_json import dump
 
@@ -37,7 +37,7 @@ class Fit:
     """
 
     fold: FoldSource
-    method: Configured
+    method: AnyMethod
     point: Mapping[str, Any]
     seed: int
     trained_on: str
@@ -64,9 +64,14 @@ class PlannedCell:
     """A method on a fold: its fits, and the key of the cell's record in the store."""
 
     fold: FoldSource
-    method: Configured
+    method: AnyMethod
     fits: Sequence[Fit]
     key: str
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of seeds, each of which has a last fit if there are last fits."""
+        return len({fit.seed for fit in self.fits})
 
     @property
     def label(self) -> str:
@@ -86,7 +91,7 @@ class Plan:
     ----------
     dataset : str
     folds : sequence of FoldSource
-    methods : sequence of Configured
+    methods : sequence of Configured or Rival
     options : Options
     cells : sequence of PlannedCell
     finished : dict of str to dict
@@ -97,7 +102,7 @@ class Plan:
 
     dataset: str
     folds: Sequence[FoldSource]
-    methods: Sequence[Configured]
+    methods: Sequence[AnyMethod]
     options: Options
     cells: Sequence[PlannedCell]
     finished: dict[str, dict[str, Any]]
@@ -124,13 +129,19 @@ class Plan:
     @property
     def n_fits(self) -> int:
         """Number of fits of all cells: points of the grids times seeds, and last fits."""
-        return sum(len(cell.fits) + self.options.n_refits for cell in self.cells)
+        return sum(len(cell.fits) + self.n_refits(cell) for cell in self.cells)
 
     @property
     def n_fits_left(self) -> int:
         """Number of fits that are not finished."""
-        left = [cell.fits for cell in self.cells if cell.key not in self.finished]
-        return sum(self.options.n_refits + sum(fit.key not in self.fitted for fit in fits) for fits in left)
+        left = [cell for cell in self.cells if cell.key not in self.finished]
+        return sum(
+            self.n_refits(cell) + sum(fit.key not in self.fitted for fit in cell.fits) for cell in left
+        )
+
+    def n_refits(self, cell: PlannedCell) -> int:
+        """Return the number of last fits of a cell."""
+        return cell.n_seeds if self.options.refit else 0
 
 
 class Observer:
@@ -156,7 +167,7 @@ class Observer:
 
 
 def make_plan(
-    dataset: str, folds: Sequence[FoldSource], methods: Sequence[Configured], options: Options, store: Store
+    dataset: str, folds: Sequence[FoldSource], methods: Sequence[AnyMethod], options: Options, store: Store
 ) -> Plan:
     """Return the plan of a comparison, with the records of it that the store has.
 
@@ -177,12 +188,12 @@ def make_plan(
     return replace(plan, finished=finished, fitted=store.ended(open_fits))
 
 
-def points_of(method: Configured, search: str) -> list[dict[str, Any]]:
+def points_of(method: AnyMethod, search: str) -> list[dict[str, Any]]:
     """Return the points of a method's grid that a search tries, in the grid's order.
 
     Parameters
     ----------
-    method : Configured
+    method : Configured or Rival
     search : str
         ``grid`` for all of them, ``random:N`` for N different ones drawn at random, always the same.
     """
@@ -206,44 +217,48 @@ def _last_fit(fit: Fit, options: Options) -> Fit:
     return _fit(fit.fold, fit.method, fit.identity, fit.point, fit.seed, TOGETHER, options)
 
 
-def _planned(fold: FoldSource, method: Configured, options: Options) -> PlannedCell:
+def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCell:
     points = points_of(method, options.search)
-    if options.restarts and "n_restarts" in method.method.estimator().get_params(deep=False):
+    own = isinstance(method, Configured)
+    if options.restarts and own and "n_restarts" in method.method.estimator().get_params(deep=False):
         points = [{"n_restarts": options.restarts, **point} for point in points]
-    if len({dump(shown(point)) for point in points}) < len(points):
+    seeds = options.rival_seeds if isinstance(method, Rival) and method.is_random else options.seeds
+    identities = [_identity(fold, method, point) for point in points]
+    if len({dump(shown(point)) for point in points}) < len(set(identities)):
         raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
-    identities = [_identity(method, point) for point in points]
     fits = [
         _fit(fold, method, identity, point, seed, "train", options)
-        for seed in options.seeds
+        for seed in seeds
         for identity, point in zip(identities, points, strict=True)
     ]
     facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
     return PlannedCell(fold, method, fits, key_of({**facts, "own": options.own}))
 
 
-def _identity(method: Configured, point: Mapping[str, Any]) -> str:
+def _identity(fold: FoldSource, method: AnyMethod, point: Mapping[str, Any]) -> str:
     """Return what tells the objects of a fit apart.
 
     It is told once, where the plan is made: a worker process may not see the code that an object came from.
     """
+    if isinstance(method, Rival):
+        return identity_of(method.identity(fold.name), point)
     chooser = method.select_by if _reads_select_by(method, point) else None
-    return identity_of(method.method.estimator, method.method.fixed, point, method.measure, chooser)
+    name, estimator = method.method.name, method.method.estimator
+    return identity_of(name, estimator, method.method.fixed, point, method.measure, chooser)
 
 
 def _fit(
-    fold: FoldSource, method: Configured, identity: str, point, seed: int, trained_on: str, options: Options
+    fold: FoldSource, method: AnyMethod, identity: str, point, seed: int, trained_on: str, options: Options
 ) -> Fit:
     """Return a fit; its key is a digest of everything that its numbers depend on."""
     select_by = options.select_by if _reads_select_by(method, point) else None
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
-        "method": [method.method.name, method.method.estimator.__name__, name_of(method.measure)],
-        "identity": identity,
+        "method": identity,
         "seed": seed,
         "part": trained_on,
-        "select_by": name_of(select_by),
+        "select_by": None if select_by is None else options.chooser,
         **options.reading,
         "versions": versions(),
         "code": code_digest(),
@@ -251,7 +266,7 @@ def _fit(
     return Fit(fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts))
 
 
-def _reads_select_by(method: Configured, point: Mapping[str, Any]) -> bool:
+def _reads_select_by(method: AnyMethod, point: Mapping[str, Any]) -> bool:
     try:
         return method.reads_select_by(point)
     except Exception:  # The fit will fail with the same error, and that is recorded.

@@ -10,7 +10,7 @@ from typing import Any
 from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.diagnostics import check_data
-from directrank.estimators.methods import Configured, configured
+from directrank.estimators.methods import Configured
 from directrank.experiments.jobs.environment import code_digest, environment
 from directrank.experiments.jobs.identity import shown
 from directrank.experiments.jobs.store import Store, key_of
@@ -21,6 +21,8 @@ from directrank.experiments.plan import Observer, Plan, make_plan
 from directrank.experiments.records.of_cells import DATA_CHECK
 from directrank.experiments.records.shapes import fits
 from directrank.experiments.results import FORMAT, Comparison
+from directrank.experiments.rivals.named import methods_of
+from directrank.experiments.rivals.rival import AnyMethod, Rival, check_storable, libraries_of
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.chosen import chosen_cells, entry
@@ -37,7 +39,7 @@ LARGEST_COPY = 1 << 31
 
 def compare(
     source: Any,
-    methods: str | Sequence[Any] = "all",
+    methods: Any = "all",
     *,
     select_by: str | Measure = "AP",
     measures: Sequence[str | Measure] = MEASURES,
@@ -76,10 +78,11 @@ def compare(
     source : path, or sequence of three paths, or of three QueryGroups
         A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``, or with tables
         such as ``train.csv``; or the three. With `kfold`, one file or one QueryGroups will do.
-    methods : str, or sequence of str, Ranker, Surrogate, Method or Configured, default="all"
+    methods : str, or sequence of str and objects, default="all"
         Such as ``"adarank(AP),adarank(nDCG@10),regression"``. Of your own: a `Ranker` with its parameters; a
         `Surrogate`, which L-BFGS minimises; or a `Method` (`directrank.estimators.methods`), which has a
-        name and a grid.
+        name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`,
+        or any object with ``fit`` and ``predict``.
     select_by : str or Measure, default="AP"
         The measure that chooses on the validation set, and that methods train for whose name fixes none.
     measures : sequence of str or Measure
@@ -101,7 +104,8 @@ def compare(
         The name of the data set; that of the folder by default.
     seed : int, default=0
     seeds : sequence of int, optional
-        Train and choose with each seed, and report means over seeds; `seed` alone by default.
+        Train and choose with each seed, and report means over seeds; `seed` alone by default, and the two
+        after it for rivals that draw random numbers.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of a literal NULL or an empty cell; see `directrank.load_data`.
     qid, label, docid : str, optional
@@ -157,7 +161,7 @@ def compare(
     return carry_out(plan, store, observer or Observer(), command)
 
 
-def prepare(source: Any, methods: str | Sequence[Any], options: Options) -> tuple[Plan, Store]:
+def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
     """Return the plan of a comparison and the store of its results; train and write nothing.
 
     Raises
@@ -166,14 +170,18 @@ def prepare(source: Any, methods: str | Sequence[Any], options: Options) -> tupl
         As `compare`.
     """
     with of_option("methods"):
-        chosen = configured(methods, options.select_by)
+        chosen = methods_of(methods, options.select_by)
+        check_storable(chosen if options.out is not None else ())
     chosen = overridden(chosen, options.settings, options.grids)
     for each in chosen if options.settings or options.grids else ():
         for point in each.points():
-            each.build(point).checked()
+            if isinstance(each, Configured):
+                each.build(point).checked()
+            else:
+                each.check(point)
     if options.baseline is not None:
         with of_option("baseline"):
-            options = replace(options, baseline=_label_of(options.baseline, chosen))
+            options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
     dataset, folds = folds_of(source, k=options.kfold, seed=options.seed, **options.reading)
     store = Store(options.out)
     store.begin()
@@ -219,12 +227,13 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     return result
 
 
-def _label_of(baseline: str, methods: Sequence[Configured]) -> str:
+def _label_of(baseline: str, methods: Sequence[AnyMethod], select_by: Measure) -> str:
     """Return the label of the method that a name of a baseline stands for."""
     labels = [method.label for method in methods]
-    if baseline in labels:
-        return baseline
-    wanted = configured(baseline, methods[0].select_by)
+    called = [method.label for method in methods if isinstance(method, Rival) and method.name == baseline]
+    if baseline in [*labels, *called]:
+        return (called or [baseline])[0]
+    wanted = methods_of(baseline, select_by)
     if len(wanted) != 1 or wanted[0].label not in labels:
         raise ValueError(f"{baseline} is not one of the methods compared: {', '.join(labels)}")
     return wanted[0].label
@@ -279,7 +288,7 @@ def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[
         ],
         "reading": reading_lines(plan.folds[0], options),
         "data_check": check,
-        "environment": environment(),
+        "environment": {**environment(), **libraries_of(plan.methods)},
         "command": list(map(printable, command)),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -19,6 +19,7 @@ from directrank.experiments.tables.endings import MARK, unfinished
 from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex, markdown, plain
 from directrank.experiments.tables.layout import Table
 from directrank.experiments.tables.own_measures import is_error
+from directrank.experiments.tables.seeds import seeds_note
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
 
@@ -163,6 +164,7 @@ class Comparison:
             letters = [tested["letters"].get(row, "") for row in self.methods]
             better = [tested["better_than"][name] for name in self.measures]
             marks = [[each.get(row, "") for each in better] for row in self.methods]
+        notes += seeds_note(self)
         if open_ended:
             notes.append(f"{MARK} not every model converged")
         return Table(

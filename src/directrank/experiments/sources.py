@@ -18,6 +18,7 @@ from directrank.data.folds import PARTS, Fold
 from directrank.data.frames import columns_in_order
 from directrank.data.letor.blocks import refuse_special
 from directrank.data.queries import Queries
+from directrank.data.store.manifest import manifest_of
 from directrank.errors import DataError
 from directrank.experiments.options import CHECKS
 from directrank.storage.hashed_file import HashedFile
@@ -223,9 +224,9 @@ def _pool_of(source: Any, how: Mapping[str, Any]) -> tuple[str, "_Pool", str]:
     if isinstance(source, QueryGroups):
         return source_name([source]), _Pool({}, how, source), _groups_digest(source)
     if isinstance(source, (str, os.PathLike)):
-        alone = Path(source).is_file()
-        name = printable(Path(source).name) if alone else source_name(source)
-        files = {Path(source)} if alone else _files_of(find_folds(source)[0])
+        one = Path(source) if Path(source).is_file() else manifest_of(Path(source))
+        name = source_name(source) if one is None else printable(Path(source).name)
+        files = _files_of(find_folds(source)[0]) if one is None else {one}
     else:
         name, (fold,) = folds_of(source, **how)
         if not fold.files:

@@ -14,7 +14,9 @@ from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point, judged
 from directrank.experiments.jobs.store import Finished, Store, Wanted
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
-from directrank.experiments.sources import FoldReader, joined
+from directrank.experiments.rivals.learner import without_relevance
+from directrank.experiments.rivals.rival import Rival
+from directrank.experiments.sources import FoldReader
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
 COMMIT = 0.25
@@ -111,8 +113,7 @@ class Sweep:
         records = [self._records.get(fit.key, {}) for fit in cell.fits]
         if not self.plan.options.refit or not all("validation" in each for each in records):
             return cell.fits, ()
-        options = self.plan.options
-        return cell.fits, refits_of(cell, choice(records, options), options)
+        return cell.fits, refits_of(cell, choice(records), self.plan.options)
 
     def _load(self, cell: PlannedCell, step: Step, record: Record) -> None:
         if isinstance(step, Fit):
@@ -142,10 +143,9 @@ class Sweep:
         if cell.key != self._announced:
             self._announced = cell.key
             self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
-        train, vali = self.reader(fit.fold)[:2]
-        if fit.is_last:
-            train, vali = joined((train, vali)), None
-        return fit_point(train, vali, fit, self.plan.options.select_by, self.n_threads)
+        train, vali, test = self.reader(fit.fold)
+        to_score = without_relevance(test) if isinstance(fit.method, Rival) else None
+        return fit_point(train, vali, to_score, fit, self.plan.options.select_by, self.n_threads)
 
     def _finish(self, cell: PlannedCell, step: Step, record: Record) -> None:
         self._unwritten.append((step.key, step.label, "failed" if "error" in record else "done", record))

@@ -49,7 +49,7 @@ class Unaliased(Compiler):
 
 
 # Nothing below these folders may import them (import-linter), so no kernel depends on their sources.
-WITHOUT_KERNELS = {"cli", "report", "experiments"}
+WITHOUT_KERNELS = {"cli", "report", "experiments", "text"}
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,

@@ -73,7 +73,8 @@ def positions_of(
     above, tied = np.empty((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
     counted, cells = np.where(by_sorting, 0, wanted), _cells(min(queries.longest, COUNTING_LIMIT))
-    _count(scores, queries.indptr, counted, *cells, above, tied)
+    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
+        _count(scores, queries.indptr, counted, *cells, above, tied)
     for query in np.flatnonzero(by_sorting):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
         above[block], tied[block] = _by_sorting(scores[block])

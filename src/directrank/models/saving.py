@@ -8,6 +8,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.errors import ModelFormatError
 from directrank.models.container import damaged, read_container, write_container
+from directrank.models.readers.library_model import read_library_model
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.strict_json import as_plain
 
@@ -75,16 +76,20 @@ def save(ranker, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike):
-    """Read a ranker that `save` wrote.
+    """Read a ranker that `save` wrote, or a model of trees that LightGBM or XGBoost wrote.
+
+    The trees of these libraries are read and scored by directrank alone; the ranker can be saved again.
 
     Parameters
     ----------
     path : path
+        A model of `save`, LightGBM's model text or XGBoost's JSON.
 
     Returns
     -------
     Ranker
-        It predicts bit for bit as the one that was saved.
+        It predicts bit for bit as the one that was saved. The scores of a library's model are those of its
+        ``predict`` before any transformation, such as to probabilities.
 
     Raises
     ------
@@ -93,6 +98,9 @@ def load(path: str | os.PathLike):
     OSError
         If the file cannot be read.
     """
+    found = read_library_model(path)
+    if found is not None:
+        return found
     description, tensors = read_container(path)
     version = description.get("format")
     if version != FORMAT:

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear
-from directrank.scorers.additive import fits as trees_fit
+from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Trees
+from directrank.scorers.additive import fits as additive_fits
+from directrank.scorers.trees import NODES as TREE_NODES
+from directrank.scorers.trees import fits as trees_fit
 
 Tensors = dict[str, np.ndarray]
 
@@ -34,7 +36,8 @@ SCORER_KINDS = {
     "linear": (Linear, ("coefficients",), _linear_fits),
     "log-linear": (LogLinear, ("coefficients", "logarithm"), _log_linear_fits),
     "query-linear": (QueryLinear, ("coefficients",), _linear_fits),
-    "additive": (Additive, ("coefficients", "root", *NODES), trees_fit),
+    "additive": (Additive, ("coefficients", "root", *NODES), additive_fits),
+    "trees": (Trees, ("root", *TREE_NODES), trees_fit),
 }
 
 

@@ -6,9 +6,10 @@ from directrank.scorers.additive import Additive, Tree, single_feature, stump, t
 from directrank.scorers.committee import Committee, scores_in_queries
 from directrank.scorers.linear import Linear
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear
+from directrank.scorers.trees import Trees
 
 #: Every scorer that can be trained.
-SCORERS = (Linear, Additive)
+SCORERS = (Linear, Additive, Trees)
 #: Scorers with one coefficient for each feature, raw or scaled.
 LINEAR = (Linear, LogLinear, QueryLinear)
 #: Scorers that read all documents of a query.
@@ -30,6 +31,7 @@ __all__ = [
     "LogLinear",
     "QueryLinear",
     "Tree",
+    "Trees",
     "default_scorer",
     "scores_in_queries",
     "single_feature",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from directrank.kernels.compile import kernel
+from directrank.scorers.tree_shape import LEAF, every_path_ends, is_leaf
 
-LEAF = -1
 # Rows of a block stay in the processor's cache while all trees pass over them.
 BLOCK_ROWS = 1024
 
@@ -189,19 +189,12 @@ def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     nodes = ("threshold", "left", "right", "offset", "slope", "fill")
     if len(root) != len(tensors["coefficients"]) or any(len(tensors[name]) != n_nodes for name in nodes):
         return False
-    ends = np.append(root, n_nodes)
-    if len(root) and not (root[0] == 0 and (np.diff(ends) > 0).all()):
+    if not every_path_ends(root, tensors["left"], tensors["right"]):
         return False
-    if not len(root):
-        return n_nodes == 0
-    own = np.arange(n_nodes) - np.repeat(root, np.diff(ends))
-    size = np.repeat(np.diff(ends), np.diff(ends))
-    left, right = tensors["left"], tensors["right"]
-    leaf = (left == LEAF) & (right == LEAF)
-    inner = (left > own) & (left < size) & (right > own) & (right < size)
+    leaf = is_leaf(tensors["left"], tensors["right"])
     feature, fill = tensors["feature"], tensors["fill"]
     told = np.where(leaf, np.isfinite(fill), ~np.isnan(fill)).all()
-    return bool((leaf | inner).all() and told and (feature >= 0).all() and (feature < n_features).all())
+    return bool(told and (feature >= 0).all() and (feature < n_features).all())
 
 
 def add_trees_naive(row: np.ndarray, coefficients, trees: Sequence[Tree]) -> float:

@@ -1,18 +1,26 @@
 """Missing values of features: NaN, the medians that stand for them, and the features filled with these."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.aligned import zeros_like
+from directrank.storage.mapped import relieve
 
 #: Columns that are turned into contiguous arrays at a time: the values of 16 float32 fill a cache line.
 BLOCK_COLUMNS = 16
+#: Rows that are read at a time.
+BLOCK_BYTES = 2**24
 
 
 def missing_counts(features: np.ndarray) -> np.ndarray:
     """Return the number of missing values of each feature, int64 (n_features,)."""
     # A sum is NaN if one of its terms is, and much faster than a look at each of them.
+    total = np.zeros(features.shape[1], np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
-        suspect = np.flatnonzero(~np.isfinite(features.sum(axis=0)))
+        for rows in _blocks(features):
+            total += features[rows].sum(axis=0)
+    suspect = np.flatnonzero(~np.isfinite(total))
     counts = np.zeros(features.shape[1], np.int64)
     counts[suspect] = [np.isnan(features[:, k]).sum() for k in suspect]
     return counts
@@ -23,9 +31,20 @@ def medians(features: np.ndarray) -> np.ndarray:
     n_features = features.shape[1]
     out = np.zeros(n_features, np.float32)
     for first in range(0, n_features, BLOCK_COLUMNS):
-        columns = np.array(features[:, first : first + BLOCK_COLUMNS].T, order="C")
+        columns = np.empty((min(BLOCK_COLUMNS, n_features - first), len(features)), np.float32)
+        for rows in _blocks(features):
+            columns[:, rows] = features[rows, first : first + BLOCK_COLUMNS].T
         out[first : first + BLOCK_COLUMNS] = [_median(column) for column in columns]
     return out
+
+
+def _blocks(features: np.ndarray) -> Iterator[slice]:
+    """Return the rows of a matrix that may be on the disk, in blocks."""
+    # Of a few columns, whole rows are read all the same.
+    most = max(1, BLOCK_BYTES // max(1, features.strides[0]))
+    for first in range(0, len(features), most):
+        yield slice(first, first + most)
+        relieve()
 
 
 def _median(column: np.ndarray) -> np.float32:
@@ -54,7 +73,7 @@ def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:
     columns = np.flatnonzero(missing_counts(features))
     if not columns.size:
         return features
-    out = aligned_zeros(features.shape, features.dtype)
+    out = zeros_like(features)
     out[:] = features
     for k in columns:
         out[np.isnan(features[:, k]), k] = fill[k]

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
 
 #: Least share of queries in which a feature must run from 0 to 1 to count as scaled inside queries.
@@ -20,7 +20,7 @@ def scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> np.ndarra
 
     Ranges are those of the values there are; a missing value stays missing.
     """
-    out = aligned_zeros(features.shape, np.float32)
+    out = zeros_like(features)
     _scale(features, indptr, out)
     return out
 

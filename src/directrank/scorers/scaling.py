@@ -23,7 +23,7 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import map_in_order
-from directrank.kernels.aligned import aligned_zeros
+from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
 from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
 from directrank.scorers.linear import Linear
@@ -73,17 +73,21 @@ class Scaling:
     def __repr__(self) -> str:
         return f"Scaling({self.kind})"
 
-    def of(self, groups: QueryGroups, n_threads: int = 1) -> QueryGroups:
-        """Return the same queries with filled and scaled features; the groups if this changes nothing."""
+    def of(self, groups: QueryGroups, n_threads: int = 1, *, in_place: bool = False) -> QueryGroups:
+        """Return the same queries with filled and scaled features; the groups if this changes nothing.
+
+        With `in_place` standardised features take the place of the given ones, which saves a copy.
+        """
         if self.fill is None:
             return groups
         if self.kind == "query":
             scaled = scaled_inside_queries(groups.features, groups.queries.indptr)
             return _with_features(groups, filled(scaled, self.fill))
         groups = _with_features(groups, filled(groups.features, self.fill))
-        return (
-            groups if self.kind == "none" else _with_features(groups, self._standardised(groups, n_threads))
-        )
+        if self.kind == "none":
+            return groups
+        out = groups.features if in_place else zeros_like(groups.features)
+        return _with_features(groups, self._standardised(groups, n_threads, out))
 
     def scorer(self, scaled: Linear) -> "Linear | LogLinear | QueryLinear":
         """Return the scorer of raw features that ranks as a linear scorer of scaled features does."""
@@ -111,12 +115,15 @@ class Scaling:
             return coefficients
         return np.where(self.factor > 0, coefficients / np.where(self.factor > 0, self.factor, 1.0), 0.0)
 
-    def _standardised(self, groups: QueryGroups, n_threads: int) -> np.ndarray:
-        out, columns = aligned_zeros(groups.features.shape, np.float32), np.flatnonzero(self.logarithm)
+    def _standardised(self, groups: QueryGroups, n_threads: int, out: np.ndarray) -> np.ndarray:
+        columns = np.flatnonzero(self.logarithm)
 
         def fill(shard) -> None:
             rows = shard.rows
-            _standardise(groups.features[rows], columns, self.shift, self.factor, out[rows])
+            given = groups.features[rows]
+            # Kernels are promised that what they write does not overlap what they read.
+            read = given.copy() if out is groups.features else given
+            _standardise(read, columns, self.shift, self.factor, out[rows])
 
         map_in_order(fill, groups.shards, n_threads)
         return out

@@ -1,6 +1,8 @@
 """Surrogates: measures made into functions of scores."""
 
 from directrank.surrogates.exchange.lambda_weighted import SwapWeighted
+from directrank.surrogates.exchange.neighbours import NoisyNeighbours
+from directrank.surrogates.gain_cross_entropy import GainCrossEntropy
 from directrank.surrogates.lines.measure_itself import MeasureItself
 from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.objective import Objective
@@ -24,6 +26,7 @@ SURROGATES = (
     TypeOneBound,
     SmoothedPositions,
     SoftmaxCrossEntropy,
+    GainCrossEntropy,
     PlackettLuce,
     CosineDistance,
     GaussianNoise,
@@ -34,6 +37,7 @@ SURROGATES = (
     Pairwise,
     PairwiseHinge,
     SwapWeighted,
+    NoisyNeighbours,
     TypeTwoBound,
     WorkingSetBound,
 )
@@ -44,8 +48,10 @@ __all__ = [
     "ExpectedMeasure",
     "ExponentialPairs",
     "Fidelity",
+    "GainCrossEntropy",
     "GaussianNoise",
     "MeasureItself",
+    "NoisyNeighbours",
     "Objective",
     "OrderPreserving",
     "Pairwise",

@@ -1,4 +1,4 @@
-"""The bound form of a surrogate whose value and gradient come from one kernel."""
+"""The bound form of a surrogate whose oracles come from kernels."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,21 +7,29 @@ import numpy as np
 
 
 class BoundKernel:
-    """The oracle of a surrogate on some queries, from a kernel.
+    """The oracles of a surrogate on some queries, from kernels.
 
     Parameters
     ----------
     kernel : callable
         It takes scores, the arguments and a gradient; it returns the weighted sum over queries, and adds its
         derivative to the gradient.
+    curvatures : callable
+        It takes the same, and adds the curvature at each score to its last argument.
     *arguments
         Such as the boundaries and the weights of queries.
     """
 
-    def __init__(self, kernel: Callable[..., float], *arguments: Any):
-        self.kernel, self.arguments = kernel, arguments
+    def __init__(self, kernel: Callable[..., float], curvatures: Callable[..., None], *arguments: Any):
+        self.kernel, self.curvatures, self.arguments = kernel, curvatures, arguments
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over queries and its derivative with respect to each score."""
         gradient = np.zeros_like(scores)
         return float(self.kernel(scores, *self.arguments, gradient)), gradient
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, (n_docs,); see `directrank.oracles.Curvature`."""
+        out = np.zeros_like(scores)
+        self.curvatures(scores, *self.arguments, out)
+        return out

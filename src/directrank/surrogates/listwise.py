@@ -6,9 +6,17 @@ from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.families.graded_gains import gains_of
-from directrank.oracles import ValueAndGradient
+from directrank.oracles import Curvature, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.listwise_kernels import cosines, cross_entropies, likelihoods, softmax_of_segments
+from directrank.surrogates.listwise_kernels import (
+    cosine_curvatures,
+    cosines,
+    cross_entropies,
+    cross_entropy_curvatures,
+    likelihood_curvatures,
+    likelihoods,
+    softmax_of_segments,
+)
 
 SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
 
@@ -16,7 +24,7 @@ SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
 class _Supervised(Surrogate):
     """A listwise surrogate that compares scores with relevance, or with its gain."""
 
-    offers = frozenset({ValueAndGradient})
+    offers = frozenset({ValueAndGradient, Curvature})
 
     def __init__(self, supervision: str = "relevance"):
         check_choice("supervision", supervision, SUPERVISIONS)
@@ -41,7 +49,8 @@ class SoftmaxCrossEntropy(_Supervised):
 
     Notes
     -----
-    The gradient is :math:`P_s - P_y`. One evaluation costs O(n) per query.
+    The gradient is :math:`P_s - P_y`, and the curvature :math:`P_s (1 - P_s)`. One evaluation costs O(n) per
+    query.
 
     References
     ----------
@@ -57,7 +66,7 @@ class SoftmaxCrossEntropy(_Supervised):
         target = queries.cached(
             ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
         )
-        return BoundKernel(cross_entropies, target, queries.indptr, weights)
+        return BoundKernel(cross_entropies, cross_entropy_curvatures, target, queries.indptr, weights)
 
 
 class PlackettLuce(Surrogate):
@@ -77,7 +86,8 @@ class PlackettLuce(Surrogate):
 
     Notes
     -----
-    One evaluation costs O(n) per query.
+    With the probability :math:`P_k(i)` that document i is chosen at rank k, the curvature is
+    :math:`\sum_k P_k(i) (1 - P_k(i))`. One evaluation costs O(n) per query.
 
     References
     ----------
@@ -86,12 +96,12 @@ class PlackettLuce(Surrogate):
     .. [2] B. Efron, "The efficiency of Cox's likelihood function for censored data", JASA 72, 1977 (ties).
     """
 
-    offers = frozenset({ValueAndGradient})
+    offers = frozenset({ValueAndGradient, Curvature})
     is_bound, is_convex, is_smooth = False, True, True
 
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
-        return BoundKernel(likelihoods, queries.relevance, queries.indptr, weights)
+        return BoundKernel(likelihoods, likelihood_curvatures, queries.relevance, queries.indptr, weights)
 
 
 class CosineDistance(_Supervised):
@@ -116,6 +126,10 @@ class CosineDistance(_Supervised):
     The value does not depend on the scale of the scores, so a penalty on the coefficients only drives them to
     zero: train without one. One evaluation costs O(n) per query.
 
+    With :math:`u = s / |s|` the second derivative with respect to :math:`s_i` is at most
+    :math:`\sqrt{(1 - u_i^2)(1 + 3 u_i^2)} / 2|s|^2`, whatever g is. The curvature is the largest value of
+    that, :math:`1 / \sqrt 3 |s|^2`, with :math:`|g|` for :math:`|s|` at zero scores.
+
     References
     ----------
     .. [1] T. Qin, X.-D. Zhang, M.-F. Tsai, D.-S. Wang, T.-Y. Liu, H. Li, "Query-level loss functions for
@@ -127,4 +141,4 @@ class CosineDistance(_Supervised):
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         truth = gains_of(queries, SUPERVISIONS[self.supervision])
-        return BoundKernel(cosines, truth, queries.indptr, weights)
+        return BoundKernel(cosines, cosine_curvatures, truth, queries.indptr, weights)

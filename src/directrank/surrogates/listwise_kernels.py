@@ -65,6 +65,19 @@ def cross_entropies(scores, target, indptr, weights, gradient):
 
 
 @kernel
+def cross_entropy_curvatures(scores, target, indptr, weights, out):
+    """ListNet: w_q P (1 − P), with P = softmax(s)."""
+    for q in range(len(weights)):
+        if weights[q] > 0.0:
+            a, b = indptr[q], indptr[q + 1]
+            s, c = scores[a:b], out[a:b]
+            mass = _fill_exponentials(s, np.float64(_largest(s)), c)
+            for i in range(len(c)):
+                x = np.float64(c[i])
+                c[i] = weights[q] * (x / mass) * (max(mass - x, 0.0) / mass)
+
+
+@kernel
 def _largest(s):
     top = s[0]
     for i in range(len(s)):
@@ -108,30 +121,39 @@ def likelihoods(scores, relevance, indptr, weights, gradient):
 
 
 @kernel
-def _likelihood(s, y, weight, g):
+def _blocks(s, y, e, start_of, tops, below, masses):
     # The loop runs from the last rank up, so that it knows the mass below each block of equal relevance.
-    # Masses are in units of e^top, top being the largest score so far. `inverse` and `own` hold, for each
-    # block, the sums of 1/D and of (1 − j/m)/D over its ranks, D = below + (1 − j/m) block.
-    n = len(s)
-    top, below, value, stop = np.float64(s[n - 1]), 0.0, 0.0, n
-    start_of, tops = np.empty(n, np.int64), np.empty(n)
-    inverse, own, blocks = np.empty(n), np.empty(n), 0
+    # Masses are in units of e^top, top being the largest score so far. Return the number of blocks.
+    top, lower, stop, blocks = np.float64(s[len(s) - 1]), 0.0, len(s), 0
     while stop > 0:
         start = stop - 1
         while start > 0 and y[start - 1] == y[start]:
             start -= 1
-        block = s[start:stop]
-        higher = max(top, np.float64(_largest(block)))
-        below *= exponential(max(top - higher, LOWEST))
+        higher = max(top, np.float64(_largest(s[start:stop])))
+        lower *= exponential(max(top - higher, LOWEST))
         top = higher
-        mass = _fill_exponentials(block, top, g[start:stop])
-        logs, inverse[blocks], own[blocks] = _ranks(below, mass, len(block))
-        value += logs
-        for x in block:
-            value += top - np.float64(x)
-        start_of[blocks], tops[blocks] = start, top
-        below += mass
+        start_of[blocks], tops[blocks], below[blocks] = start, top, lower
+        masses[blocks] = _fill_exponentials(s[start:stop], top, e[start:stop])
+        lower += masses[blocks]
         blocks += 1
+        stop = start
+    return blocks
+
+
+@kernel
+def _likelihood(s, y, weight, g):
+    # `inverse` and `own` hold, for each block, the sums of 1/D and of (1 − j/m)/D over its ranks, with
+    # D = below + (1 − j/m) block.
+    n, value = len(s), 0.0
+    start_of, tops, below, masses = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+    inverse, own = np.empty(n), np.empty(n)
+    blocks, stop = _blocks(s, y, g, start_of, tops, below, masses), n
+    for block in range(blocks):
+        start = start_of[block]
+        logs, inverse[block], own[block] = _ranks(below[block], masses[block], stop - start)
+        value += logs
+        for x in s[start:stop]:
+            value += tops[block] - np.float64(x)
         stop = start
     _spread(g, start_of[:blocks], tops, inverse, own, weight)
     return value
@@ -169,6 +191,41 @@ def _spread(g, start_of, tops, inverse, own, weight):
 
 
 @kernel
+def likelihood_curvatures(scores, relevance, indptr, weights, out):
+    """ListMLE: w_q Σ_k P_k(i) (1 − P_k(i)) over the ranks k at which document i competes."""
+    for q in range(len(weights)):
+        if weights[q] > 0.0:
+            a, b = indptr[q], indptr[q + 1]
+            _likelihood_curvature(scores[a:b], relevance[a:b], weights[q], out[a:b])
+
+
+@kernel
+def _likelihood_curvature(s, y, weight, out):
+    n, e = len(s), np.empty(len(s))
+    start_of, tops, below, masses = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+    blocks = _blocks(s, y, e, start_of, tops, below, masses)
+    # Sums over the ranks of blocks above of 1/D and 1/D², in units of 1/e^top and its square.
+    first, second, top = 0.0, 0.0, tops[blocks - 1]
+    for block in range(blocks - 1, -1, -1):
+        start, stop = start_of[block], start_of[block - 1] if block > 0 else n
+        unit = exponential(max(tops[block] - top, LOWEST))
+        first, second, top = first * unit, second * unit * unit, tops[block]
+        m, more, squares, own, own_squares = stop - start, 0.0, 0.0, 0.0, 0.0
+        for j in range(m):
+            share = 1.0 - j / m
+            inverse = 1.0 / (below[block] + share * masses[block])
+            more += inverse
+            squares += inverse * inverse
+            own += share * inverse
+            own_squares += (share * inverse) * (share * inverse)
+        for i in range(start, stop):
+            chosen = e[i] * (first + own) - e[i] * e[i] * (second + own_squares)
+            out[i] = weight * max(chosen, 0.0)
+        first += more
+        second += squares
+
+
+@kernel
 def cosines(scores, truth, indptr, weights, gradient):
     """RankCosine: Σ_q w_q (1 − cos(s, g)) / 2."""
     total = 0.0
@@ -199,3 +256,13 @@ def _products(s, y):
 def _fill_cosine(s, y, of_scores, of_truth, g):
     for i in range(len(s)):
         g[i] = of_scores * np.float64(s[i]) + of_truth * y[i]
+
+
+@kernel
+def cosine_curvatures(scores, truth, indptr, weights, out):
+    """RankCosine: w_q / √3 |s|², above the second derivative for every g; |g| for |s| at zero scores."""
+    for q in range(len(weights)):
+        if weights[q] > 0.0:
+            a, b = indptr[q], indptr[q + 1]
+            _, long, longest = _products(scores[a:b], truth[a:b])
+            out[a:b] = weights[q] / (math.sqrt(3.0) * (long if long > 0.0 else longest))

@@ -18,6 +18,7 @@ from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
 from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
 from directrank.surrogates.steps import searched_step
+from directrank.timing import phase
 
 Result = TypeVar("Result")
 # Queries that a message names; all of them are counted.
@@ -135,7 +136,8 @@ class Objective:
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, on threads; the results are in shard order."""
-        return map_in_order(statistic, self.shards, self.n_threads)
+        with phase("passes over shards"):
+            return map_in_order(statistic, self.shards, self.n_threads)
 
     def _sum(self, statistic: Callable[[Part], Any]) -> Any:
         """Sum a statistic over the parts of each shard, then over shards."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
-from directrank.oracles import Targets, ValueAndGradient
+from directrank.oracles import Curvature, Targets, ValueAndGradient
 
 
 class SquaredError(Surrogate):
@@ -20,7 +20,7 @@ class SquaredError(Surrogate):
     bound: no. convex: yes. smooth: yes. shift-invariant in scores: no (the scorer's intercept is free).
     """
 
-    offers = frozenset({ValueAndGradient, Targets})
+    offers = frozenset({ValueAndGradient, Curvature, Targets})
     is_bound, is_convex, is_smooth = False, True, True
 
     def uninformative(self, queries: Queries) -> np.ndarray:
@@ -47,3 +47,7 @@ class BoundSquaredError:
         error = scores - self.relevance
         weighted = self.weights * error
         return float(weighted @ error), (2.0 * weighted).astype(scores.dtype)
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the second derivative with respect to each score: twice the weight of the query."""
+        return (2.0 * self.weights).astype(scores.dtype)

@@ -22,6 +22,7 @@ from directrank.estimators import (
 )
 from directrank.experiments.sources import joined
 from directrank.measures import NDCG, evaluate
+from directrank.scorers import Trees
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
 from estimator_examples import bits, every, rows
@@ -87,7 +88,8 @@ def test_weights_of_queries(estimator):
 
     def fit(X, y, qid, **options):
         ranker = clone(estimator).set_params(**at_once)
-        return ranker.fit(X, y, qid=qid, **options).scorer_.coefficients
+        scorer = ranker.fit(X, y, qid=qid, **options).scorer_
+        return scorer.value if isinstance(scorer, Trees) else scorer.coefficients
 
     zero = fit(X, y, qid, sample_weight=np.where(kept, 1.0, 0.0))
     np.testing.assert_allclose(zero, fit(X[kept], y[kept], qid[kept]), rtol=1e-4, atol=1e-6)

@@ -11,13 +11,14 @@ from directrank.estimators import ApproxRank, Regression
 from directrank.estimators.initialisation import initial_coefficients
 from directrank.estimators.presets.boosted import BoostedRanker
 from directrank.estimators.presets.pairs import RankSVM
+from directrank.estimators.presets.trees import TreeRanker
 from directrank.scorers import Additive, Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import CHOICES, fit_scaling
 from directrank.solvers import LBFGS, ClosedForm, DocumentBoosting
 from directrank.surrogates import Fidelity, SoftmaxCrossEntropy, SquaredError
 from estimator_examples import CLASSES, quick
 
-WITH_SCALING = [cls for cls in CLASSES if not issubclass(cls, BoostedRanker)]
+WITH_SCALING = [cls for cls in CLASSES if not issubclass(cls, (BoostedRanker, TreeRanker))]
 methods = pytest.mark.parametrize("cls", WITH_SCALING, ids=lambda cls: cls.__name__)
 
 
@@ -170,3 +171,34 @@ def test_heavy_tails_no_longer_put_a_method_below_least_squares():
     )
     assert scaled > raw
     assert scaled >= Regression(scaling="auto").fit(train).score(test) - 0.01
+
+
+@pytest.mark.parametrize("kind", ["standard", "log"])
+def test_arrays_are_scaled_in_the_copy_that_training_makes_of_them(kind):
+    groups = collection()
+    X, before = groups.X, groups.X
+    of_arrays = RankSVM(scaling=kind).fit(X, groups.relevance, qid=groups.qid)
+    assert np.array_equal(X, before)
+    of_groups = RankSVM(scaling=kind).fit(groups)
+    assert np.array_equal(groups.X, before)
+    assert of_arrays.coef_.tobytes() == of_groups.coef_.tobytes()
+    # Rows that come in the inner order are not copied, so they must not be written to.
+    sorted_rows = groups.features.copy()
+    inner = [groups.to_inner(each) for each in (groups.relevance, groups.qid)]
+    RankSVM(scaling=kind).fit(sorted_rows, inner[0], qid=inner[1])
+    assert np.array_equal(sorted_rows, groups.features)
+
+
+def test_scaling_in_place_has_the_same_bits():
+    groups = make_ranking(600, 40, 50, random_state=0)
+    scaling = fit_scaling("standard", groups)
+    apart = scaling.of(groups, 2).features.tobytes()
+    copy = QueryGroups(groups.X[::-1], groups.relevance[::-1], groups.qid[::-1])
+    assert copy.is_copy
+    assert (
+        QueryGroups(groups.features, groups.to_inner(groups.relevance), groups.to_inner(groups.qid)).is_copy
+        is False
+    )
+    own = QueryGroups.from_inner(groups.features.copy(), groups.queries)
+    assert scaling.of(own, 2, in_place=True).features is own.features
+    assert own.features.tobytes() == apart

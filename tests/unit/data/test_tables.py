@@ -302,7 +302,7 @@ class TestFolders:
             load_data(tmp_path)
 
     def test_one_file_is_no_folder_of_folds(self, written):
-        with pytest.raises(DataError, match=r"data\.csv: is one file; divide it by --kfold"):
+        with pytest.raises(DataError, match=r"data\.csv: is one data set; divide it by --kfold"):
             find_folds(written(HEAD + ROWS))
 
 

@@ -68,6 +68,7 @@ demo.run_demo("demo", announce=print)
 """
 
 
+@pytest.mark.heavy
 def test_the_demo_compiles_before_it_trains(tmp_path):
     for lines in (warming.COMPILING + "\n", ""):
         done = subprocess.run(

@@ -224,3 +224,12 @@ def test_a_perfect_feature_does_not_explode():
         ranker = preset(rounds=30, keep="last").fit(groups)
         assert np.isfinite(ranker.predict(groups)).all()
         assert ranker.score(groups) == 1.0
+
+
+def test_shrinkage_takes_that_share_of_each_step():
+    train = collection()
+    whole, share = (RankBoost(rounds=1, shrinkage=each).fit(train) for each in (1.0, 0.25))
+    # From the same scores, the same stump with a quarter of its step: scores of all documents too.
+    assert share.history_[0]["feature"] == whole.history_[0]["feature"]
+    assert share.history_[0]["coefficient"] == 0.25 * whole.history_[0]["coefficient"]
+    np.testing.assert_allclose(share.predict(train), 0.25 * whole.predict(train), rtol=1e-12)

@@ -318,6 +318,7 @@ def test_interrupted_run_keeps_its_cells(folder, tmp_path):
     assert (tmp_path / "run" / "results.csv").read_text() == uninterrupted.to_csv("standard")
 
 
+@pytest.mark.heavy
 def test_full_disk_loses_no_finished_fit(folder, tmp_path, monkeypatch):
     from directrank.experiments.jobs.store import Store
 

@@ -14,6 +14,7 @@ import pytest
 
 from directrank.errors import DataError
 from directrank.experiments.jobs import store as module
+from directrank.experiments.jobs.database import connect
 from directrank.experiments.jobs.lease_owner import is_dead, new_owner
 from directrank.experiments.jobs.rows import signature
 from directrank.experiments.jobs.store import Store, key_of
@@ -454,3 +455,10 @@ while len(store.ended(key for key, _ in wanted)) < len(wanted):
 def test_keys_tell_facts_apart():
     assert key_of({"a": 1}) != key_of({"a": 2})
     assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
+
+
+def test_commits_are_on_disk_when_they_return(tmp_path):
+    """A power cut cannot be tested here; SQLite promises this of FULL, and of nothing less."""
+    connection = connect(str(tmp_path / "store.sqlite"))
+    assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2
+    connection.close()

@@ -73,6 +73,7 @@ def test_a_process_says_in_one_line_that_it_does_not_use_the_folder(tmp_path):
     assert values == "1.0 3.0"
 
 
+@pytest.mark.heavy
 def test_damaged_and_foreign_files_are_compiled_again(tmp_path):
     assert extremes_of_a_process(tmp_path) == ["1.0 3.0"]
     files = sorted(tmp_path.rglob("extremes*.nb[ic]")) or sorted(tmp_path.rglob("*extremes*.nb[ic]"))

@@ -10,7 +10,7 @@ import pytest
 
 from directrank.kernels import compile as compilation
 from directrank.kernels.compile import cache_folder, kernel
-from directrank.surrogates.pairs.kernels import PAIR_CURVATURE, PAIR_SUMS
+from directrank.surrogates.pairs.kernels import PAIR_HESSIANS, PAIR_SUMS
 
 FIT = """
 import numpy as np
@@ -39,6 +39,7 @@ def fitted(folder, first=False):
     ).stdout
 
 
+@pytest.mark.heavy
 def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
     compiled, loaded = fitted(tmp_path), fitted(tmp_path)
     assert any(tmp_path.rglob("*.nbc"))
@@ -47,7 +48,7 @@ def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
 
 
 def test_margins_are_cached_under_names_of_their_own():
-    for kernels in (PAIR_SUMS, PAIR_CURVATURE):
+    for kernels in (PAIR_SUMS, PAIR_HESSIANS):
         assert len({each.py_func.__qualname__ for each in kernels.values()}) == len(kernels)
 
 

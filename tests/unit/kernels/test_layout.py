@@ -153,7 +153,7 @@ def calls(sizes, dtype):
         "pair_sums logistic": (pair_kernels.PAIR_SUMS[pair_margins.LOGISTIC], scores, *pairs, 0.0, docs),
         "pair_sums hinge": (pair_kernels.PAIR_SUMS[pair_margins.HINGE], scores, *pairs, 0.0, docs),
         "pair_curvature": (
-            *(pair_kernels.PAIR_CURVATURE[pair_margins.HUBER], scores, k["slopes"], *pairs),
+            *(pair_kernels.PAIR_HESSIANS[pair_margins.HUBER], scores, k["slopes"], *pairs),
             *(0.5, docs),
         ),
         "swap_sums": (

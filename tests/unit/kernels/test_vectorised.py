@@ -51,8 +51,8 @@ HOT = {
     },
     "_logistic_chunk": (pair_kernels._logistic_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
     **{
-        f"_hinge_curvature {code}": (
-            *(of_margin(pair_kernels._hinge_curvature, code), np.float32(1), np.float32(1), DOCS, DOCS),
+        f"_hinge_change {code}": (
+            *(of_margin(pair_kernels._hinge_change, code), np.float32(1), np.float32(1), DOCS, DOCS),
             *(DOCS.copy(), 0.5, 0.5),
         )
         for code in HINGES[:2]

@@ -26,6 +26,8 @@ SMALL = {
     "approxndcg": {"max_iterations": 3},
     "adarank": {"rounds": 3},
     "auto": {"members": "ranksvm,frank"},
+    **{name: {"rounds": 3} for name in ("trees-rankboost", "trees-ndcgboost")},
+    **{method.name: {"rounds": 3} for method in METHODS if method.extra},
 }
 
 

@@ -185,6 +185,7 @@ class Constant(NDCG):
 """
 
 
+@pytest.mark.heavy
 def test_measures_from_elsewhere_leave_nothing_behind(tmp_path):
     """The package's kernel that inlines a measure's is compiled anew when the measure changes."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -197,6 +198,7 @@ def test_measures_from_elsewhere_leave_nothing_behind(tmp_path):
         assert done.stdout.strip() == objective
 
 
+@pytest.mark.heavy
 def test_forms_from_elsewhere_leave_nothing_behind(tmp_path):
     """A changed kernel is taken up, and a process that does not know the form is not disturbed by it."""
     cache = str(tmp_path / "cache")

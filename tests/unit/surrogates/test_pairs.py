@@ -13,7 +13,7 @@ from directrank.surrogates import OrderPreserving, Pairwise, SwapWeighted, gain_
 from directrank.surrogates.exchange.kernels import _log1p, distance_losses, swaps_naive
 from directrank.surrogates.margins import Exponential, Huber, Logistic, SquaredHinge, pair_margin
 from directrank.surrogates.pairs import by_sorting as pair_sorting
-from directrank.surrogates.pairs.kernels import curvature_naive, pairs_naive
+from directrank.surrogates.pairs.kernels import hessian_naive, pairs_naive
 
 MARGINS = [Huber(0.5), Huber(0.05), SquaredHinge(), Logistic()]
 HINGES = MARGINS[:3]
@@ -37,7 +37,7 @@ def by_definition(queries, weights, tables, margin, scores, direction):
     for q, w in enumerate(weights):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
         one, gradient[rows] = pairs_naive(scores[rows], w * tables[q], margin)
-        curved[rows] = curvature_naive(scores[rows], direction[rows], w * tables[q], margin)
+        curved[rows] = hessian_naive(scores[rows], direction[rows], w * tables[q], margin)
         value += one
     return value, gradient, curved
 

@@ -9,6 +9,7 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, TypeTwoBound
+from directrank.surrogates.rankings import two_class_search
 from directrank.surrogates.rankings.two_class_search import (
     ConvexCutPlugin,
     CutPlugin,
@@ -217,3 +218,37 @@ def test_unfit_options_are_refused():
         TypeTwoBound(parse_measure("nDCG"), grades="all")
     with pytest.raises(ValueError, match="feature_map must be one of"):
         TypeTwoBound(parse_measure("AP"), feature_map="yue")
+
+
+@pytest.mark.parametrize("name", ["P@1", "P@5", "nDCG@3", "AP@4", "RR@2", "nDCG(dcg='exp-letor')"])
+def test_the_programme_up_to_the_cutoff_is_the_whole_programme(name):
+    """In long lists the programme ends at the last rank that counts; here in short ones, by enumeration."""
+    rng, cut = np.random.default_rng(6), two_class_search.cut_by(two_class_search.programme_from(0))
+    measure = parse_measure(name)
+    for R, N in ((1, 9), (9, 1), (2, 3), (4, 11), (12, 7), (15, 15)) * 5:
+        n = R + N
+        scores = rng.normal(size=n) if rng.random() < 0.6 else rng.integers(0, 4, n) / 3.0
+        c = rng.choice([0.2, 1.0, 6.0]) / (R * N)
+        terms = measure.relevant_terms(np.array([n]), np.array([R]))
+        stacked = np.stack((terms.level, terms.growth, terms.first))
+        one = np.array([0, n]), n, np.array([R]), stacked, terms.curve, np.cumsum(terms.curve)
+        plugin = CutPlugin(*one, np.array([c]), np.zeros(1))
+        scratch, direction = (np.empty((4, n + 2), np.int64), np.empty((4, n + 2))), np.empty(n)
+        found = cut(plugin, 0, scores, scratch, direction) + direction @ scores
+        u = stacked[0, 0] + stacked[1, 0] * np.arange(1, R + 1) + stacked[2, 0] * (np.arange(R) == 0)
+        p, q = -np.sort(-scores[:R]), -np.sort(-scores[R:])
+        assert found == pytest.approx(best_sequence_naive(p, q, u, terms.curve, c)[0], abs=1e-12)
+
+
+def test_long_lists_are_searched_up_to_the_cutoff():
+    R, N = 1500, 1600
+    assert R * N > two_class_search.LONG
+    queries, _ = group_rows(np.r_[np.ones(R), np.zeros(N)], np.zeros(R + N, int))
+    surrogate = TypeTwoBound(parse_measure("P@5"))
+    assert surrogate.work(queries)[0] == 3.5 * 25
+    # Each of the five best irrelevant documents at the top costs a fifth, and all its small margins.
+    p, q = np.linspace(2.0, 1.0, R), np.r_[3.0, np.linspace(-1.0, -2.0, N - 1)]
+    losses, direction = surrogate.bind(queries, np.ones(1)).most_violated(np.r_[p, q])
+    assert losses[0] == pytest.approx(1.0)
+    margins = (q[:5] * R - p.sum()).sum() * 2.0 / (R * N)
+    assert losses[0] + direction @ np.r_[p, q] == pytest.approx(1.0 + margins, abs=1e-9)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def audit(
-    model: Annotated[Path, argument("MODEL", "A model saved by `directrank fit`.")],
+    model: Annotated[
+        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+    ],
     data: Annotated[Path, argument("DATA", "Documents with relevance, such as the training data.")],
     measure: Annotated[
         str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")

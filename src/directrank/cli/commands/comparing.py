@@ -66,7 +66,12 @@ def compare(
         ),
     ],
     methods: Annotated[
-        str, option("--methods NAMES", 'Methods with commas, such as "adarank(AP), regression"; or all.')
+        str,
+        option(
+            "--methods NAMES",
+            'Methods with commas, such as "adarank(AP), regression"; or all. Of other libraries: '
+            "lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.",
+        ),
     ] = "all",
     select_by: Annotated[
         str,
@@ -114,7 +119,11 @@ def compare(
         bool, option("--refit", "Train the chosen point again on training and validation data together.")
     ] = False,
     seeds: Annotated[
-        str | None, option("--seeds N,N,…", "Seeds to average over, such as 0,1,2.  [default: --seed]")
+        str | None,
+        option(
+            "--seeds N,N,…",
+            "Seeds to average over, such as 0,1,2.  [default: --seed; for random rivals also the next two]",
+        ),
     ] = None,
     restarts: Annotated[int, option("--restarts N", "Extra random restarts, where supported.")] = 0,
     jobs: Annotated[int, option("--jobs N", "Processes, of one thread each; at most one per processor.")] = 1,

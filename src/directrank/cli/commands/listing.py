@@ -1,10 +1,14 @@
 """`directrank methods`, `measures` and `doctor`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import DONE, FAILED, usage
 from directrank.cli.options import JSON, Plugin, argument, option
-from directrank.cli.output import print_columns, print_json
+from directrank.cli.output import print_columns, print_json, remark
+
+if TYPE_CHECKING:
+    from directrank.experiments.rivals.named import NamedRival
+    from directrank.experiments.rivals.rival import Rival
 
 
 def methods(
@@ -15,15 +19,21 @@ def methods(
     json: JSON = False,
 ) -> None:
     """List the methods to train, or the parameters of one."""
-    from directrank.estimators.methods import METHODS, OWN, configured
+    from directrank.estimators.methods import METHODS, OWN
+    from directrank.experiments.rivals.named import RIVALS, methods_of
+    from directrank.experiments.rivals.rival import Rival
 
     if name is not None:
         with usage():
-            found = configured([name])[0].method
-        _print_parameters(found, json=json)
+            found = methods_of([name])[0]
+        if isinstance(found, Rival):
+            _print_rival(found, json=json)
+        else:
+            _print_parameters(found.method, json=json)
         return
     if json:
-        print_json([_method_facts(method) for method in (*METHODS, *OWN.values())])
+        own = map(_method_facts, (*METHODS, *OWN.values()))
+        print_json([*own, *map(_rival_facts, RIVALS)])
         return
     rows = [
         [
@@ -35,6 +45,54 @@ def methods(
         for method in (*METHODS, *OWN.values())
     ]
     print_columns(["method", "what it does", "chosen on validation", "from"], rows)
+    for extra in dict.fromkeys(method.extra for method in METHODS if not method.installed):
+        named = ", ".join(method.name for method in METHODS if method.extra == extra)
+        remark(f"not installed: {extra}, for {named}: pip install 'directrank[{extra}]'")
+    print()
+    _print_rivals()
+
+
+def _print_rivals() -> None:
+    """Print the methods of other libraries, with the command that installs what is missing."""
+    from directrank.experiments.rivals.named import FORMS, RIVALS
+
+    rows = [
+        [each.name, each.summary, ", ".join(each.grid), "" if each.learner.is_installed else each.install]
+        for each in RIVALS
+    ]
+    rows += [[form, said, "", ""] for form, said in FORMS.items()]
+    print_columns(["of other libraries", "what it does", "chosen on validation", "not installed"], rows)
+
+
+def _print_rival(rival: "Rival", *, json: bool) -> None:
+    """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
+    known = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
+    if json:
+        given = {name: list(values) for name, values in rival.grid.items()}
+        values = {name: each if _is_plain(each) else str(each) for name, each in known.items()}
+        print_json({"name": rival.name, "summary": rival.summary, "grid": given, "parameters": values})
+        return
+    rows = [[name, "", ", ".join(map(str, values))] for name, values in rival.grid.items()]
+    rows += [[name, str(value), ""] for name, value in known.items()]
+    print_columns(["parameter", "value", "chosen on validation from"], rows)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _rival_facts(named: "NamedRival") -> dict:
+    return {
+        "name": named.name,
+        "aliases": [],
+        "class": named.learner.estimator_name,
+        "summary": named.summary,
+        "paper": named.paper,
+        "measure": None,
+        "takes_measure": False,
+        "grid": {name: list(values) for name, values in named.grid.items()},
+        "install": None if named.learner.is_installed else named.install,
+    }
 
 
 def _print_parameters(method, *, json: bool) -> None:
@@ -72,6 +130,8 @@ def _method_facts(method) -> dict:
         "paper": method.paper,
         "measure": name_of(method.measure),
         "takes_measure": method.takes_measure,
+        "extra": method.extra,
+        "installed": method.installed,
         "grid": shown(method.grid),
     }
 

@@ -1,6 +1,7 @@
 """`directrank fit` and `rank`."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +57,9 @@ def fit(
         "model.dr"
     ),
     seed: Seed = 0,
+    profile: Annotated[
+        bool, option("--profile", "Print where the time went, and the most memory used.")
+    ] = False,
     missing: Missing = None,
     qid: Qid = None,
     label: Label = None,
@@ -66,30 +70,43 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Train one ranker and save it."""
+    from directrank.cli.profiling import print_profile, profile_facts
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
     from directrank.storage.atomic import is_standard_output
+    from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
     how = read_options(missing, qid, label, docid, features)
+    if profile and is_standard_output(out):
+        raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if preferences is not None and rankings:
         raise UsageError("--preferences and --rankings: give one of them")
     check_file(out, "--out", train, valid, preferences, printing=json)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
-    data = _supervised(_read(train, valid, how, quiet=quiet or json), preferences, rankings)
-    checks = _trained(ranker, chosen.label, data, quiet=quiet or json)
-    save(ranker, out)
-    facts = _facts(chosen.label, ranker, data, out)
+    with Profile() if profile else nullcontext() as found:
+        with phase("reading"):
+            data = _supervised(_read(train, valid, how, quiet=quiet or json), preferences, rankings)
+        checks = _trained(ranker, chosen.label, data, quiet=quiet or json)
+        with phase("saving"):
+            save(ranker, out)
+        with phase("evaluation"):
+            facts = _facts(chosen.label, ranker, data, out)
     facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
+    measured = None if found is None else profile_facts(found, data["train"].features.nbytes)
     if json:
-        print_json({**facts, "data_check": checks})
+        print_json({**facts, "data_check": checks, "profile": measured})
         return
     _print_outcome(chosen.label, facts, to_stderr=is_standard_output(out))
+    if measured is not None:
+        print_profile(measured)
 
 
 def rank(
-    model: Annotated[Path, argument("MODEL", "A model saved by `directrank fit`.")],
+    model: Annotated[
+        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+    ],
     data: Annotated[Path, argument("DATA", "Documents to rank; they need no relevance.")],
     out: Annotated[
         Path | None, target("-o --out FILE", "The file to write.  [default: the terminal]")
@@ -187,8 +204,10 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
     from directrank.cli.progress import spinner
     from directrank.diagnostics import check_data
     from directrank.errors import DataError, MethodError
+    from directrank.timing import phase
 
-    checks = check_data(data["train"]).lines()
+    with phase("data check"):
+        checks = check_data(data["train"]).lines()
     for line in checks:
         remark(f"data check: {line}", quiet=quiet)
     try:

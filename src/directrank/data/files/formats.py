@@ -5,10 +5,12 @@ from pathlib import Path
 
 from directrank.data.files import letor
 from directrank.data.files.options import ReadOptions
+from directrank.data.files.stored import StoredFiles
 from directrank.data.files.tables import arrow, delimited, parquet
 from directrank.data.files.tables.columns import choose_columns
 from directrank.data.files.tables.format import TableFormat
 from directrank.data.files.tables.scan import TableFiles
+from directrank.data.store.manifest import manifest_of
 from directrank.errors import DataError
 
 #: Every format with named columns. Any other file is read as LETOR text.
@@ -24,7 +26,7 @@ def table_of(path: Path) -> TableFormat | None:
     return next((table for table in TABLES if name.endswith(table.endings)), None)
 
 
-def scan_files(paths: Sequence[Path], how: ReadOptions) -> letor.LetorFiles | TableFiles:
+def scan_files(paths: Sequence[Path], how: ReadOptions) -> letor.LetorFiles | TableFiles | StoredFiles:
     """Make the first pass over files that form one data set: relevance, queries and the features they have.
 
     Raises
@@ -32,6 +34,9 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> letor.LetorFiles | Ta
     DataError
         If a file cannot be used, or the files have different formats.
     """
+    stores = [manifest for path in paths if (manifest := manifest_of(path)) is not None]
+    if stores:
+        return StoredFiles(stores if len(paths) == 1 else paths, how)
     tables = [table_of(path) for path in paths]
     if len(set(tables)) > 1:
         raise DataError(f"{paths[0]} and {paths[-1]} have different formats; save both in one")

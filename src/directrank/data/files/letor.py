@@ -8,6 +8,7 @@ import numpy as np
 from directrank.data.files.options import ReadOptions
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.reader import fill_letor, scan_letor
+from directrank.data.memory import Allocator, rows_in_memory
 
 ENDINGS = (".txt", ".txt.gz", ".letor", ".svm", ".dat")
 
@@ -42,7 +43,7 @@ class LetorFiles:
         """The name of each query, in order of appearance."""
         return self._scan.qid
 
-    def fill(self, features: int) -> QueryGroups:
+    def fill(self, features: int, allocate: Allocator = rows_in_memory) -> QueryGroups:
         """Make the second pass, into so many columns."""
         strict = self._how.n_features is not None
-        return fill_letor(self._scan, features, missing=self._how.missing, strict=strict)
+        return fill_letor(self._scan, features, missing=self._how.missing, strict=strict, allocate=allocate)

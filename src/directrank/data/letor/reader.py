@@ -19,10 +19,9 @@ from directrank.data.letor.faults import FINE, OVERFLOW, fault
 from directrank.data.letor.numbers import POWERS
 from directrank.data.letor.scan import Scan
 from directrank.data.letor.second_pass import fill_query_minimum, fill_rows
-from directrank.data.memory import refuse_if_too_large
+from directrank.data.memory import Allocator, rows_in_memory
 from directrank.data.queries import Queries
 from directrank.errors import DataFormatError
-from directrank.kernels.aligned import aligned_zeros
 
 SHORTEST_VALUE = len("1:0\n")
 #: Rules for missing values, beside numbers: they stay missing, are refused, or are the least of the query.
@@ -139,16 +138,20 @@ def _refuse_earlier(scan: Scan, found: DataFormatError, n_features: int | None, 
 
 
 def fill_letor(
-    scan: Scan, n_features: int, *, missing: str | float = MISSING, strict: bool = False
+    scan: Scan,
+    n_features: int,
+    *,
+    missing: str | float = MISSING,
+    strict: bool = False,
+    allocate: Allocator = rows_in_memory,
 ) -> QueryGroups:
-    """Make the second pass, into `n_features` columns."""
-    refuse_if_too_large(scan.name, scan.n_rows, n_features)
+    """Make the second pass, into `n_features` columns of the zeros that `allocate` returns."""
+    X = allocate(scan.name, scan.n_rows, n_features)
     log_if_apart(scan.codes, scan.qid, scan.name)
     labels = scan.labels if scan.labelled else np.zeros(scan.n_rows)
     order, indptr = sorted_order(scan.codes, labels, len(scan.qid))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    X = aligned_zeros((scan.n_rows, n_features), np.float32)
     n_null = _fill(scan, place, X, strict, null_value(missing))
     if not n_features:
         raise DataFormatError(scan.name, 0, 0, "no line has a feature, expected id:value after the qid")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from directrank.data.letor.blocks import blocks_of
+from directrank.data.store.manifest import manifest_of
 from directrank.errors import DataFormatError
 
 LETOR, QRELS, RUN, SCORES = "letor", "qrels", "run", "scores"
@@ -24,6 +25,8 @@ def form_of(path: Path) -> str:
     DataFormatError
         If the first line fits none of them, or there is none.
     """
+    if manifest_of(path):
+        return LETOR
     for block in blocks_of(path):
         for start, stop in zip(block.starts, block.stops, strict=True):
             words = block.bytes[start:stop].tobytes().split()

@@ -72,7 +72,7 @@ class AutoRanker(CommitteeRanker):
     )
     members: Annotated[str, "Names of methods, with commas, as on the command line."] = MEMBERS
 
-    def _train(self, groups, weights, validation):
+    def _train(self, groups, weights, validation, own=False):
         measure = selecting_measure(self.measure, groups, validation)
         methods = [configured_one(each, PRESETS, measure) for each in split_specs(self.members)]
         if not methods:

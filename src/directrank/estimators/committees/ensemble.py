@@ -44,7 +44,7 @@ class Ensemble(CommitteeRanker):
         default=None
     )
 
-    def _train(self, groups, weights, validation):
+    def _train(self, groups, weights, validation, own=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         measure = parse_measure(SCORE if self.select_by is None else self.select_by)

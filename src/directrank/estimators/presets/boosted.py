@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from directrank.estimators.inputs.reading import features_of
@@ -34,10 +35,11 @@ class BoostedRanker(Ranker):
 
     rounds: Annotated[int, "Largest number of weak rankers.", FROM_1] = 100
     weak_ranker: Annotated[
-        Literal["stump", "feature"] | ClassifierMixin,
-        "Stumps, single features, or a scikit-learn classifier. A model file holds decision trees; rankers "
-        "over other classifiers cannot be saved.",
+        Literal["stump", "feature", "tree"] | ClassifierMixin,
+        "Stumps, single features, decision trees, or a scikit-learn classifier. A model file holds decision "
+        "trees; rankers over other classifiers cannot be saved.",
     ] = "stump"
+    depth: Annotated[int, "Largest depth of a decision tree.", FROM_1] = 3
     search: Annotated[
         Literal["exact", "histogram"], "Try every threshold of a stump, or at most 255 per feature."
     ] = "exact"
@@ -68,6 +70,8 @@ class BoostedRanker(Ranker):
     def _document_boosting(self) -> DocumentBoosting:
         """Return the solver that the parameters describe."""
         weak: Any = self.weak_ranker
+        if isinstance(weak, str) and weak == "tree":
+            weak = DecisionTreeClassifier(max_depth=self.depth)
         return DocumentBoosting(
             rounds=self.rounds, search=self.search, criterion=self.criterion, sampling=self.sampling,
             shrinkage=self.shrinkage, keep=self.keep, patience=self.patience,

@@ -1,14 +1,17 @@
-"""Pairs weighted by the measure at the current ranking: LambdaRank and LambdaLoss."""
+"""Pairs weighted by the measure at the current ranking: LambdaRank, LambdaLoss and YetiLoss."""
 
+from copy import deepcopy
 from typing import Annotated, ClassVar
 
+from sklearn.utils import check_random_state
+
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters.allowed import FROM_1
+from directrank.estimators.parameters.allowed import ABOVE_0, FROM_1
 from directrank.estimators.parameters.declared import AnyMeasure, Penalty, estimator, positional
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import Reweighted
-from directrank.surrogates import SwapWeighted
+from directrank.surrogates import NoisyNeighbours, SwapWeighted
 
 
 @estimator
@@ -57,3 +60,33 @@ class LambdaLoss(ReweightedRanker):
     """
 
     weights = "ndcg2"
+
+
+@estimator
+class YetiLoss(LinearRanker):
+    """Logistic loss on neighbours in noisy rankings, weighted by the change of the measure.
+
+    References
+    ----------
+    .. [1] I. Lyzhin, A. Ustimenko, A. Gulin, L. Prokhorenkova, "Which tricks are important for learning to
+       rank?", ICML 2023.
+    """
+
+    measure: Annotated[AnyMeasure, "The measure that gives the weights."] = positional(default="nDCG")
+    penalty: Penalty = 0.01
+    noise: Annotated[float, "Size of the Gumbel noise, in score units.", ABOVE_0] = 1.0
+    permutations: Annotated[int, "Number of noisy rankings of each query in each round.", FROM_1] = 10
+    rounds: Annotated[
+        int, "Largest number of runs, each with weights at the ranking that the last one reached.", FROM_1
+    ] = 50
+    max_iterations: Annotated[int, "Largest number of iterations of L-BFGS in each round.", FROM_1] = 10
+
+    def components(self):
+        """Return the weighted logistic loss on neighbours, and L-BFGS with re-weighting."""
+        solver = Reweighted(penalty=self.penalty, rounds=self.rounds, max_iterations=self.max_iterations)
+        # A copy: components are made more than once, and each time of the same seed.
+        seed = deepcopy(check_random_state(self.random_state)).randint(2**31)
+        surrogate = NoisyNeighbours(
+            parse_measure(self.measure), permutations=self.permutations, noise=self.noise, seed=seed
+        )
+        return surrogate, solver, Linear()

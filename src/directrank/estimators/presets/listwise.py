@@ -1,4 +1,4 @@
-"""Losses on whole lists for a linear scorer: ListNet, ListMLE, RankCosine."""
+"""Losses on whole lists for a linear scorer: ListNet, XE-NDCG, ListMLE, RankCosine."""
 
 from typing import Annotated
 
@@ -6,10 +6,11 @@ import numpy as np
 
 from directrank.estimators.initialisation import Start, initial_coefficients
 from directrank.estimators.linear_ranker import LinearRanker
+from directrank.estimators.parameters.allowed import Interval
 from directrank.estimators.parameters.declared import Gain, MaxIterations, Penalty, estimator, positional
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS
-from directrank.surrogates import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
+from directrank.surrogates import CosineDistance, GainCrossEntropy, PlackettLuce, SoftmaxCrossEntropy
 
 # The first step of L-BFGS has length 1: it turns coefficients of this length, whose scale is free, by 6°.
 START_LENGTH = 10.0
@@ -35,6 +36,27 @@ class ListNet(LinearRanker):
         """Return the cross entropy, and L-BFGS."""
         solver = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
         return SoftmaxCrossEntropy(self.supervision), solver, Linear()
+
+
+@estimator
+class XENDCG(LinearRanker):
+    """Cross entropy with the documents' shares in the gain (XE-NDCG), with an L2 penalty.
+
+    References
+    ----------
+    .. [1] S. Bruch, "An alternative cross entropy loss for learning-to-rank", WWW 2021.
+    """
+
+    gamma: Annotated[
+        float, "γ: at 1 the shares are those of nDCG's gains; below, every document has one.", Interval(0, 1)
+    ] = 0.5
+    penalty: Penalty = 0.01
+    max_iterations: MaxIterations = 200
+
+    def components(self):
+        """Return the cross entropy, and L-BFGS."""
+        solver = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
+        return GainCrossEntropy(self.gamma), solver, Linear()
 
 
 @estimator

@@ -6,10 +6,11 @@ from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
 from directrank.estimators.presets.consistent import ConsistentRank
 from directrank.estimators.presets.coordinate import CoordinateAscent
-from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank
-from directrank.estimators.presets.listwise import ListMLE, ListNet, RankCosine
+from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, YetiLoss
+from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM
 from directrank.estimators.presets.regression import Regression
+from directrank.estimators.presets.trees import TreeRanker
 
 BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
 QIN = "Qin, Liu, Li, Information Retrieval 2010"
@@ -20,6 +21,10 @@ C = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
 # These two end where the validation value rarely rises any more, on OHSUMED, WEB_RAW and made collections.
 SOFTMAX = {"penalty": (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5)}
 FIRST_RANKS = {"C": (1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)}
+TREES = {"leaves": (7, 31), "learning_rate": (0.03, 0.1)}
+# The curvature of smoothed positions is a bound, so that steps are short.
+SMOOTHED_TREES = {"leaves": (7, 31), "learning_rate": (0.1, 0.3)}
+DEEP = {"depth": (2, 4)}
 HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}
 
 #: Every method that minimises one surrogate, in the order of printing.
@@ -41,6 +46,7 @@ PRESETS = (
         "Buffoni et al., ICML 2011", grid=PENALTIES,
     ),
     Method("listnet", ListNet, paper="Cao, Qin, Liu, Tsai, Li, ICML 2007", grid=SOFTMAX),
+    Method("xendcg", XENDCG, paper="Bruch, WWW 2021", grid=SOFTMAX),
     Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
     Method(
         "rankcosine", RankCosine, paper="Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
@@ -52,6 +58,10 @@ PRESETS = (
     ),
     Method(
         "lambdaloss", LambdaLoss, paper="Wang et al., CIKM 2018",
+        measure="nDCG", takes_measure=True, grid=PENALTIES,
+    ),
+    Method(
+        "yetiloss", YetiLoss, paper="Lyzhin, Ustimenko, Gulin, Prokhorenkova, ICML 2023",
         measure="nDCG", takes_measure=True, grid=PENALTIES,
     ),
     Method(
@@ -106,5 +116,42 @@ PRESETS = (
     Method(
         "ndcgboost", NDCGBoost, paper="Valizadegan, Jin, Zhang, Mao, NIPS 2009",
         measure="nDCG", takes_measure=True,
+    ),
+    Method(
+        "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the measure's change (LambdaMART)",
+        "Burges, MSR-TR-2010-82", measure="nDCG", takes_measure=True, fixed={"objective": "lambdarank"},
+        grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-lambdaloss", TreeRanker, "boosted trees, pairs weighted by a bound on nDCG (NDCG-Loss2)",
+        "Wang et al., CIKM 2018", measure="nDCG", takes_measure=True, fixed={"objective": "lambdaloss"},
+        grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG or the measure given",
+        QIN, measure="nDCG", takes_measure=True, fixed={"objective": "approx"}, grid=SMOOTHED_TREES,
+        extra="lightgbm",
+    ),
+    Method(
+        "trees-approxap", TreeRanker, "boosted trees, smooth approximation of average precision", QIN,
+        measure="AP", fixed={"objective": "approx"}, grid=SMOOTHED_TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-consistent-ndcg", TreeRanker, "boosted trees, order-preserving loss consistent with nDCG",
+        BUFFONI, measure="nDCG", takes_measure=True, fixed={"objective": "consistent"}, grid=TREES,
+        extra="lightgbm",
+    ),
+    Method(
+        "trees-listnet", TreeRanker, "boosted trees, cross entropy of top-one probabilities",
+        "Cao, Qin, Liu, Tsai, Li, ICML 2007", fixed={"objective": "listnet"}, grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-rankboost", RankBoost, "boosting of decision trees, exponential loss on pairs",
+        "Freund, Iyer, Schapire, Singer, JMLR 2003", fixed={"weak_ranker": "tree"}, grid=DEEP,
+    ),
+    Method(
+        "trees-ndcgboost", NDCGBoost, "boosting of decision trees, bound on expected nDCG",
+        "Valizadegan, Jin, Zhang, Mao, NIPS 2009", measure="nDCG", takes_measure=True,
+        fixed={"weak_ranker": "tree", "shrinkage": 0.3}, grid=DEEP,
     ),
 )  # fmt: skip

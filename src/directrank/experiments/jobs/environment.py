@@ -15,7 +15,8 @@ from directrank.storage.names import printable
 DECISIVE = (
     "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
     "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
-    "diagnostics/audit.py", "diagnostics/test_diagnostics.py",
+    "experiments/rivals", "experiments/runs/submissions.py", "diagnostics/audit.py",
+    "diagnostics/test_diagnostics.py",
 )  # fmt: skip
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 

@@ -1,7 +1,7 @@
 """The records of fits and cells, in the store and in results.json."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,6 +25,9 @@ from directrank.experiments.records.shapes import (
 
 STANDARD = "standard"
 PARTS = ("train", "vali", "test")
+#: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
+#: its values.
+RIVAL_SEEDS = 3
 #: Values of a measure, and the mean of its values by query, differ by no more than rounding.
 ROUNDING = 1e-9
 
@@ -79,7 +82,9 @@ BOUND = fields(
     holds=either(nothing, flag),
 )  # fmt: skip
 BOUNDS = fields(measure=text, queries=whole, loss=number, rows=every(BOUND))
-TRIED = fields(parameters=PARAMETERS, seed=whole, validation=number, seconds=number, status=text)
+#: Runs need not rank the validation set.
+VALIDATION = either(nothing, number)
+TRIED = fields(parameters=PARAMETERS, seed=whole, validation=VALIDATION, seconds=number, status=text)
 
 
 def cell(value: Any, place: str) -> None:
@@ -90,42 +95,47 @@ def cell(value: Any, place: str) -> None:
     by_name(setting)(value, place)
     options: Any = value.get("options")
     OPTIONS(options, f"{place}.options")
-    measured = _measured(options["convention"], tuple(options["measures"]), len(options["seeds"]))
-    fields(**FRAME, **measured)(value, place)
-    _agree(value, place)
+    fields(**FRAME, **_measured(options["convention"], tuple(options["measures"])))(value, place)
+    _agree(value, options["seeds"], place)
 
 
 def check_measured(value: dict[str, Any], options: Mapping[str, Any]) -> None:
     """Raise `OddValueError` unless a value is what only the record of a cell that did not fail has."""
-    fields(**_measured(options["convention"], tuple(options["measures"]), len(options["seeds"])))(value, "")
-    _agree(value, "")
+    fields(**_measured(options["convention"], tuple(options["measures"])))(value, "")
+    _agree(value, options["seeds"], "")
 
 
 @cache
-def _measured(convention: str, measures: tuple[str, ...], n_seeds: int) -> dict[str, Shape]:
+def _measured(convention: str, measures: tuple[str, ...]) -> dict[str, Shape]:
     conventions = dict.fromkeys((convention, STANDARD))
 
     def of_conventions(shape: Shape) -> Shape:
         return by_name(shape, conventions)
 
-    values = of_conventions(by_name(by_name(number, measures), ("vali", "test")))
+    means = by_name(number, measures)
+    values = of_conventions(either(by_name(means, ("test",)), by_name(means, ("vali", "test"))))
     per_query = of_conventions(by_name(every(either(nothing, number)), measures))
-    run = fields(seed=whole, chosen=PARAMETERS, validation=number, values=values)
+    run = fields(seed=whole, chosen=PARAMETERS, validation=VALIDATION, values=values)
     tied = fields(documents=whole, queries=whole, input=by_name(number, measures))
     weights = fields(features=every(text), coefficients=every(any_float))
     return {
-        "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": number, "fit_seconds": number,
+        "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": VALIDATION, "fit_seconds": number,
         "peak_memory": either(nothing, whole), "training": TRAINING, "scaling": SCALING,
         "weights": either(nothing, weights),
-        "seeds": every(run, n_seeds), "values": values, "per_query": per_query,
+        "seeds": every(run, least=1), "values": values, "per_query": per_query,
         "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, CUTOFFS)),
         "qid": every(QID, least=1), "ranked": every(every(number)), "ties": tied,
         "bounds": either(nothing, BOUNDS),
     }  # fmt: skip
 
 
-def _agree(record: Mapping[str, Any], place: str) -> None:
+def _agree(record: Mapping[str, Any], seeds: Sequence[int], place: str) -> None:
     """Refuse a record whose pieces do not belong together."""
+    _agree_seeds([run["seed"] for run in record["seeds"]], list(seeds), f"{place}.seeds")
+    for each in (record, *record["seeds"]):
+        for by_split in each["values"].values():
+            if ("vali" in by_split) != (each["validation"] is not None):
+                raise OddValueError(f"{place}.validation", each["validation"], "a value where vali has some")
     n = len(record["qid"])
     lists = {"ranked": record["ranked"], "weights.features": _features(record)}
     expected = {"ranked": n, "weights.features": len((record["weights"] or {}).get("coefficients", ()))}
@@ -144,6 +154,17 @@ def _agree(record: Mapping[str, Any], place: str) -> None:
     for chosen in (record["chosen"], *(run["chosen"] for run in record["seeds"])):
         if chosen not in tried:
             raise OddValueError(f"{place}.chosen", chosen, "parameters that were tried")
+
+
+def seeds_after(seed: int) -> tuple[int, ...]:
+    """Return the seeds of a rival where only one seed is named: it and those after it."""
+    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
+
+
+def _agree_seeds(found: list[int], seeds: list[int], place: str) -> None:
+    """Refuse other seeds than those of the options; of rivals, also than their own (`RIVAL_SEEDS`)."""
+    if found != seeds and (len(seeds) > 1 or found != list(seeds_after(seeds[0]))):
+        raise OddValueError(place, found, f"the seeds {seeds}")
 
 
 def _features(record: Mapping[str, Any]) -> list[str]:

@@ -22,7 +22,8 @@ REPEATED = (
 def chosen_cells(cells: Sequence[Record], folds: Sequence[str]) -> list[Record]:
     """Return the cells of the row, one a fold; none unless two methods or more finished every fold.
 
-    A method that failed on a fold is not chosen there. Of equal validation values the first method's counts.
+    A method that failed on a fold is not chosen there, nor are runs that do not rank the validation set. Of
+    equal validation values the first method's counts.
 
     Parameters
     ----------
@@ -31,7 +32,8 @@ def chosen_cells(cells: Sequence[Record], folds: Sequence[str]) -> list[Record]:
     folds : sequence of str
         The names of the folds.
     """
-    finished = [[cell for cell in cells if cell["fold"] == fold and "error" not in cell] for fold in folds]
+    known = [cell for cell in cells if "error" not in cell and cell["validation"] is not None]
+    finished = [[cell for cell in known if cell["fold"] == fold] for fold in folds]
     return [_chosen(these) for these in finished] if all(len(these) > 1 for these in finished) else []
 
 

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from directrank.estimators.outcome import GOOD
+from directrank.experiments.rivals.learner import UNKNOWN
 
 if TYPE_CHECKING:
     from directrank.experiments.results import Comparison
 
+#: Ends about which there is nothing to say; of most rivals nothing is known.
+FINE = (*GOOD, UNKNOWN)
 #: Behind the name of a method of which a tested model did not converge.
 MARK = "†"
 
@@ -17,7 +20,7 @@ def unfinished(result: "Comparison") -> dict[str, list[dict[str, Any]]]:
     """Return the endings of the tested models that did not converge, by method; no entry where all did."""
     endings = {label: [] for label in result.methods}
     for cell in result.cells:
-        if cell.get("tried") and "error" not in cell and cell["training"]["status"] not in GOOD:
+        if cell.get("tried") and "error" not in cell and cell["training"]["status"] not in FINE:
             endings[cell["method"]].append(cell["training"])
     return {label: each for label, each in endings.items() if each}
 
@@ -27,7 +30,7 @@ def unfinished_lines(result: "Comparison") -> Sequence[str]:
     found = unfinished(result)
     if not found:
         return []
-    fits = [fit["status"] not in GOOD for cell in result.cells for fit in cell.get("tried", ())]
+    fits = [fit["status"] not in FINE for cell in result.cells for fit in cell.get("tried", ())]
     models = sum(map(len, found.values()))
     tested = sum(bool(cell.get("tried")) for cell in result.cells)
     head = (

@@ -32,7 +32,7 @@ def _row(facts: Facts, label: str, seconds: float, most: float) -> Row:
     cells = facts.cells(label)
     fits = sum(len(cell["tried"]) for cell in cells)
     if facts.summary.get("refit"):
-        fits += len(cells) * len(facts.summary["seeds"])
+        fits += sum(len(cell["seeds"]) for cell in cells)
     each = seconds / fits
     bar = Cell("", seconds, bar=(0.0, 100.0 * seconds / most, "plus"), tone="barcell")
     numbers = [Cell(str(fits), fits), Cell(f"{seconds:.1f}", seconds), Cell(f"{each:.2f}", each)]

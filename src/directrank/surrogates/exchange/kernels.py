@@ -17,6 +17,12 @@ def distance_losses(discounts: np.ndarray) -> np.ndarray:
     return halves
 
 
+def curvature_naive(s: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Second derivatives by definition for one query, from an n × n table of weights, for tests."""
+    curved = weights / (2.0 + 2.0 * np.cosh(s[:, None] - s[None, :]))
+    return curved.sum(axis=1) + curved.sum(axis=0)
+
+
 def swaps_naive(s: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
     """Value and gradient by definition for one query, from an n × n table of weights, for tests."""
     difference = s[:, None] - s[None, :]
@@ -50,6 +56,22 @@ def swap_sums(scores, runs, weights, gains, level, inside, place, by_distance, g
 
 
 @kernel
+def swap_curvatures(scores, runs, weights, gains, level, inside, place, by_distance, out):
+    """Add the second derivative with respect to each score to `out`; arguments as in `swap_sums`."""
+    for r in range(len(runs)):
+        start, stop = runs[r, 2], runs[r, 3]
+        s, curved, g = scores[start:stop], out[start:stop], gains[start:stop]
+        d, p = level[start:stop], place[start:stop]
+        w = np.empty(stop - start)
+        for i in range(runs[r, 0], runs[r, 1]):
+            if len(by_distance):
+                _weights_by_distance(gains[i], place[i], inside[i], g, p, by_distance, weights[r], w)
+            else:
+                _weights_by_level(gains[i], level[i], place[i], inside[i], g, d, p, weights[r], w)
+            out[i] += scores.dtype.type(logistic_curvature(scores[i], s, w, curved))
+
+
+@kernel
 def _weights_by_level(gain, level, place, inside, gains, levels, places, weight, w):
     for j in range(len(gains)):
         tied = inside if places[j] == place else 0.0
@@ -78,6 +100,20 @@ def weighted_logistic(x, losers, w, slopes):
         slopes[j] += real(share)
         pull += share
     return total, pull
+
+
+@kernel
+def logistic_curvature(x, losers, w, out):
+    """Return Σ w σ (1 − σ) over the pairs of a winner of score x, and add the terms to the losers."""
+    real = losers.dtype.type
+    total = 0.0
+    for j in range(len(losers)):
+        size = abs(np.float64(losers[j] - x))
+        e = exponential(-(size if size < 700.0 else 700.0))
+        curved = w[j] * e / ((1.0 + e) * (1.0 + e))
+        out[j] += real(curved)
+        total += curved
+    return total
 
 
 @kernel

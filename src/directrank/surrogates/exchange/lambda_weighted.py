@@ -9,11 +9,11 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table
 from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
-from directrank.oracles import Reweighable, ValueAndGradient
+from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.exchange.kernels import distance_losses, swap_sums
+from directrank.surrogates.exchange.kernels import distance_losses, swap_curvatures, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
-from directrank.surrogates.pairs.runs import runs_of_pairs
+from directrank.surrogates.pairs.runs import pair_counts, runs_of_pairs
 
 WEIGHTS = ("swap", "ndcg2")
 
@@ -49,6 +49,9 @@ class SwapWeighted(Surrogate):
     swap, O(n³) per query, whenever the weights are fixed again, and `notes` says how often. Measures that are
     sums over documents need O(n) numbers, the others one for each pair.
 
+    The curvature is :math:`\sum w_{ij} \sigma (1 - \sigma)` over the pairs of a document, with the logistic
+    function σ of :math:`s_i - s_j`.
+
     Traits
     ------
     bound: no (of nDCG with the weights of [2]_ and base-2 logarithms only). convex: yes. smooth: yes.
@@ -61,7 +64,7 @@ class SwapWeighted(Surrogate):
        optimization", CIKM 2018, section 5.2 (NDCG-Loss2).
     """
 
-    offers = frozenset({ValueAndGradient, Reweighable})
+    offers = frozenset({ValueAndGradient, Curvature, Reweighable})
     requires = frozenset({Reweighable})
     is_bound, is_convex, is_smooth = False, True, True
 
@@ -90,6 +93,12 @@ class SwapWeighted(Surrogate):
             "each pair of different relevance, whenever the weights are fixed again"
         ]
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: every pair; in a table, which takes memory too; or with a measure of n steps."""
+        if isinstance(self.measure, PositionLinear):
+            return pair_counts(queries)
+        return pair_counts(queries) * (15.0 if isinstance(self.measure, Swappable) else queries.sizes)
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps | BoundSwapTable":
         """Bind to some queries with a weight each."""
         if isinstance(self.measure, PositionLinear):
@@ -104,7 +113,7 @@ class BoundSwaps(BoundKernel):
         runs, query = runs_of_pairs(queries, by_grades=False)
         some = weights[query] > 0
         self.gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
-        super().__init__(swap_sums, runs[some], weights[query][some], self.gains)
+        super().__init__(swap_sums, swap_curvatures, runs[some], weights[query][some], self.gains)
         self.kind, self.queries, self.pairs = kind, queries, self.arguments
         self.discounts = discounts[: queries.longest]
         # Distances are multiples of one half, because a tied block has the position of its middle.

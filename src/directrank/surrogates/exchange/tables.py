@@ -7,7 +7,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.exchange.kernels import weighted_logistic
+from directrank.surrogates.exchange.kernels import logistic_curvature, weighted_logistic
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
@@ -22,7 +22,12 @@ class BoundSwapTable(BoundKernel):
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
         pairs = pair_table(queries)
         super().__init__(
-            table_sums, queries.indptr, np.asarray(weights, np.float64), pairs.below, pairs.start
+            table_sums,
+            table_curvatures,
+            queries.indptr,
+            np.asarray(weights, np.float64),
+            pairs.below,
+            pairs.start,
         )
         self.measure, self.queries, self.pairs = measure, queries, self.arguments
         self.reweigh(np.zeros(queries.n_docs))
@@ -48,7 +53,7 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
     pairs = pair_table(queries)
     ranking, place = strict_ranking(queries, scores)
     table = swap_differences(measure, queries, place)
-    mixed, twin = _ties(queries, scores, ranking)
+    mixed, twin = ties(queries, scores, ranking)
     if mixed.any():
         some, rows = queries.chosen(mixed)
         several = (strict_ranking(some, scores[rows], number)[1] for number in range(ORDERS))
@@ -78,7 +83,7 @@ def strict_ranking(
     return ranking, place
 
 
-def _ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which queries tie documents of different relevance, and the first twin of each document."""
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     s, y = scores[ranking], queries.relevance[ranking]
@@ -128,3 +133,20 @@ def table_sums(scores, indptr, weights, below, start, table, gradient):
             total += value
             gradient[i] -= scores.dtype.type(pull)
     return total
+
+
+@kernel
+def table_curvatures(scores, indptr, weights, below, start, table, out):
+    """Add the second derivative with respect to each score to `out`; arguments as in `table_sums`."""
+    for q in range(len(indptr) - 1):
+        last = indptr[q + 1]
+        w = np.empty(last - indptr[q])
+        for i in range(indptr[q], last):
+            if below[i] == last or weights[q] == 0.0:
+                continue
+            cells = table[start[i] : start[i + 1]]
+            row = w[: len(cells)]
+            for j in range(len(row)):
+                row[j] = weights[q] * cells[j]
+            curved = logistic_curvature(scores[i], scores[below[i] : last], row, out[below[i] : last])
+            out[i] += scores.dtype.type(curved)

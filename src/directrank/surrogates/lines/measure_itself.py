@@ -55,6 +55,11 @@ class MeasureItself(Surrogate):
             raise ValueError(f"half_width must be above 0, not {half_width}")
         self.measure, self.half_width = measure, half_width
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: the breakpoints along a line, sorted; or a measure of n steps at each."""
+        breakpoints = 1.0 * self.measure.n_read(queries) * queries.sizes
+        return breakpoints * (queries.sizes if _terms_of(self.measure, queries) is None else 15.0)
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundMeasure":
         """Bind to some queries with a weight each."""
         return BoundMeasure(self.measure, self.half_width / WINDOW, queries, weights)

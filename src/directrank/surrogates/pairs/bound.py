@@ -3,8 +3,9 @@
 import numpy as np
 
 from directrank.surrogates.margins import Margin
-from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_curvature, sorted_run
-from directrank.surrogates.pairs.kernels import PAIR_CURVATURE, PAIR_SUMS
+from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_hessian, sorted_run
+from directrank.surrogates.pairs.curvature import PAIR_CURVATURES
+from directrank.surrogates.pairs.kernels import PAIR_HESSIANS, PAIR_SUMS
 
 
 class BoundPairs:
@@ -25,6 +26,7 @@ class BoundPairs:
 
     def __init__(self, runs, weights, strength, margin: Margin, constant: float = 0.0):
         self.margin, self.strength, self.constant = margin, strength, constant
+        self.runs = runs, weights
         sizes = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
         by_sorting = goes_by_sorting(*sizes, margin)
         self.short = runs[~by_sorting], weights[~by_sorting]
@@ -39,11 +41,17 @@ class BoundPairs:
             total += sorted_run(scores, run, weight, self.strength, margin, gradient)
         return total - self.constant, gradient
 
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, (n_docs,); see `directrank.surrogates.pairs.curvature`."""
+        out = np.zeros_like(scores)
+        PAIR_CURVATURES[self.margin.code](scores, *self.runs, self.strength, self.margin.width, out)
+        return out
+
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
         out = np.zeros_like(scores)
         margin = self.margin
-        PAIR_CURVATURE[margin.code](scores, direction, *self.short, self.strength, margin.width, out)
+        PAIR_HESSIANS[margin.code](scores, direction, *self.short, self.strength, margin.width, out)
         for run, weight in self.long:
-            sorted_curvature(scores, direction, run, weight, self.strength, margin, out)
+            sorted_hessian(scores, direction, run, weight, self.strength, margin, out)
         return out

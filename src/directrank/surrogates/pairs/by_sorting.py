@@ -44,7 +44,7 @@ def sorted_run(scores, run, weight, strength, margin: Margin, gradient) -> float
     return total
 
 
-def sorted_curvature(scores, direction, run, weight, strength, margin: Margin, out) -> None:
+def sorted_hessian(scores, direction, run, weight, strength, margin: Margin, out) -> None:
     """Add the second derivative of one run times `direction` to `out`."""
     won, lost = _descending(scores, run)
     x, u = scores[won].astype(np.float64), direction[won].astype(np.float64)

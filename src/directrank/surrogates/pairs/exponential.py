@@ -6,7 +6,7 @@ from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
-from directrank.oracles import DocumentWeights, Step, StepAlong, Value, ValueAndGradient
+from directrank.oracles import Curvature, DocumentWeights, Step, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
 from directrank.surrogates.steps import MAX_STEP, BoundStepwise, centred_scores
 
@@ -47,7 +47,7 @@ class ExponentialPairs(Surrogate):
        preferences", JMLR 4, 2003, sections 3.1-3.3.
     """
 
-    offers = frozenset({Value, ValueAndGradient, DocumentWeights, StepAlong})
+    offers = frozenset({Value, ValueAndGradient, Curvature, DocumentWeights, StepAlong})
     is_bound, is_convex, is_smooth = False, True, True
 
     def __init__(self, *, normalise: bool = False, alpha: str = "third"):
@@ -75,11 +75,15 @@ class BoundExponentialPairs(BoundStepwise):
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the loss, Z, and the potential of each document times Z."""
-        e = self._powers(scores)
-        rising, falling = self._sums(e, lower=True) / e, self._sums(1.0 / e, lower=False) * e
+        rising, falling = self._rates(scores)
         with np.errstate(over="ignore"):  # Potentials of far scores are infinite in float32.
-            potentials = (self.weights * (rising - falling)).astype(scores.dtype)
-        return float((self.weights * rising).sum()), potentials
+            return float(rising.sum()), (rising - falling).astype(scores.dtype)
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the second derivative with respect to each score: the loss of the pairs of each document."""
+        rising, falling = self._rates(scores)
+        with np.errstate(over="ignore"):
+            return (rising + falling).astype(scores.dtype)
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return W₊ and W₋ along a direction in {0, 1}, the number of pairs, and Z."""
@@ -102,6 +106,12 @@ class BoundExponentialPairs(BoundStepwise):
         size = float(np.clip(size, -MAX_STEP, MAX_STEP))
         bound = 0.5 * ((1.0 - r) * np.exp(size) + (1.0 + r) * np.exp(-size))
         return Step(size, total * float(1.0 - bound), gained, lost)
+
+    def _rates(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the loss of the pairs that each document should win, and of those that it should lose."""
+        e = self._powers(scores)
+        rising, falling = self._sums(e, lower=True) / e, self._sums(1.0 / e, lower=False) * e
+        return self.weights * rising, self.weights * falling
 
     def _powers(self, scores: np.ndarray) -> np.ndarray:
         """Return exp of each score less the middle of its query's scores, float64."""

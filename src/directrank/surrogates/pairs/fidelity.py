@@ -6,7 +6,7 @@ from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.tables import pair_table
-from directrank.oracles import DocumentWeights, StepAlong, Value, ValueAndGradient
+from directrank.oracles import Curvature, DocumentWeights, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
 from directrank.surrogates.steps import BoundStepwise, centred_scores
 
@@ -38,7 +38,8 @@ class Fidelity(Surrogate):
     -----
     One evaluation costs as many operations as there are pairs. The loss is concave in
     :math:`e^{-(s_i - s_j)}`, so along a direction f in {0, 1} it falls by at least
-    :math:`N (1 - e^{-\alpha}) + D (1 - e^{\alpha})`, N and D being half the paper's sums of W.
+    :math:`N (1 - e^{-\alpha}) + D (1 - e^{\alpha})`, N and D being half the paper's sums of W. The slope of
+    :math:`\varphi` is the curvature of a pair as well: :math:`|\varphi''(m)| \le -\varphi'(m)`.
 
     References
     ----------
@@ -46,12 +47,16 @@ class Fidelity(Surrogate):
        SIGIR 2007.
     """
 
-    offers = frozenset({Value, ValueAndGradient, DocumentWeights, StepAlong})
+    offers = frozenset({Value, ValueAndGradient, Curvature, DocumentWeights, StepAlong})
     is_bound, is_convex, is_smooth = False, False, True
 
     def __init__(self, *, normalise: bool = True, line_search: bool = True):
         self.normalise, self.line_search = normalise, line_search
         self.variant = "" if normalise else "not normalised"
+
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: every pair."""
+        return pair_counts(queries)
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundFidelity":
         """Bind to some queries with a weight each."""
@@ -74,8 +79,14 @@ class BoundFidelity(BoundStepwise):
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the loss and minus its derivative with respect to each score."""
         w, pairs = np.zeros(len(scores)), self._pairs(scores)
-        _weights(*pairs, w)
+        _weights(*pairs, -1.0, w)
         return _value(*pairs), w.astype(scores.dtype)
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the sum of minus the slopes of the pairs of each document, above the second derivative."""
+        out = np.zeros(len(scores))
+        _weights(*self._pairs(scores), 1.0, out)
+        return out.astype(scores.dtype)
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return half of W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
@@ -140,23 +151,23 @@ def _value(e, safe, lower, indptr, weights):
 
 
 @kernel
-def _spread(x, others, safe, h, g):
+def _spread(x, others, safe, h, sign, g):
     total = 0.0
     for j in range(len(others)):
         t = h * _pair_slope(x, others[j], safe)
-        g[j] -= t
+        g[j] += sign * t
         total += t
     return total
 
 
 @kernel
-def _weights(e, safe, lower, indptr, weights, w):
+def _weights(e, safe, lower, indptr, weights, sign, w):
     for q in range(len(weights)):
         if weights[q] == 0.0:
             continue
         stop = indptr[q + 1]
         for i in range(indptr[q], stop):
-            w[i] += _spread(e[i], e[lower[i] : stop], safe[q], weights[q], w[lower[i] : stop])
+            w[i] += _spread(e[i], e[lower[i] : stop], safe[q], weights[q], sign, w[lower[i] : stop])
 
 
 @kernel

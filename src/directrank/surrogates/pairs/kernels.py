@@ -6,6 +6,7 @@ computed in `directrank.surrogates.pairs.by_sorting` instead.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,14 +25,18 @@ def pairs_naive(s: np.ndarray, weights: np.ndarray, margin: Margin) -> tuple[flo
     return float((weights * margin.value(difference)).sum()), slope.sum(axis=1) - slope.sum(axis=0)
 
 
-def curvature_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: Margin) -> np.ndarray:
+def hessian_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: Margin) -> np.ndarray:
     """Second derivative times `v` by definition for one query, for tests."""
     change = weights * margin.curvature(s[:, None] - s[None, :]) * (v[:, None] - v[None, :])
     return change.sum(axis=1) - change.sum(axis=0)
 
 
-def _named_for(margin):
-    # Compiled code is cached by name: kernels of one name could be confused between processes.
+def named_for(margin: int) -> Callable:
+    """Return a decorator that adds a margin to the name of a function, before it is compiled.
+
+    Compiled code is cached by name: kernels of one name could be confused between processes.
+    """
+
     def rename(function):
         function.__name__ = function.__qualname__ = f"{function.__name__}_{margin}"
         return function
@@ -42,7 +47,7 @@ def _named_for(margin):
 # One kernel a margin, so that only the code of that margin is compiled.
 def _sums_of(margin):
     @kernel
-    @_named_for(margin)
+    @named_for(margin)
     def pair_sums(scores, runs, weights, strength, width, gradient):
         total = 0.0
         for r in range(len(runs)):
@@ -72,10 +77,10 @@ def _sums_of(margin):
     return pair_sums
 
 
-def _curvature_of(margin):
+def _hessian_of(margin):
     @kernel
-    @_named_for(margin)
-    def pair_curvature(scores, direction, runs, weights, strength, width, out):
+    @named_for(margin)
+    def pair_hessian(scores, direction, runs, weights, strength, width, out):
         for r in range(len(runs)):
             losers, v = scores[runs[r, 2] : runs[r, 3]], direction[runs[r, 2] : runs[r, 3]]
             change = out[runs[r, 2] : runs[r, 3]]
@@ -84,12 +89,12 @@ def _curvature_of(margin):
                 if w == 0.0:
                     continue
                 if margin == LOGISTIC:
-                    pull = _logistic_curvature(scores[i], direction[i], losers, v, change, w)
+                    pull = _logistic_change(scores[i], direction[i], losers, v, change, w)
                 else:
-                    pull = _hinge_curvature(margin, scores[i], direction[i], losers, v, change, w, width)
+                    pull = _hinge_change(margin, scores[i], direction[i], losers, v, change, w, width)
                 out[i] += pull
 
-    return pair_curvature
+    return pair_hessian
 
 
 #: Kernels by the code of a margin: each returns the value and adds its derivative to `gradient`. Pair (i, j)
@@ -97,7 +102,7 @@ def _curvature_of(margin):
 PAIR_SUMS = {margin: _sums_of(margin) for margin in (HUBER, SQUARED_HINGE, HINGE, LOGISTIC)}
 
 #: Kernels by the code of a margin: each adds the second derivative times `direction` to `out`.
-PAIR_CURVATURE = {margin: _curvature_of(margin) for margin in (HUBER, SQUARED_HINGE, LOGISTIC)}
+PAIR_HESSIANS = {margin: _hessian_of(margin) for margin in (HUBER, SQUARED_HINGE, LOGISTIC)}
 
 
 # The hinges in one form: with f = (corner − s_i + s_j) · steep, a share c(f) and a height h(f, c), the slope
@@ -197,7 +202,7 @@ def _logistic_chunk(x, losers, slopes, w):
 
 
 @kernel
-def _hinge_curvature(margin, x, vx, losers, v, change, w, width):
+def _hinge_change(margin, x, vx, losers, v, change, w, width):
     real = losers.dtype.type
     none, h, top, pull = real(0), real(width), real(1) - x, real(0)
     weight = real(w * 0.5 / width if margin == HUBER else 2.0 * w)
@@ -211,7 +216,7 @@ def _hinge_curvature(margin, x, vx, losers, v, change, w, width):
 
 
 @kernel
-def _logistic_curvature(x, vx, losers, v, change, w):
+def _logistic_change(x, vx, losers, v, change, w):
     real = losers.dtype.type
     pull = real(0)
     for j in range(len(losers)):

@@ -8,7 +8,7 @@ from directrank.errors import DataError
 from directrank.measures.average_precision import AP
 from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
-from directrank.oracles import HessianVector, ValueAndGradient
+from directrank.oracles import Curvature, HessianVector, ValueAndGradient
 from directrank.surrogates.margins import Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
 
@@ -54,7 +54,7 @@ class OrderPreserving(Surrogate):
        order-preserving losses and standardized supervision", ICML 2011, Eqs. (6) and (8), Theorems 1-3.
     """
 
-    offers = frozenset({ValueAndGradient, HessianVector})
+    offers = frozenset({ValueAndGradient, Curvature, HessianVector})
     is_bound, is_convex, is_smooth = True, True, True
 
     def __init__(

@@ -8,11 +8,12 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
-from directrank.oracles import HessianVector, MostViolated, ValueAndGradient
-from directrank.surrogates.margins import Hinge, Margin, pair_margin
+from directrank.oracles import Curvature, HessianVector, MostViolated, ValueAndGradient
+from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
+from directrank.surrogates.pairs.by_sorting import goes_by_sorting
 from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
-from directrank.surrogates.pairs.runs import weighted_runs
+from directrank.surrogates.pairs.runs import runs_of_pairs, weighted_runs
 
 
 def gain_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
@@ -33,6 +34,15 @@ class WeightedPairs(Surrogate):
         if isinstance(self.weight, SwapDrop):
             found.weight = self.weight.estimated(queries, weights)
         return found
+
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: pairs, but for those that are sorted; and the runs of every two grades."""
+        runs, query = runs_of_pairs(queries, by_grades=False)
+        winners, losers = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
+        each = (1.0 if isinstance(self.margin, Logistic) else 0.25) * winners * losers
+        each[goes_by_sorting(winners, losers, self.margin)] = 0.0
+        grades = np.bincount(query, minlength=queries.n_queries)
+        return np.bincount(query, each, queries.n_queries) + (10.0 * grades**2 if self.weight else 0.0)
 
     def bind(self, queries: Queries, weights: np.ndarray) -> Any:
         """Bind to some queries with a weight each.
@@ -80,7 +90,7 @@ class Pairwise(WeightedPairs):
     .. [2] Y. Cao et al., "Adapting ranking SVM to document retrieval", SIGIR 2006.
     """
 
-    offers = frozenset({ValueAndGradient, HessianVector})
+    offers = frozenset({ValueAndGradient, Curvature, HessianVector})
     is_bound, is_convex, is_smooth = False, True, True
 
     def __init__(
@@ -125,7 +135,7 @@ class PairwiseHinge(WeightedPairs):
     .. [1] T. Joachims, "Training linear SVMs in linear time", KDD 2006: one plane for all pairs.
     """
 
-    offers = frozenset({ValueAndGradient, MostViolated})
+    offers = frozenset({ValueAndGradient, Curvature, MostViolated})
     is_bound, is_convex, is_smooth = False, True, False
     margin = Hinge()
 
@@ -148,6 +158,10 @@ class BoundHinge:
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and a derivative with respect to each score."""
         return self._sum.value_and_gradient(scores)
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, (n_docs,); see `directrank.surrogates.pairs.curvature`."""
+        return self._sum.curvature(scores)
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the cut of each query: the sum over its pairs with a margin below 1, not weighted by query.

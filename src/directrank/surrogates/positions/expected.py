@@ -6,8 +6,9 @@ from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionBounded
-from directrank.oracles import DocumentWeights, StepAlong, Value, ValueAndGradient
+from directrank.oracles import Curvature, DocumentWeights, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
+from directrank.surrogates.positions.curvature import position_curvature
 from directrank.surrogates.positions.smoothed_kernels import backward, powers_by_range, soft_positions
 from directrank.surrogates.steps import BoundStepwise
 
@@ -48,7 +49,8 @@ class ExpectedMeasure(Surrogate):
     One pass costs O(n R) per query, R documents with a gain among n. The weight of a document, w, is minus
     the derivative with respect to its score. Along a direction f in {0, 1},
     :math:`\bar M(F + \alpha f) \le \bar M(F) - N (1 - e^{-\alpha}) - D (1 - e^{\alpha})` with
-    :math:`N - D = \sum_i w_i f_i`, which is least at :math:`\alpha = \frac12 \ln (N / D)`.
+    :math:`N - D = \sum_i w_i f_i`, which is least at :math:`\alpha = \frac12 \ln (N / D)`. The curvature,
+    :math:`\sum_j |u_i - u_j| \sigma (1 - \sigma)`, is above the second derivative.
 
     References
     ----------
@@ -56,7 +58,7 @@ class ExpectedMeasure(Surrogate):
        Eqs. (11)-(17); the sign in Theorem 2 is to be read as a minus.
     """
 
-    offers = frozenset({Value, ValueAndGradient, DocumentWeights, StepAlong})
+    offers = frozenset({Value, ValueAndGradient, Curvature, DocumentWeights, StepAlong})
     is_bound, is_convex, is_smooth = False, False, True
 
     measure: PositionBounded
@@ -74,6 +76,10 @@ class ExpectedMeasure(Surrogate):
         slopes = np.concatenate(([0.0], np.cumsum(self.measure.position_slopes(queries))))
         flat = slopes[queries.indptr[1:]] == slopes[queries.indptr[:-1]]
         return self.measure.uninformative(queries) | flat
+
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: a quotient for each document with a gain and each document."""
+        return 0.25 * self.measure.n_read(queries) * queries.sizes
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExpected":
         """Bind to some queries with a weight each."""
@@ -108,6 +114,11 @@ class BoundExpected(BoundStepwise):
         w = np.zeros_like(scores)
         backward(scores, powers, self.indptr, STEEPNESS, self.slopes, self.weights, w)
         return self._value(positions), w
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return Σ |u_i − u_j| σ (1 − σ) of the pairs of each document, (n_docs,)."""
+        ranges = list(powers_by_range(scores, self.indptr, self.n_read, STEEPNESS))
+        return position_curvature(scores, ranges, self.indptr, STEEPNESS, self.slopes, self.weights)
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return N, D of (15) along a direction in {0, 1}, and the number of documents."""

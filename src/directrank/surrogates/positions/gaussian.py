@@ -9,8 +9,9 @@ from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import exponential
 from directrank.measures.capabilities import PositionLinear
-from directrank.oracles import ValueAndGradient
+from directrank.oracles import Curvature, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.bound import BoundKernel
 
@@ -54,13 +55,20 @@ class GaussianNoise(Surrogate):
     For a linear scorer only σ over the size of the coefficients matters: train with a penalty. Expected
     positions are exact; the distributions of the documents of a query do not add up to 1 at each position.
 
+    The curvature bounds the second derivative with the largest differences :math:`b_1` of b at neighbouring
+    positions, and :math:`b_2` of these differences:
+
+    .. math:: \sum_j (a_i + a_j) \, b_1 \frac{e^{-1/2 - z_{ij}^2 / 2}}{2 \sqrt\pi \sigma^2}
+        + a_i \, b_2 \Bigl( \sum_j \frac{e^{-z_{ij}^2}}{2 \sqrt\pi \sigma} \Bigr)^2, \qquad
+        z_{ij} = \frac{s_i - s_j}{2 \sigma}
+
     References
     ----------
     .. [1] M. Taylor, J. Guiver, S. Robertson, T. Minka, "SoftRank: optimizing non-smooth rank metrics",
        WSDM 2008.
     """
 
-    offers = frozenset({ValueAndGradient})
+    offers = frozenset({ValueAndGradient, Curvature})
     is_bound, is_convex, is_smooth = False, False, True
 
     def __init__(self, measure: Measure, *, noise: float = 1.0, longest: int = 1500):
@@ -92,7 +100,7 @@ class GaussianNoise(Surrogate):
             )
         n_read = np.where(weights > 0, self.measure.n_read(queries), 0)
         gain, curve = self.measure.linear_in_positions(queries)
-        return BoundKernel(expectations, queries.indptr, n_read, gain, curve, self.noise, weights)
+        return BoundKernel(expectations, curvatures, queries.indptr, n_read, gain, curve, self.noise, weights)
 
 
 def distribution_naive(s: np.ndarray, j: int, noise: float) -> np.ndarray:
@@ -134,6 +142,51 @@ def expectations(scores, indptr, n_read, gain, curve, noise, weights, gradient):
                 total -= a * _dot(table[tossed], back, tossed + 1)
                 _reverse(s, j, noise, a, beats[:tossed], others, table, back, g)
     return total
+
+
+def curvature_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: float) -> np.ndarray:
+    """The curvature of one query by definition, for tests."""
+    first, second = (np.abs(np.diff(curve[: len(s)], times)).max(initial=0.0) for times in (1, 2))
+    z = (s[:, None] - s[None, :]) / (2.0 * noise)
+    apart = 1.0 - np.eye(len(s))
+    bent = apart * (gain[:, None] + gain[None, :]) * first * np.exp(-0.5 - 0.5 * z * z) / noise
+    density = (apart * np.exp(-z * z)).sum(axis=1) / (2.0 * noise * math.sqrt(math.pi))
+    return bent.sum(axis=1) / (2.0 * noise * math.sqrt(math.pi)) + gain * second * density**2
+
+
+@kernel
+def curvatures(scores, indptr, n_read, gain, curve, noise, weights, out):
+    """Add a bound on the second derivative with respect to each score to `out`."""
+    density = 1.0 / (2.0 * noise * math.sqrt(math.pi))
+    for q in range(len(n_read)):
+        if n_read[q] == 0:
+            continue
+        s, a, c = (
+            scores[indptr[q] : indptr[q + 1]],
+            gain[indptr[q] : indptr[q + 1]],
+            out[indptr[q] : indptr[q + 1]],
+        )
+        first, second = _largest_differences(curve[: len(s)])
+        bend = weights[q] * first * density * math.exp(-0.5) / noise
+        for i in range(len(s)):
+            bent, mass = 0.0, 0.0
+            for j in range(len(s)):
+                z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
+                e = exponential(-0.5 * min(z * z, 1400.0)) if i != j else 0.0
+                bent += (a[i] + a[j]) * e
+                mass += e * e
+            c[i] = bend * bent + weights[q] * a[i] * second * (density * mass) ** 2
+
+
+@kernel
+def _largest_differences(curve):
+    first, second = 0.0, 0.0
+    for r in range(len(curve) - 1):
+        step = curve[r + 1] - curve[r]
+        first = max(first, abs(step))
+        if r > 0:
+            second = max(second, abs(step - (curve[r] - curve[r - 1])))
+    return first, second
 
 
 @kernel

@@ -13,8 +13,9 @@ from directrank.kernels.plugins import WIDTH, position_slopes, query_gradient, r
 from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.oracles import ApproximationErrors, GradientKernel, Staged, ValueAndGradient
+from directrank.oracles import ApproximationErrors, Curvature, GradientKernel, Staged, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
+from directrank.surrogates.positions.curvature import position_curvature
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     backward_quotients,
@@ -61,13 +62,16 @@ class SmoothedPositions(Surrogate):
     -----
     One evaluation costs O(n R) per query, R documents with a gain among n.
 
+    The curvature is :math:`\sum_j |c_i - c_j| \, \alpha^2 \sigma (1 - \sigma)`, a bound on that of the smooth
+    positions with the slopes c of the measure held fixed (`directrank.surrogates.positions.curvature`).
+
     References
     ----------
     .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
        retrieval measures", Information Retrieval 13, 2010, Eqs. (11)-(16).
     """
 
-    offers = frozenset({ValueAndGradient, ApproximationErrors, GradientKernel})
+    offers = frozenset({ValueAndGradient, Curvature, ApproximationErrors, GradientKernel})
     is_bound, is_convex, is_smooth = False, False, True
 
     def __init__(self, measure: Measure, *, steepness=10.0, truncation=1.0, anneal: Sequence[float] = ()):
@@ -116,6 +120,10 @@ class SmoothedPositions(Surrogate):
             rows.append(AuditRow(name, "approximation", 1.0 - values, error, False))
         return rows
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: a quotient for each document that is read and each document."""
+        return 0.15 * self.measure.n_read(queries) * queries.sizes
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
         """Bind to some queries with a weight each."""
         return BoundSmoothed(self, queries, weights)
@@ -140,6 +148,15 @@ class BoundSmoothed:
         gradient = np.zeros(len(scores), scores.dtype)
         backward(scores, powers, indptr, alpha, slopes, self.weights, gradient)
         return float(self.weights @ (1.0 - values)), gradient
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, with the slopes of the measure held fixed, (n_docs,)."""
+        alpha, indptr = self.surrogate.steepness, self.queries.indptr
+        positions, powers = soft_positions(scores, indptr, self.n_read, alpha)
+        slopes = self.surrogate.measure.position_gradient(self.queries, positions, self.surrogate.truncation)[
+            1
+        ]
+        return position_curvature(scores, powers, indptr, alpha, slopes, self.weights)
 
     def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far Ê is from E for each query, and a proved bound; float64 (n_queries,), 0 if skipped.

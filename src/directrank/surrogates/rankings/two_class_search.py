@@ -9,7 +9,7 @@ documents,
 
 where u_i v(p) is what the i-th relevant document adds to the measure at position p (`RelevantTerms`) and c
 the constant of the feature map. For a convex v the best r_j may be taken one by one and come out in order;
-else a dynamic programme over j keeps the order.
+else a dynamic programme over j keeps the order, in long lists up to the cutoff.
 
 References
 ----------
@@ -24,6 +24,9 @@ import numpy as np
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import cut_of_query, register_kernel
 from directrank.kernels.sorting import sort_descending
+
+#: Cells of the table of the dynamic programme above which it is cut at the last rank that counts.
+LONG = 1 << 21
 
 
 def best_sequence_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
@@ -86,7 +89,7 @@ def most_violated_rankings(plugin, scores, losses, direction):
         losses[q] = cut_of_query(plugin, q, scores[rows], scratch, direction[rows])
 
 
-def _cut_by(search):
+def cut_by(search):
     # One kernel a search, so that only the code of that search is compiled.
     def two_class_cut(plugin, q, scores, scratch, direction):
         """Return the loss 1 − E of the most violated ranking of query q, and write its direction.
@@ -158,26 +161,74 @@ def _one_by_one(p, q, level, slope, first, curve, ranks):
         step //= 2
 
 
+def programme_from(long):
+    """Return the search by a dynamic programme, which stops at the cutoff in tables of more than `long` cells.
+
+    Beyond the last rank that counts, each r_j has a best value of its own, and these come out in order: the
+    programme needs the first irrelevant documents only, and one state for all r_j beyond the cutoff.
+    """
+
+    def programme(p, q, level, slope, first, curve, ranks):
+        R, N = len(p) - 1, len(q)
+        reach = _last_that_counts(curve) if long < (R + 1) * N else R + N
+        states, steps = min(R, reach), min(N, reach)
+        _fill_free_ranks(p, q, ranks)
+        best = np.zeros(states + 1)
+        back = np.empty((steps, states + 1), np.int32)
+        for j in range(steps):
+            top, at = -np.inf, 0
+            for r in range(states + 1):
+                if best[r] >= top:
+                    top, at = best[r], r
+                back[j, r] = at
+                k = r if r < states else max(states, ranks[j])
+                height = level[k + j + 1] - (j + 1) * slope[k + j + 1] + p[k] - k * q[j]
+                best[r] = top + (height if r > 0 else height + first * (curve[j + 1] - curve[j + 2]))
+        _add_free_ranks(best, p, q, ranks, steps)
+        at = 0
+        for r in range(states + 1):
+            if best[r] >= best[at]:
+                at = r
+        for j in range(N - 1, -1, -1):
+            ranks[j] = max(at, ranks[j]) if at == states or j >= steps else at
+            at = back[j, at] if j < steps else at
+
+    programme.__name__ = programme.__qualname__ = f"programme_from_{long}"
+    return inline_kernel(programme)
+
+
 @inline_kernel
-def _programme(p, q, level, slope, first, curve, ranks):
-    R, N = len(p) - 1, len(q)
-    best = np.zeros(R + 1)
-    back = np.empty((N, R + 1), np.int32)
-    for j in range(N):
-        top, at = -np.inf, 0
-        for r in range(R + 1):
-            if best[r] >= top:
-                top, at = best[r], r
-            back[j, r] = at
-            height = level[r + j + 1] - (j + 1) * slope[r + j + 1] + p[r] - r * q[j]
-            best[r] = top + (height if r > 0 else height + first * (curve[j + 1] - curve[j + 2]))
-    at = 0
-    for r in range(R + 1):
-        if best[r] >= best[at]:
-            at = r
-    for j in range(N - 1, -1, -1):
-        ranks[j] = at
-        at = back[j, at]
+def _last_that_counts(curve):
+    last = len(curve) - 1
+    while last > 1 and curve[last] == 0.0:
+        last -= 1
+    return last
+
+
+@inline_kernel
+def _fill_free_ranks(p, q, ranks):
+    # The best r_j where no loss depends on it: behind all relevant documents of at least its score.
+    free = 0
+    for j in range(len(q)):
+        while free + 1 < len(p) and p[free + 1] - p[free] >= q[j]:
+            free += 1
+        ranks[j] = free
+
+
+@inline_kernel
+def _add_free_ranks(best, p, q, ranks, first):
+    # Add the margins of the documents from `first` on, whose ranks are the larger of r and their best one.
+    rest, passed, total = 0.0, 0.0, 0.0
+    for j in range(first, len(q)):
+        rest += p[ranks[j]] - ranks[j] * q[j]
+    j = first
+    for r in range(len(best)):
+        while j < len(q) and ranks[j] < r:
+            rest -= p[ranks[j]] - ranks[j] * q[j]
+            passed += 1.0
+            total += q[j]
+            j += 1
+        best[r] += rest + passed * p[r] - r * total
 
 
 @inline_kernel
@@ -206,5 +257,5 @@ def _average_over_ties(s, order, counts, factor, out):
         start = stop
 
 
-register_kernel(cut_of_query, CutPlugin)(_cut_by(_programme))
-register_kernel(cut_of_query, ConvexCutPlugin)(_cut_by(_one_by_one))
+register_kernel(cut_of_query, CutPlugin)(cut_by(programme_from(LONG)))
+register_kernel(cut_of_query, ConvexCutPlugin)(cut_by(_one_by_one))

@@ -11,7 +11,7 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
-from directrank.oracles import CutKernel, MostViolated, ValueAndGradient
+from directrank.oracles import Curvature, CutKernel, MostViolated, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.rankings.assignment import most_violated_assignment
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
@@ -54,6 +54,9 @@ class TypeTwoBound(Surrogate):
     Of a measure of grades taken as two classes it bounds the measure of those classes (``is_bound`` of the
     object is False then). Where the best ranking has a value below 1, the distance is added.
 
+    The bound is a maximum of planes, so that it has no second derivative at its corners, and 0 elsewhere. The
+    curvature is instead how far the slope with respect to a score can change, over one unit of score.
+
     O(n log n + R N) a query of R relevant and N irrelevant documents; O((R + N) log N) beyond some hundred
     thousand pairs.
 
@@ -65,7 +68,7 @@ class TypeTwoBound(Surrogate):
        precision", SIGIR 2007.
     """
 
-    offers = frozenset({ValueAndGradient, MostViolated, CutKernel})
+    offers = frozenset({ValueAndGradient, Curvature, MostViolated, CutKernel})
     is_bound, is_convex, is_smooth = True, True, False
 
     def __init__(self, measure: Measure, *, feature_map: str = "cross", grades: str = "binary"):
@@ -118,6 +121,16 @@ class TypeTwoBound(Surrogate):
             for name, (values, lack) in bound.pair_bounds(scores).items()
         ]
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: an assignment; or the table of a programme where the curve is not convex."""
+        if self.grades == "all":
+            return 0.02 * queries.sizes**3.0
+        relevant = self.measure.n_read(queries)
+        curve = self.measure.relevant_terms(queries.sizes, relevant).curve
+        last = int(np.flatnonzero(curve).max(initial=1))
+        cells = np.minimum(relevant, last) * np.minimum(queries.sizes - relevant, last)
+        return (0.0 if _is_convex(curve) else 3.5) * cells
+
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeTwo":
         """Bind to some queries with a weight each."""
         kind = BoundTwoClasses if self.grades == "binary" else BoundGrades
@@ -141,6 +154,14 @@ class BoundTypeTwo(ABC):
         gradient = direction * np.repeat(self.weights, self.queries.sizes)
         return float(self.weights @ losses + gradient @ scores), gradient.astype(scores.dtype)
 
+    @abstractmethod
+    def slope_ranges(self) -> np.ndarray:
+        """Return how far the slope with respect to each score can change, float64 (n_docs,)."""
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the range of the slope with respect to each score, over one unit of score, (n_docs,)."""
+        return (self.slope_ranges() * np.repeat(self.weights, self.queries.sizes)).astype(scores.dtype)
+
     @cached_property
     def out_of_reach(self) -> np.ndarray:
         """The loss 1 − E of the best ranking of each query, float64 (n_queries,)."""
@@ -158,8 +179,7 @@ class BoundTwoClasses(BoundTypeTwo):
         terms = self.measure.relevant_terms(sizes, relevant)
         cross = self.surrogate.feature_map == "cross"
         pairs = relevant * (sizes - relevant) if cross else sizes * (sizes - 1)
-        convex = (np.diff(terms.curve[1:], 2) >= -1e-15).all()
-        return (ConvexCutPlugin if convex else CutPlugin)(
+        return (ConvexCutPlugin if _is_convex(terms.curve) else CutPlugin)(
             queries.indptr,
             len(terms.curve) - 1,
             np.where(self.weights > 0, relevant, 0),
@@ -169,6 +189,14 @@ class BoundTwoClasses(BoundTypeTwo):
             2.0 / np.maximum(pairs, 1),
             self.out_of_reach,
         )
+
+    def slope_ranges(self) -> np.ndarray:
+        """Return the weight of all pairs of each document with the other class."""
+        sizes, relevant = self.queries.sizes, self.plugin.n_relevant
+        inner = np.arange(self.queries.n_docs) - np.repeat(self.queries.indptr[:-1], sizes)
+        is_relevant = inner < np.repeat(relevant, sizes)
+        others = np.where(is_relevant, np.repeat(sizes - relevant, sizes), np.repeat(relevant, sizes))
+        return np.repeat(self.plugin.constant, sizes) * others
 
     def cut_plugin(self) -> CutPlugin:
         """Return what `directrank.kernels.plugins.cut_of_query` reads."""
@@ -223,8 +251,16 @@ def _margin(direction: np.ndarray, scores: np.ndarray) -> float:
     return 0.0 if abs(margin) <= len(terms) * np.finfo(np.float64).eps * error else margin
 
 
+def _is_convex(curve: np.ndarray) -> bool:
+    return bool((np.diff(curve[1:], 2) >= -1e-15).all())
+
+
 class BoundGrades(BoundTypeTwo):
     """The oracles for graded gains."""
+
+    def slope_ranges(self) -> np.ndarray:
+        """Return the range of A(p) in Eq. (2), which is 2/n, from the first position to the last."""
+        return np.repeat(2.0 / self.queries.sizes, self.queries.sizes)
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the loss of the most violated ranking of each query, and the direction of its cut."""

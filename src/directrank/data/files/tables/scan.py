@@ -18,10 +18,9 @@ from directrank.data.letor.blocks import plain_file
 from directrank.data.letor.reader import null_value
 from directrank.data.letor.scan import named_queries
 from directrank.data.letor.second_pass import fill_query_minimum
-from directrank.data.memory import refuse_if_too_large
+from directrank.data.memory import Allocator, rows_in_memory
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.kernels.aligned import aligned_zeros
 
 
 class TableFiles:
@@ -54,7 +53,7 @@ class TableFiles:
         """The files' names, for messages."""
         return " + ".join(map(str, self._paths))
 
-    def fill(self, features: Sequence[str]) -> QueryGroups:
+    def fill(self, features: Sequence[str], allocate: Allocator = rows_in_memory) -> QueryGroups:
         """Make the second pass, which reads the columns of these features.
 
         Raises
@@ -62,12 +61,11 @@ class TableFiles:
         DataError
             If a column is missing or holds a cell that cannot be used, or X would not fit in memory.
         """
-        refuse_if_too_large(self.name, len(self._codes), len(features))
+        X = allocate(self.name, len(self._codes), len(features))
         log_if_apart(self._codes, self.qid, self.name)
         order, indptr = sorted_order(self._codes, self._labels, len(self.qid))
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
-        X = aligned_zeros((len(order), len(features)), np.float32)
         self._fill(X, places, features)
         if self._how.missing == "query_min":
             fill_query_minimum(X, indptr)

@@ -14,6 +14,8 @@ FEWEST = 3
 def at_the_end(cell: dict[str, Any]) -> list[str]:
     """Return the parameters of a fold for which the first or last number of the grid beats the next one."""
     chosen, found = cell["chosen"], defaultdict(list)
+    if cell["validation"] is None:
+        return []
     for fit in cell["tried"]:
         found[_key(fit["parameters"])].append(fit["validation"])
     values = {key: mean(each) for key, each in found.items()}

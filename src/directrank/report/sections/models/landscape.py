@@ -50,6 +50,8 @@ class Landscape:
 
 def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     """Return a chart over one parameter or a map of two, and the best points."""
+    if any(cell["validation"] is None for cell in facts.cells(label)):
+        return None
     found = _gathered(facts, label, by)
     if len(found.values) < 2:
         return None

@@ -46,12 +46,15 @@ def _selected(facts: Facts, by: str) -> Markup:
                 values = ", ".join(shown(value) for _, value in sorted(_settings(cell).items())) or "–"
                 reason = cell.get("scaling", {}).get("reason")
                 ends = at_the_end(cell)
-                title = f"validation {by} {number(cell['validation'])}" + (f"; {reason}" if reason else "")
+                value = cell["validation"]
+                title = "" if value is None else f"validation {by} {number(value)}"
+                title += f"; {reason}" if reason else ""
                 title += f"; {', '.join(ends)} at the end of the grid" if ends else ""
                 cells.append(Cell(values, mark=MARK if ends else "", title=title))
         known = facts.cells(label)
         names = ", ".join(sorted(_settings(known[0]))) if known else ""
-        value = mean(cell["validation"] for cell in known) if known else None
+        found = [cell["validation"] for cell in known]
+        value = mean(found) if found and None not in found else None
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)

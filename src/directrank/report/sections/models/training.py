@@ -39,7 +39,8 @@ def build(facts: Facts) -> list[Markup]:
         paragraph(
             "How training ended: converged, which its certificate shows; stopped, as no step helped before "
             "that; budget, at its limit of iterations; or complete, when boosting trained the rounds asked "
-            "for. The numbers of the certificate say how far the model can be from an optimum."
+            "for, or early stopping chose their number. The numbers of the certificate say how far the model "
+            "can be from an optimum. Of other libraries' methods no certificate is known."
         ),
         *([warned(f"{remedies[0]}.", remedies[1:])] if remedies else []),
         _ends(facts),
@@ -62,7 +63,7 @@ def _ends(facts: Facts) -> Markup:
             for state in dict.fromkeys(states)
         )
         counts = [each.get("iterations", 0) for each in trainings]
-        steps = " to ".join(dict.fromkeys((str(min(counts)), str(max(counts)))))
+        steps = " to ".join(dict.fromkeys((str(min(counts)), str(max(counts))))) if any(counts) else "–"
         rows.append(facts.row(label, [Cell(ended), Cell(steps, max(counts)), _certificate(trainings)]))
     columns = ["method", "ended", "iterations", "certificate, from the best to the worst fold"]
     return grid("How training ended, over the folds", columns, rows)

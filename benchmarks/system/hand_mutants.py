@@ -1,0 +1,113 @@
+"""Faults made by hand, one at a time, in a copy of the sources: each must fail a test.
+
+    python benchmarks/system/hand_mutants.py [--only WORD] [--sane]         (or: nox -s mutation)
+
+Each fault of `hand_faults.toml` is killed if the tests that it names fail. `--sane` first runs them without.
+The exit code is 1 if one survives. Kernels are compiled again for each, so that all take about half an hour.
+"""
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+FAULTS = ROOT / "benchmarks" / "system" / "hand_faults.toml"
+COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "README.md")
+
+
+class Fault(NamedTuple):
+    """A replacement of a text in a file of src/directrank, and the arguments of pytest that must find it."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+def faults(word: str) -> list[Fault]:
+    """Return the faults with a word in their file or description."""
+    found = [Fault(**each) for each in tomllib.loads(FAULTS.read_text(encoding="utf-8"))["fault"]]
+    return [each for each in found if word in f"{each.file} {each.what}"]
+
+
+def copy_tree(folder: Path) -> None:
+    """Copy the sources and the tests."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+
+
+def passes(folder: Path, tests: str) -> bool:
+    """Run some tests of the copy, up to the first that fails."""
+    cache = folder / "cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    words = [
+        "-q",
+        "-x",
+        "--no-header",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow and not golden",
+        *shlex.split(tests),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(cache)}
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    if ended.returncode not in (0, 1):
+        sys.exit(
+            f"pytest {tests}: exit code {ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}"
+        )
+    return ended.returncode == 0
+
+
+def is_killed(folder: Path, fault: Fault) -> bool:
+    """Make a fault in the copy, run its tests, and take it back."""
+    path = folder / "src" / "directrank" / fault.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(fault.old) != 1:
+        sys.exit(f"{fault.file} has {text.count(fault.old)} times {fault.old!r}; expected once")
+    path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
+    try:
+        return not passes(folder, fault.tests)
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="a word of the file or of what is wrong")
+    parser.add_argument("--sane", action="store_true", help="run the tests without a fault first")
+    given = parser.parse_args()
+    chosen, survivors = faults(given.only), 0
+    with tempfile.TemporaryDirectory(prefix="faults-") as name:
+        folder = Path(name)
+        copy_tree(folder)
+        for tests in sorted({each.tests for each in chosen}) if given.sane else ():
+            if not passes(folder, tests):
+                sys.exit(f"{tests}: fail without a fault")
+        for fault in chosen:
+            started = time.monotonic()
+            killed = is_killed(folder, fault)
+            survivors += not killed
+            verdict = f"{'killed' if killed else 'SURVIVED'} in {time.monotonic() - started:.0f} s"
+            print(f"{verdict}: {fault.file}: {fault.what}", flush=True)
+    print(f"{len(chosen)} faults, {len(chosen) - survivors} killed, {survivors} survived")
+    return int(survivors > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

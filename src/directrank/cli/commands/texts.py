@@ -1,0 +1,286 @@
+"""`directrank index`, `features` and `search`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from directrank.cli.failures import UsageError, usage
+from directrank.cli.options import JSON, Force, Quiet, Seed, argument, option, target
+from directrank.cli.output import print_json, remark
+from directrank.cli.settings import assignments, check_folder, names, value_of
+
+if TYPE_CHECKING:
+    from directrank.text import CollectionOptions, Searcher
+    from directrank.text.search.searching import Found, Hit
+    from directrank.text.search.snippets import Piece
+
+Encoding = Annotated[
+    str | None,
+    option("--encoding NAME", "Encoding of the text.  [default: UTF-8, or cp1252 where it is not UTF-8]"),
+]
+Columns = Annotated[
+    list[str] | None,
+    option(
+        "--columns ROLE=NAME",
+        "Column of a table, or key of JSON lines, for docid, title, body, qid, text or grade; may be "
+        "repeated.  [default: by their names]",
+    ),
+]
+
+
+def index(
+    collection: Annotated[
+        Path,
+        argument(
+            "COLLECTION", "Documents: TREC, SMART, JSON lines (BEIR), CSV or Parquet; a file or a folder."
+        ),
+    ],
+    out: Annotated[Path, target("-o --out FOLDER", "The index; an old one is replaced.")] = Path("index"),
+    form: Annotated[
+        str | None, option("--format NAME", "trec, smart, jsonl or table.  [default: by name and content]")
+    ] = None,
+    encoding: Encoding = None,
+    columns: Columns = None,
+    title_ends: Annotated[
+        str | None,
+        option("--title-ends TEXT", "Where documents have no title: the text before this is the title."),
+    ] = None,
+    stemmer: Annotated[
+        str, option("--stemmer NAME", "Stemmer of Snowball, such as english or german; or none.")
+    ] = "english",
+    stopwords: Annotated[
+        str, option("--stopwords NAME", "Words to leave out: english, english-plus, german, …; or none.")
+    ] = "english-plus",
+    force: Force = False,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Index a collection of texts.
+
+    Words are lower-cased and stemmed. The index holds the words, titles and texts of all documents.
+    """
+    from directrank.cli.progress import spinner
+    from directrank.text import Analysis, build_index
+
+    with usage():
+        analysis = Analysis(stemmer, stopwords)
+    options = _options(encoding, columns, form=form, title_ends=title_ends)
+    check_folder(out, "--out", force=force)
+    with spinner(f"indexing {collection}", quiet=quiet or json), usage(f"--format {form}"):
+        lines = build_index(collection, out, analysis=analysis, options=options, force=force)
+    _print_lines(lines, json=json, quiet=quiet, index=str(out))
+
+
+def features(
+    index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
+    queries: Annotated[
+        Path, option("--queries FILE", "TREC topics, SMART queries, JSON lines, or a table of qid and text.")
+    ],
+    qrels: Annotated[
+        Path, option("--qrels FILE", "TREC qrels, SMART's form, or a table of qid, docid and grade.")
+    ],
+    out: Annotated[Path, target("-o --out FOLDER", "Folder for the features.")] = Path("features"),
+    wanted: Annotated[
+        str,
+        option(
+            "--features NAMES",
+            "letor, xu2008 or all, or names such as 'body.bm25(k1=0.9,b=0.4)', with commas.",
+        ),
+    ] = "letor",
+    candidates: Annotated[
+        str,
+        option("--candidates RULE", "Documents of each query: bm25:200, judged or bm25:200+judged."),
+    ] = "bm25:200",
+    kfold: Annotated[int | None, option("--kfold N", "Also write N random folds (uses --seed).")] = None,
+    scores: Annotated[
+        list[str] | None,
+        option(
+            "--scores NAME=FILE",
+            "Scores of others as a feature: a TREC run, or a table of qid, docid and score; may be repeated.",
+        ),
+    ] = None,
+    grades: Annotated[
+        list[str] | None,
+        option("--grade CODE=GRADE", "Grade in place of a code of the judgements; may be repeated."),
+    ] = None,
+    topic_fields: Annotated[
+        str, option("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas.")
+    ] = "title",
+    form: Annotated[
+        str, option("--format NAME", "parquet, csv, or letor, which has no names of features.")
+    ] = "parquet",
+    encoding: Encoding = None,
+    columns: Columns = None,
+    seed: Seed = 0,
+    force: Force = False,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute features of queries and documents for `compare` and `fit`.
+
+    Writes all queries to one file, and folds if asked for.
+    """
+    from directrank.cli.progress import spinner
+    from directrank.text import make_features, open_index, write_features
+
+    options = _options(
+        encoding, columns, topic_fields=tuple(names(topic_fields)), grades=_numbers("--grade", grades)
+    )
+    given = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
+    check_folder(out, "--out", force=force)
+    with usage():
+        with spinner(f"computing features of {queries}", quiet=quiet or json):
+            made = make_features(
+                open_index(index), queries, qrels, features=names(wanted), candidates=candidates,
+                scores=given, options=options,
+            )  # fmt: skip
+        lines = made.lines + write_features(made, out, kfold=kfold, seed=seed, form=form, force=force)
+    _print_lines(lines, json=json, quiet=quiet, out=str(out), features=made.groups.feature_names)
+
+
+def search(
+    index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
+    model: Annotated[
+        Path,
+        argument("MODEL", "A model of `fit`, trained on features of the index; or the folder of `features`."),
+    ],
+    query: Annotated[str | None, argument("QUERY", "The text to search for.")] = None,
+    method: Annotated[
+        str, option("--method NAME", "Method to train on all queries of a folder of features, once.")
+    ] = "auto",
+    n: Annotated[int, option("-n --number N", "Documents to show.")] = 10,
+    depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,
+    serve: Annotated[
+        bool, option("--serve", "Open a page with a search box on this machine, until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, option("--port N", "Port of the page; 0 for a free one.")] = 8765,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search an index by a trained ranker, and show what each feature adds to a score."""
+    from directrank.models import load
+    from directrank.text import Searcher, open_index
+
+    if n < 1 or depth < 1:
+        raise UsageError(f"-n {n} and --depth {depth}: expected at least 1")
+    if (query is None) != serve:
+        raise UsageError("give a QUERY, or --serve for a page with a search box")
+    opened = open_index(index)
+    path = _trained(model, method, quiet=quiet) if model.is_dir() else model
+    searcher = Searcher(opened, load(path), depth=depth)
+    if query is None:
+        _serve(searcher, index.resolve().name, port, n)
+        return
+    found = searcher.search(query, n)
+    if json:
+        facts = {"query": query, "model": str(path), "candidates": found.n_candidates}
+        print_json({**facts, "hits": [_facts(hit) for hit in found.hits]})
+        return
+    _print_found(found, query)
+
+
+def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
+    """Answer queries until Ctrl-C, which is how a server ends."""
+    from directrank.text.search.serving import SearchServer
+
+    try:
+        server = SearchServer(searcher, name, port, n)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"--port {port}: {getattr(error, 'strerror', error)}; try --port 0") from None
+    with server:
+        print(f"Open {server.url} (Ctrl-C ends it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return
+
+
+def _trained(folder: Path, method: str, *, quiet: bool) -> Path:
+    """Return the file of a model that is trained on all queries of a folder of features, now or earlier."""
+    from directrank.cli.progress import spinner
+    from directrank.data import load_data
+    from directrank.errors import DataError
+    from directrank.estimators.methods import configured
+    from directrank.models import save
+    from directrank.storage.names import slug
+    from directrank.text.features.writing import TRAINED, all_queries
+
+    with usage(f"--method {method}"):
+        chosen = configured(method, "AP")
+    if len(chosen) != 1:
+        raise UsageError(f"--method {method}: name one method")
+    data = all_queries(folder)
+    if data is None:
+        raise DataError(f"{folder}: no model, and no folder of `directrank features`")
+    path = folder / TRAINED.format(slug(chosen[0].label))
+    if not path.is_file():
+        with spinner(f"training {chosen[0].label} on {data}, once: {path}", quiet=quiet):
+            save(chosen[0].build().fit(load_data(data)), path)
+    return path
+
+
+def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> "CollectionOptions":
+    from directrank.text import CollectionOptions
+    from directrank.text.collections.options import GUESSES
+
+    given = assignments("--columns", columns or (), str)
+    if unknown := given.keys() - GUESSES.keys():
+        raise UsageError(f"--columns {min(unknown)}=…: expected one of {', '.join(GUESSES)}")
+    with usage(f"--encoding {encoding}"):
+        return CollectionOptions(encoding=encoding, columns=given, **others)
+
+
+def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
+    found = {}
+    for word in words or ():
+        code, _, grade = word.partition("=")
+        if not all(isinstance(value_of(each), (int, float)) for each in (code, grade)):
+            raise UsageError(f"{flag} {word}: expected CODE=GRADE, two numbers, such as 1=4")
+        found[float(code)] = float(grade)
+    return found
+
+
+def _print_lines(lines: list[str], *, json: bool, quiet: bool, **facts: Any) -> None:
+    if json:
+        print_json({**facts, "notes": lines})
+        return
+    for line in lines:
+        remark(line, quiet=quiet)
+
+
+def _facts(hit: "Hit") -> dict[str, Any]:
+    texts = {name: "".join(piece.text for piece in getattr(hit, name)) for name in ("title", "snippet")}
+    return {**hit._asdict(), **texts, "contributions": dict(hit.contributions)}
+
+
+def _print_found(found: "Found", query: str) -> None:
+    if not found.hits:
+        remark(f"no document has a term of {query!r}")
+    for hit in found.hits:
+        _print_pieces([*_numbered(hit), *(hit.title or [_plain("(no title)")])])
+        if hit.snippet:
+            _print_pieces([_plain("    "), *hit.snippet])
+        reasons = ", ".join(f"{name} {value:+.3f}" for name, value in hit.contributions[:4])
+        more = len(hit.contributions) - 4
+        reasons += f", {more} more" if more > 0 else ""
+        place = f"score {hit.score:.4f}, BM25 rank {hit.bm25_rank}"
+        _print_pieces([_plain(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}")])
+
+
+def _numbered(hit: "Hit") -> list["Piece"]:
+    return [_plain(f"{hit.rank:>2}. ")]
+
+
+def _plain(text: str) -> "Piece":
+    from directrank.text.search.snippets import Piece
+
+    return Piece(text, False)
+
+
+def _print_pieces(pieces: list["Piece"]) -> None:
+    """Print a line; terms of the query are bold on a terminal and between asterisks in a pipe."""
+    from directrank.storage.names import printable
+
+    on, off = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("*", "*")
+    texts = [(printable(" ".join(each.text.split("\n"))), each.marked) for each in pieces]
+    print("".join(f"{on}{text}{off}" if marked else text for text, marked in texts))

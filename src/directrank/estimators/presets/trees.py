@@ -1,0 +1,87 @@
+"""Boosted trees, grown by LightGBM or XGBoost, under the objectives of this library."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from directrank.contracts import Measure, Surrogate
+from directrank.estimators.parameters.allowed import FROM_0, FROM_1, Interval
+from directrank.estimators.parameters.declared import AnyMeasure, estimator, positional
+from directrank.estimators.ranker import Ranker
+from directrank.measures import parse_measure
+from directrank.scorers import Trees
+from directrank.surrogates import OrderPreserving, SmoothedPositions, SoftmaxCrossEntropy, SwapWeighted
+
+#: The solver of each library, above this layer and imported when it is used.
+ENGINES = {
+    "lightgbm": ("directrank.integrations.lightgbm", "LightGBMTrees"),
+    "xgboost": ("directrank.integrations.xgboost", "XGBoostTrees"),
+}
+#: The surrogate of each objective.
+OBJECTIVES: dict[str, Callable[[Measure], Surrogate]] = {
+    "lambdarank": lambda measure: SwapWeighted(measure, weights="swap"),
+    "lambdaloss": lambda measure: SwapWeighted(measure, weights="ndcg2"),
+    "approx": SmoothedPositions,
+    "consistent": lambda measure: OrderPreserving(measure, margin="squared_hinge"),
+    "listnet": lambda measure: SoftmaxCrossEntropy("gain"),
+}
+
+
+@estimator
+class TreeRanker(Ranker):
+    """Gradient-boosted trees under an objective of this library, grown by LightGBM or XGBoost.
+
+    The trained ranker and its file need neither.
+
+    References
+    ----------
+    .. [1] C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82.
+    """
+
+    objective: Annotated[
+        Literal["lambdarank", "lambdaloss", "approx", "consistent", "listnet"],
+        "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank` and `ListNet`.",
+    ] = positional(default="lambdaloss")
+    engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
+    measure: Annotated[AnyMeasure, "The measure of the objective; listnet has none."] = "nDCG"
+    rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
+    patience: Annotated[
+        int | None, "Stop after this many rounds without a better value of the selection measure.", FROM_1
+    ] = 50
+    learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
+    leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
+    leaf_share: Annotated[
+        float,
+        "Least size of a leaf, as a share of all curvature at zero scores.",
+        Interval(0, 1),
+    ] = 1e-3
+    penalty: Annotated[
+        float,
+        "λ on half the squares of the values of leaves, as a share of the same.",
+        FROM_0,
+    ] = 1e-3
+    feature_share: Annotated[
+        float,
+        "Share of the features, drawn for each tree, on which it may split.",
+        Interval(0, 1, above=True),
+    ] = 1.0
+
+    def components(self):
+        """Return the surrogate, and boosting of trees that the library grows."""
+        module, name = ENGINES[self.engine]
+        solver: Any = getattr(import_module(module), name)
+        grown = solver(
+            rounds=self.rounds, patience=self.patience, learning_rate=self.learning_rate,
+            leaves=self.leaves, leaf_share=self.leaf_share, penalty=self.penalty,
+            feature_share=self.feature_share, n_threads=self._n_threads(),
+        )  # fmt: skip
+        return OBJECTIVES[self.objective](parse_measure(self.measure)), grown, Trees()
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the gain of all splits, float64 (n_features_in_,)."""
+        check_is_fitted(self)
+        return self.scorer_.feature_importances(self.n_features_in_)

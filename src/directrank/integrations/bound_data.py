@@ -1,0 +1,138 @@
+"""Objectives and measures on the data sets of a library, for people who call it themselves."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from directrank.contracts import Measure, Surrogate, check_fit
+from directrank.data.groups import QueryGroups
+from directrank.data.shards import make_shards, processors
+from directrank.errors import DataError
+from directrank.estimators.inputs.checks import query_weights
+from directrank.estimators.methods import configured
+from directrank.integrations.derivatives import Derivatives
+from directrank.integrations.tree_growing import GrownTrees
+from directrank.measures import mean_value, parse_measure
+from directrank.surrogates import Objective
+
+
+class Labelled(NamedTuple):
+    """What a library's data set says of its rows: None where it does not.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (n_docs,)
+    sizes : ndarray of shape (n_queries,)
+        Numbers of rows of consecutive queries.
+    weights : ndarray of shape (n_docs,) or (n_queries,)
+    n_features : int
+    """
+
+    relevance: Any
+    sizes: Any
+    weights: Any
+    n_features: int
+
+
+Look = Callable[[Any], Labelled]
+
+
+def gradients_for(
+    spec: str | Surrogate, look: Look, groups: Any, weights: Any, n_jobs: int | None, parameters: dict
+) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
+    """Return the function of scores and a data set that returns gradient and curvature of each row.
+
+    Parameters
+    ----------
+    spec : str or Surrogate
+        A method of directrank, such as ``approxndcg(nDCG@10)``, or a surrogate.
+    look : callable
+        Reads a data set.
+    groups : QueryGroups, or array of shape (n_docs,), or None
+        The queries of the rows with their relevance, or the query of each row; by default as the data set
+        says.
+    weights : array of shape (n_docs,) or (n_queries,), optional
+        The weight of each query; by default as the data set says.
+    n_jobs : int, optional
+        Threads; all processors by default.
+    parameters : dict
+        Of the method.
+    """
+    surrogate = surrogate_of(spec, parameters)
+    bound: WeakKeyDictionary = WeakKeyDictionary()
+
+    def derive(scores: np.ndarray, data: Any) -> tuple[np.ndarray, np.ndarray]:
+        if data not in bound:
+            found = look(data)
+            rows = rows_of(found, groups)
+            given = found.weights if weights is None else weights
+            per_query = None if given is None else query_weights(given, rows)
+            shards = make_shards(rows.queries.indptr, found.n_features)
+            n_threads = processors() if n_jobs in (None, -1) else n_jobs
+            objective = Objective(
+                surrogate, rows.queries, shards, weights=per_query, normalise=False, n_threads=n_threads
+            )
+            bound[data] = rows, Derivatives(objective)
+        rows, derivatives = bound[data]
+        _, gradient, curvature = derivatives(rows.to_inner(np.asarray(scores)))
+        return rows.to_caller(gradient), rows.to_caller(curvature)
+
+    return derive
+
+
+def values_for(
+    measure: str | Measure, look: Look, groups: Any
+) -> Callable[[np.ndarray, Any], tuple[str, float]]:
+    """Return the function of scores and a data set that returns a measure's name and mean over queries."""
+    chosen, bound = parse_measure(measure), WeakKeyDictionary()
+
+    def judge(scores: np.ndarray, data: Any) -> tuple[str, float]:
+        if data not in bound:
+            bound[data] = rows_of(look(data), groups)
+        rows = bound[data]
+        scores = rows.to_inner(np.asarray(scores, np.float64))
+        return chosen.name, mean_value(chosen, rows.queries, scores)
+
+    return judge
+
+
+def surrogate_of(spec: str | Surrogate, parameters: dict) -> Surrogate:
+    """Return the surrogate of a method, or a given one; it must have a gradient and a curvature.
+
+    Raises
+    ------
+    UnfitPairError
+        If it has not.
+    ValueError
+        If there is no such method.
+    """
+    if not isinstance(spec, str):
+        surrogate = spec
+    else:
+        (chosen,) = configured(spec)
+        surrogate = chosen.build(parameters).components()[0]
+    check_fit(surrogate, GrownTrees())
+    return surrogate
+
+
+def rows_of(found: Labelled, groups: Any) -> QueryGroups:
+    """Return the queries of a data set's rows.
+
+    Raises
+    ------
+    DataError
+        If there are none, or they have another number of rows.
+    """
+    if isinstance(groups, QueryGroups):
+        n_docs = groups.n_docs if found.relevance is None else len(found.relevance)
+        if n_docs != groups.n_docs:
+            raise DataError(f"groups has {groups.n_docs} rows, the data set has {n_docs}")
+        return groups
+    if found.relevance is None:
+        raise DataError("the data set has no relevance: give it label=…, or pass QueryGroups as groups")
+    if groups is None and (found.sizes is None or not len(found.sizes)):
+        raise DataError("the data set has no queries: give it group=… or qid=…, or pass the qid of each row")
+    qid = np.repeat(np.arange(len(found.sizes)), found.sizes) if groups is None else groups
+    return QueryGroups(np.zeros((len(found.relevance), 1), np.float32), found.relevance, qid)

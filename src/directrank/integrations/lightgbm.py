@@ -1,0 +1,137 @@
+"""LightGBM: our objectives and measures in its training, and trees that it grows for us.
+
+::
+
+    import lightgbm, directrank.lightgbm
+    data = lightgbm.Dataset(X, label=y, group=sizes)
+    params = {"objective": directrank.lightgbm.objective("approxndcg"), "metric": "none"}
+    feval = directrank.lightgbm.eval_metric("nDCG@10")
+    booster = lightgbm.train(params, data, valid_sets=[valid], feval=feval)
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import Measure, Surrogate
+from directrank.integrations.bound_data import Labelled, gradients_for, values_for
+from directrank.integrations.tree_growing import GrownTrees, library
+from directrank.models.readers.lightgbm_text import read
+from directrank.scorers import Trees
+
+__all__ = ["LightGBMTrees", "eval_metric", "objective"]
+
+
+def objective(
+    method: str | Surrogate,
+    groups: Any = None,
+    *,
+    weights: Any = None,
+    n_jobs: int | None = None,
+    **parameters,
+) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
+    """Return an objective for ``lightgbm.train``: ``params={"objective": objective("approxndcg")}``.
+
+    It is the sum over queries of the method's loss, with its curvature as the second derivative.
+
+    Parameters
+    ----------
+    method : str or Surrogate
+        A method of directrank whose loss has a gradient and a curvature, such as ``lambdarank(nDCG@10)``,
+        ``approxndcg``, ``consistent-ndcg`` or ``listnet``; or a surrogate.
+    groups : QueryGroups, or array of shape (n_docs,), optional
+        The queries of the rows, in any order: with their relevance, or only the qid of each row. By default
+        the data set's own label and group.
+    weights : array of shape (n_docs,) or (n_queries,), optional
+        The weight of each query; by default the data set's own.
+    n_jobs : int, optional
+        Threads of the gradient; all processors by default. Results do not depend on it.
+    **parameters
+        Of the method, such as ``steepness=3.0``.
+
+    Returns
+    -------
+    callable
+        From scores and a `lightgbm.Dataset` to the gradient and the curvature of each row.
+    """
+    return gradients_for(method, _look, groups, weights, n_jobs, parameters)
+
+
+def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[[np.ndarray, Any], tuple]:
+    """Return a measure for ``lightgbm.train(feval=…)``: its mean over the queries of each data set.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        Such as ``nDCG@10`` or ``AP``; ties count with their expected value.
+    groups : QueryGroups, or array of shape (n_docs,), optional
+        As in `objective`; then every data set that is evaluated must have these rows.
+
+    Returns
+    -------
+    callable
+        From scores and a `lightgbm.Dataset` to the measure's name, its mean and True: larger is better.
+    """
+    judge = values_for(measure, _look, groups)
+    return lambda scores, data: (*judge(scores, data), True)
+
+
+def _look(data: Any) -> Labelled:
+    return Labelled(data.get_label(), data.get_group(), data.get_weight(), data.num_feature())
+
+
+class LightGBMTrees(GrownTrees):
+    """Trees grown by LightGBM; see `directrank.integrations.tree_growing.GrownTrees`."""
+
+    def grower(self, features, monitored, whole, seed) -> "_Grower":
+        """Return a booster without trees."""
+        lightgbm = library("lightgbm")
+        parameters = {
+            "objective": "none", "metric": "none", "verbose": -1, "num_threads": self.n_threads,
+            "deterministic": True, "force_row_wise": True, "seed": seed,
+            "learning_rate": self.learning_rate, "num_leaves": self.leaves,
+            "min_data_in_bin": 1, "min_data_in_leaf": 1,
+            "min_sum_hessian_in_leaf": self.leaf_share * whole, "lambda_l2": self.penalty * whole,
+            "feature_fraction": self.feature_share,
+        }  # fmt: skip
+        return _Grower(lightgbm, parameters, features, monitored)
+
+
+class _Grower:
+    """A booster, and the data sets whose scores it keeps."""
+
+    def __init__(self, lightgbm: Any, parameters: dict, features: np.ndarray, monitored: np.ndarray):
+        # The objective knows the relevance, and LightGBM does not ask for it.
+        data = lightgbm.Dataset(features, label=np.zeros(len(features)), params=parameters)
+        self.booster = lightgbm.Booster(parameters, data)
+        self.both_are_one = monitored is features
+        if not self.both_are_one:
+            other = data.create_valid(monitored, label=np.zeros(len(monitored)), params=parameters)
+            self.booster.add_valid(other, "monitored")
+
+    def grow(self, gradient: np.ndarray, curvature: np.ndarray) -> None:
+        """Add one tree."""
+        self.booster.update(fobj=lambda scores, data: (gradient, curvature))
+
+    def scores(self) -> np.ndarray:
+        """Return the scores of the training documents."""
+        return self._scores(self.booster.eval_train)
+
+    def monitored(self) -> np.ndarray:
+        """Return the scores of the documents that the monitor judges."""
+        return self.scores() if self.both_are_one else self._scores(self.booster.eval_valid)
+
+    def trees(self, n_trees: int) -> Trees:
+        """Return the first trees."""
+        return read(self.booster.model_to_string(num_iteration=n_trees).encode())[0]
+
+    def _scores(self, evaluate: Callable) -> np.ndarray:
+        found: list[np.ndarray] = []
+
+        def keep(scores: np.ndarray, data: Any) -> tuple[str, float, bool]:
+            found.append(scores.copy())
+            return "", 0.0, True
+
+        evaluate(keep)
+        return found[0]

@@ -1,0 +1,135 @@
+"""Boosting of trees that a library grows: rounds, the monitor, early stopping."""
+
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from directrank.contracts import Solution, Solver
+from directrank.integrations.derivatives import Derivatives
+from directrank.oracles import Curvature, Reweighable, ValueAndGradient
+from directrank.scorers import Trees
+from directrank.scorers.missing_values import filled, medians, missing_counts
+
+
+class Grower(Protocol):
+    """A library's model in training."""
+
+    def grow(self, gradient: np.ndarray, curvature: np.ndarray) -> None:
+        """Add one tree."""
+        ...
+
+    def scores(self) -> np.ndarray:
+        """Return the scores of the training documents, (n_docs,)."""
+        ...
+
+    def monitored(self) -> np.ndarray:
+        """Return the scores of the documents that the monitor judges."""
+        ...
+
+    def trees(self, n_trees: int) -> Trees:
+        """Return the first trees."""
+        ...
+
+
+class GrownTrees(Solver):
+    r"""Gradient-boosted trees under any objective with a gradient and a curvature.
+
+    Each round grows a tree on the gradient g and the curvature h of the documents: a leaf L adds
+    :math:`-\nu \sum_L g / (\sum_L h + \lambda)` to the scores of its documents. Weights that depend on the
+    ranking are fixed anew before each round. The result is the trees up to the best round by the monitor.
+
+    Parameters
+    ----------
+    rounds : int, default=500
+        Largest number of trees.
+    patience : int, optional
+        Stop after so many rounds without an improvement of the monitor.
+    learning_rate : float, default=0.1
+        ν in (0, 1].
+    leaves : int, default=31
+        Largest number of leaves of a tree.
+    leaf_share : float, default=0.001
+        Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
+    penalty : float, default=0.001
+        λ, as a share of the same sum.
+    feature_share : float, default=1.0
+        Share of the features, drawn for each tree, on which it may split.
+    n_threads : int, default=1
+        Results do not depend on it.
+
+    Notes
+    -----
+    Both shares follow the scale of the objective: a factor of it, or of all weights, changes no model, a
+    steepness changes only the scale of the scores, and a query of weight 2 is two queries.
+
+    A value that is missing where none was in training is scored like the training median of its feature.
+    Where some were, the library learns to which side of a split they go.
+
+    The certificate is the objective after the last round. The number of rounds is a choice, so a run is
+    complete when it ends.
+    """
+
+    needs = frozenset({ValueAndGradient, Curvature})
+    uses = frozenset({Reweighable})
+    trains = Trees
+
+    def __init__(
+        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, leaf_share=1e-3, penalty=1e-3,
+        feature_share=1.0, n_threads=1,
+    ):  # fmt: skip
+        self.rounds, self.patience, self.learning_rate = rounds, patience, learning_rate
+        self.leaves, self.leaf_share, self.penalty = leaves, leaf_share, penalty
+        self.feature_share, self.n_threads = feature_share, n_threads
+
+    def grower(self, features: np.ndarray, monitored: np.ndarray, whole: float, seed: int) -> Grower:
+        """Return a model without trees.
+
+        Parameters
+        ----------
+        features, monitored : ndarray, float32
+            Of the documents to train on, and of those that the monitor judges; they may be the same array.
+        whole : float
+            The sum of all curvatures.
+        seed : int
+        """
+        raise NotImplementedError
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        derivatives, scores = Derivatives(objective), np.zeros(len(features))
+        value, gradient, curvature = derivatives(scores)
+        # A document from which nothing can be learned would still take part in the choice of thresholds.
+        rows = slice(None) if curvature.all() else curvature > 0
+        trained = features if curvature.all() else features[rows]
+        complete, typical = missing_counts(trained) == 0, medians(trained)
+        judged = _filled(monitor.features, trained, np.where(complete, typical, np.float32(np.nan)))
+        whole = float(curvature.sum(dtype=np.float64))
+        grower = self.grower(trained, judged, whole, int(rng.integers(2**31)))
+        best, best_value, trace = 0, -np.inf, []
+        while len(trace) < self.rounds and len(trace) - best < (self.patience or self.rounds):
+            grower.grow(gradient[rows], curvature[rows])
+            before, scores[rows] = scores[rows].copy(), grower.scores()
+            if np.array_equal(before, scores[rows]):
+                break
+            value, gradient, curvature = derivatives(scores)
+            found = monitor(grower.monitored())
+            trace.append({"round": len(trace) + 1, "objective": value, "monitor": found})
+            if found > best_value:
+                best, best_value = len(trace), found
+        trees = (grower.trees(best) if best else Trees.of([])).with_missing_like(typical, complete)
+        message = f"Trained {len(trace)} trees, kept the first {best}"
+        return Solution(trees, "complete", {"objective": float(value)}, trace, message)
+
+
+def _filled(judged: np.ndarray, trained: np.ndarray, typical: np.ndarray) -> np.ndarray:
+    """Return features to judge, filled where nothing was missing in training; trained ones as they are."""
+    return judged if judged is trained else filled(judged, typical)
+
+
+def library(name: str) -> Any:
+    """Return a library, or raise `ImportError` that says how to install it."""
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:
+        raise ImportError(f"{name} cannot be used ({error}): pip install 'directrank[{name}]'") from None

@@ -1,0 +1,1 @@
+"""Models of boosting libraries, read from their files without the libraries."""

@@ -1,0 +1,135 @@
+"""LightGBM's model text, as `Booster.save_model` writes it."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from directrank.errors import ModelFormatError
+from directrank.models.readers.nodes import at_most, checked_tree, constant, directions
+from directrank.scorers import Trees
+
+START, END = b"tree\n", b"end of trees\n"
+VERSIONS = ("v3", "v4")
+#: The bits of `decision_type`: categorical, missing values go left, and what is missing.
+CATEGORICAL, LEFT, NOTHING, ZERO, NAN = 1, 2, 0, 1, 2
+NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf)*\Z")
+INNER = ("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child")
+
+Lines = dict[str, str]
+
+
+def read(content: bytes) -> tuple[Trees, int, list[str]]:
+    """Return the trees of a model text, the number of features and their names.
+
+    Raises
+    ------
+    ModelFormatError
+        If the text was cut or edited, or the model is of a kind that is not supported.
+    """
+    head, blocks = _blocks(content)
+    if head.get("version") not in VERSIONS:
+        raise ModelFormatError(f"has version {head.get('version')!r}, expected {' or '.join(VERSIONS)}")
+    if head.get("num_class") != "1" or head.get("num_tree_per_iteration") != "1":
+        raise ModelFormatError("predicts several classes; a ranking needs one score a document")
+    n_features = _whole(head, "max_feature_idx") + 1
+    names = head.get("feature_names", "").split(" ")
+    if len(names) != n_features:
+        raise ModelFormatError(f"names {len(names)} features, of {n_features}")
+    trees = [_tree(number, block, n_features) for number, block in enumerate(blocks)]
+    return Trees.of(trees), n_features, names
+
+
+def _blocks(content: bytes) -> tuple[Lines, list[Lines]]:
+    """Return the lines of the header and of each tree; their places are those that the header states."""
+    first, second, _ = content.partition(b"\nTree=0\n")
+    start = len(first) + 1 if second else content.find(END)
+    head = _lines(content[:start])
+    sizes = [int(each) for each in head.get("tree_sizes", "").split() if each.isdecimal()]
+    ends = np.cumsum([start, *sizes], dtype=object).tolist()
+    if start < 0 or not content[ends[-1] :].startswith(END):
+        raise ModelFormatError("is cut or edited: its trees are not where its header says")
+    return head, [_lines(content[a:b]) for a, b in pairwise(ends)]
+
+
+def _lines(block: bytes) -> Lines:
+    try:
+        pairs = [line.partition("=") for line in block.decode().split("\n") if line]
+    except UnicodeDecodeError:
+        raise ModelFormatError("is no UTF-8 text") from None
+    lines = {name: value for name, _, value in pairs}
+    if len(lines) != len(pairs):
+        raise ModelFormatError("states a line twice")
+    return lines
+
+
+def _tree(number: int, lines: Lines, n_features: int) -> Trees:
+    try:
+        return _nodes(number, lines, n_features)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"is cut or edited, or not supported: tree {number} {error}") from None
+
+
+def _nodes(number: int, lines: Lines, n_features: int) -> Trees:
+    if lines.get("Tree") != str(number):
+        raise ModelFormatError("is not where the header says")
+    if lines.get("num_cat") != "0":
+        raise ModelFormatError("splits on categories; encode them as numbers and train again")
+    if lines.get("is_linear", "0") != "0":
+        raise ModelFormatError("has linear functions in its leaves; train with linear_tree=false")
+    n_leaves = _whole(lines, "num_leaves")
+    leaves = _array(lines, "leaf_value", n_leaves, np.float64)
+    if n_leaves == 1:
+        if not np.isfinite(leaves[0]):
+            raise ModelFormatError("holds a number that is not finite")
+        return constant(leaves[0])
+    kinds = (np.int64, np.float64, np.float64, np.int64, np.int64, np.int64)
+    feature, gain, threshold, decision, left, right = (
+        _array(lines, name, n_leaves - 1, kind) for name, kind in zip(INNER, kinds, strict=True)
+    )
+    missing = _missing(decision, threshold)
+
+    def then(inner: np.ndarray, of_leaves) -> np.ndarray:
+        return np.concatenate((inner, np.broadcast_to(of_leaves, n_leaves)))
+
+    return checked_tree(
+        n_features, feature=then(feature, 0), threshold=then(at_most(threshold, or_equal=True), 0.0),
+        missing=then(missing, 0), left=then(_children(left, n_leaves), -1),
+        right=then(_children(right, n_leaves), -1), value=then(np.zeros(n_leaves - 1), leaves),
+        gain=then(np.maximum(gain, 0.0), 0.0),
+    )  # fmt: skip
+
+
+def _children(child: np.ndarray, n_leaves: int) -> np.ndarray:
+    """Return children as nodes: splits come first, then the leaves, which the text counts from −1 down."""
+    return np.where(child >= 0, child, n_leaves - 2 - child)
+
+
+def _missing(decision: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """Return where missing values go; where nothing was missing in training, NaN is read as 0."""
+    kind = decision >> 2
+    if (decision & CATEGORICAL).any() or (kind > NAN).any() or (decision < 0).any():
+        raise ModelFormatError("has a decision_type that is not one of numbers")
+    to_the_left = np.where(kind == NOTHING, threshold >= 0.0, decision & LEFT != 0)
+    return directions(to_the_left, kind == ZERO)
+
+
+def _whole(lines: Lines, name: str) -> int:
+    value = lines.get(name, "")
+    if not re.fullmatch("[0-9]{1,9}", value):
+        raise ModelFormatError(f"has no whole number {name}")
+    return int(value)
+
+
+def _array(lines: Lines, name: str, length: int, kind: type) -> np.ndarray:
+    words: Sequence[str] = lines.get(name, "").split()
+    try:
+        if not NUMBERS.match(lines.get(name, "")):
+            raise ValueError
+        array = np.array(words, dtype=kind)
+    except (ValueError, OverflowError):
+        raise ModelFormatError(f"has no numbers {name}") from None
+    if len(array) != length:
+        raise ModelFormatError(f"has {len(array)} numbers {name}, expected {length}")
+    return array

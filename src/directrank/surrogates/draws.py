@@ -1,0 +1,48 @@
+"""Random numbers for the documents of queries, the same however queries and rows are ordered and divided."""
+
+import numpy as np
+
+from directrank.data.queries import Queries
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+class Draws:
+    """Uniform numbers in (0, 1), one for each document, from a seed.
+
+    A number is a function of the seed, of how many draws were made before, of the relevance of the query's
+    documents, and of the rank of the document. Threads, shards and the order of rows change nothing. Only
+    their rows tell documents of one score and one relevance apart: average over them.
+
+    Parameters
+    ----------
+    queries : Queries
+    seed : int
+
+    References
+    ----------
+    .. [1] G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014:
+       the mixing function, SplitMix.
+    """
+
+    def __init__(self, queries: Queries, seed: int):
+        self.seed, self.made = seed, 0
+        inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+        grades = _mixed(queries.relevance.view(np.uint64) + inner.astype(np.uint64) * _STEP)
+        self._of_query = np.repeat(np.add.reduceat(grades, queries.indptr[:-1]), queries.sizes)
+
+    def uniform(self, rank: np.ndarray) -> np.ndarray:
+        """Return the next numbers, float64 (n_docs,), from the rank of each document in its query."""
+        key = _mixed(np.array([self.seed], np.uint64) * _STEP + np.uint64(self.made))
+        bits = _mixed(_mixed(self._of_query ^ key) + rank.astype(np.uint64) * _STEP)
+        self.made += 1
+        return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Return 64 bits that look independent for different inputs."""
+    x = (x ^ (x >> _SHIFTS[0])) * _FACTORS[0]
+    x = (x ^ (x >> _SHIFTS[1])) * _FACTORS[1]
+    return x ^ (x >> _SHIFTS[2])

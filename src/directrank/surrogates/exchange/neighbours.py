@@ -1,0 +1,130 @@
+"""Pairs of neighbours on noisy rankings, weighted by the change of the measure: YetiLoss."""
+
+import numpy as np
+
+from directrank.contracts import Measure, Surrogate
+from directrank.data.queries import Queries
+from directrank.measures.capabilities import PositionLinear, Swappable
+from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.measures.pairwise import ZeroOne
+from directrank.oracles import Curvature, Reweighable, ValueAndGradient
+from directrank.surrogates.draws import Draws
+from directrank.surrogates.exchange.tables import BoundSwapTable, average_over_twins, strict_ranking, ties
+
+
+class NoisyNeighbours(Surrogate):
+    r"""YetiLoss: logistic losses on neighbours in noisy rankings, weighted by the measure.
+
+    .. math:: \sum_{i, j : y_i > y_j} w_{ij} \ln(1 + e^{-(s_i - s_j)}), \qquad
+        w_{ij} = \frac{1}{T} \sum_t |\Delta_{ij} E(\pi^t)| \, [\![ |\pi^t_i - \pi^t_j| = 1 ]\!]
+
+    :math:`\pi^t` ranks the documents by :math:`\bar s_i + \sigma \varepsilon_i`, with Gumbel noise ε. The
+    oracle `Reweighable` moves :math:`\bar s` and draws the noise anew; until it is called all scores are 0.
+    Between two calls the surrogate is an ordinary convex function.
+
+    Parameters
+    ----------
+    measure : Measure
+        Any but the 0/1 error, which a swap hardly ever changes.
+    permutations : int, default=10
+        T, the noisy rankings of each query.
+    noise : float, default=1.0
+        σ > 0, in score units.
+    seed : int, default=0
+        Of the noise.
+
+    Raises
+    ------
+    TypeError
+        If the measure is the 0/1 error.
+    ValueError
+        If `permutations` or `noise` is not above 0.
+
+    Traits
+    ------
+    bound: no. convex: yes. smooth: yes. shift-invariant: yes.
+
+    Notes
+    -----
+    With Gumbel noise a ranking has the probability of the Plackett-Luce model at :math:`\bar s / \sigma`, so
+    that the expected weights can be enumerated for short lists. CatBoost's noise of that name is logistic.
+    Swapping two neighbours of different relevance changes the measure in one direction, whichever is first.
+    The curvature is :math:`\sum w_{ij} \sigma (1 - \sigma)`.
+
+    A call of `Reweighable` costs O(T n log n) per query where the measure is a sum over documents, else T
+    tables of swaps. The weights take four bytes a pair.
+
+    References
+    ----------
+    .. [1] A. Gulin, I. Kuralenok, D. Pavlov, "Winning the transfer learning track of Yahoo!'s learning to
+       rank challenge with YetiRank", JMLR Workshop 14, 2011.
+    .. [2] I. Lyzhin, A. Ustimenko, A. Gulin, L. Prokhorenkova, "Which tricks are important for learning to
+       rank?", ICML 2023.
+    """
+
+    offers = frozenset({ValueAndGradient, Curvature, Reweighable})
+    requires = frozenset({Reweighable})
+    is_bound, is_convex, is_smooth = False, True, True
+
+    def __init__(self, measure: Measure, *, permutations: int = 10, noise: float = 1.0, seed: int = 0):
+        if isinstance(measure, ZeroOne):
+            raise TypeError(
+                f"swapping two documents hardly ever changes {measure.name}, so it gives no weights. "
+                "Use WPD, which counts the pairs in the wrong order"
+            )
+        if not (permutations > 0 and noise > 0):
+            raise ValueError(f"permutations and noise must be positive, not {permutations} and {noise}")
+        self.measure, self.permutations, self.noise, self.seed = measure, int(permutations), noise, seed
+
+    def notes(self, queries: Queries) -> list[str]:
+        """Return what the weights cost, if the measure has no closed form for them."""
+        if isinstance(self.measure, (PositionLinear, Swappable)):
+            return []
+        times = self.permutations * pair_table(queries).n_pairs
+        return [
+            f"{self.measure.name} has no closed form for swaps: it is evaluated {times} times, once for each "
+            "pair of different relevance in each noisy ranking, whenever the weights are fixed again"
+        ]
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundNeighbours":
+        """Bind to some queries with a weight each."""
+        return BoundNeighbours(self, queries, weights)
+
+
+class BoundNeighbours(BoundSwapTable):
+    """The oracles of `NoisyNeighbours` on some queries."""
+
+    def __init__(self, surrogate: NoisyNeighbours, queries: Queries, weights: np.ndarray):
+        self.surrogate, self.draws = surrogate, Draws(queries, surrogate.seed)
+        super().__init__(surrogate.measure, queries, weights)
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Draw rankings around that of these scores, and fix the weights at their neighbours."""
+        queries, times = self.queries, self.surrogate.permutations
+        pairs = pair_table(queries)
+        table = np.zeros(pairs.n_pairs)
+        ranking, rank = strict_ranking(queries, scores)
+        for _ in range(times):
+            noise = -np.log(-np.log(self.draws.uniform(rank)))
+            cells, changes = neighbours(self.measure, queries, scores + self.surrogate.noise * noise)
+            table[cells] += changes / times
+        twin = ties(queries, scores, ranking)[1]
+        sizes = np.bincount(twin, minlength=queries.n_docs)
+        average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
+        self.arguments = (*self.pairs, table.astype(np.float32))
+
+
+def neighbours(measure: Measure, queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the entries of neighbours of different relevance in a table of pairs, and their |ΔE|."""
+    pairs, y = pair_table(queries), queries.relevance
+    ranking, place = strict_ranking(queries, scores)
+    first, second = ranking[:-1], ranking[1:]
+    differ = (place[second] == place[first] + 1) & (y[first] != y[second])
+    first, second = first[differ], second[differ]
+    winner, loser = np.where(y[first] > y[second], (first, second), (second, first))
+    cells = pairs.start[winner] + loser - pairs.below[winner]
+    if not isinstance(measure, PositionLinear):
+        return cells, swap_differences(measure, queries, place)[cells]
+    gain, discounts = measure.linear_in_positions(queries)
+    drop = discounts[place[first]] - discounts[place[second]]
+    return cells, np.abs((gain[winner] - gain[loser]) * drop)

@@ -1,0 +1,1 @@
+"""Formats of collections: documents, queries and judgements."""

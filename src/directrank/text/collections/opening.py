@@ -1,0 +1,71 @@
+"""Open the files of a collection, compressed or not, and decode their text."""
+
+import bz2
+import codecs
+import gzip
+import lzma
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from directrank.errors import DataError
+from directrank.text.collections.records import Faults
+
+#: The first bytes of compressed files, and what opens these.
+COMPRESSED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
+    (b"\x1f\x8b", gzip.open),
+    (b"BZh", bz2.open),
+    (b"\xfd7zXZ", lzma.open),
+)
+HEAD_BYTES = 1 << 16
+#: The second guess at an encoding; it decodes nearly all bytes.
+FALLBACK = "cp1252"
+NOT_UTF8 = f"texts are not UTF-8 and were read as {FALLBACK} (--encoding names another)"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes, decompressed, without a byte order mark, UTF-16 as UTF-8.
+
+    Raises
+    ------
+    DataError
+        If it is no regular file, or a broken archive.
+    """
+    if not path.is_file():
+        os.stat(path)  # says that nothing has this name
+        raise DataError(f"{path}: not a regular file, expected a file of documents, queries or judgements")
+    with path.open("rb") as file:
+        start = file.read(8)
+    opener = next((each for magic, each in COMPRESSED if start.startswith(magic)), open)
+    try:
+        with opener(path, "rb") as file:
+            mark = file.read(2)
+            if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                file.seek(0)
+                yield codecs.EncodedFile(file, "utf-8", "utf-16", "replace")  # pyright: ignore[reportReturnType]
+                return
+            has_mark = mark + file.read(1) == codecs.BOM_UTF8
+            file.seek(3 if has_mark else 0)
+            yield file
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+        raise DataError(f"{path}: a broken archive ({error}); copy it again") from None
+
+
+def head_of(path: Path) -> bytes:
+    """Return the first bytes of a file, decompressed."""
+    with opened(path) as file:
+        return file.read(HEAD_BYTES)
+
+
+def decoded(content: bytes, encoding: str | None, name: str, faults: Faults) -> str:
+    """Return text: in the encoding that is given, or UTF-8 and else cp1252, which is counted."""
+    if encoding is not None:
+        return content.decode(encoding, "replace")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        faults.add(NOT_UTF8, name)
+        return content.decode(FALLBACK, "replace")

@@ -1,0 +1,1 @@
+"""Features of queries and their candidate documents."""

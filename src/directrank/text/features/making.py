@@ -1,0 +1,198 @@
+"""From queries and judgements to features: candidates, their grades, and one row for each."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError
+from directrank.text.collections.options import CollectionOptions
+from directrank.text.collections.reading import read_judgements, read_queries
+from directrank.text.collections.records import Faults, Judgement, Query
+from directrank.text.features.candidates import DEFAULT, CandidateRule, candidates, parse_rule
+from directrank.text.features.matrix import feature_matrix
+from directrank.text.features.names import Feature, features_named
+from directrank.text.features.outside import outside_scores
+from directrank.text.index.opening import Index, open_index
+
+#: What the data set is called in messages.
+NAME = "features"
+UNKNOWN_TERMS = "queries have no term that the collection has and are left out"
+NO_CANDIDATE = "queries have no candidate document and are left out"
+NO_JUDGEMENT = "queries have no judgement"
+NO_DOCUMENT = "judged documents are not in the index"
+
+
+class FeatureSet(NamedTuple):
+    """The features of the candidates of all queries.
+
+    Attributes
+    ----------
+    groups : QueryGroups
+        With names of documents and features; relevance if there are judgements.
+    lines : list of str
+        What was read, what was wrong with it, and how many relevant documents are candidates.
+    relevant : dict of str to list of float
+        The grades of the relevant documents of each query, candidates or not, the highest first.
+    """
+
+    groups: QueryGroups
+    lines: list[str]
+    relevant: dict[str, list[float]]
+
+
+class _Judged(NamedTuple):
+    """The judged documents of a query that are in the index, and their grades."""
+
+    documents: np.ndarray
+    grades: np.ndarray
+    relevant: list[float]
+
+
+def make_features(
+    index: Index | str | os.PathLike,
+    queries: Any,
+    judgements: Any = None,
+    *,
+    features: str | Sequence[str | Feature] = "letor",
+    candidates: str = DEFAULT,
+    scores: Mapping[str, Any] | None = None,
+    options: CollectionOptions | None = None,
+) -> FeatureSet:
+    """Compute the features of the candidate documents of queries.
+
+    Parameters
+    ----------
+    index : Index or path
+    queries : path, or data frame
+        TREC topics, SMART queries, JSON lines, or a table of qid and text.
+    judgements : path, or data frame, optional
+        TREC qrels, SMART's form, or a table of qid, docid and grade. Documents without a judgement are not
+        relevant. With judgements, queries without one are left out.
+    features : str or sequence of str and Feature, default="letor"
+        Presets (``letor``, ``xu2008``, ``all``), names such as ``body.bm25(k1=0.9,b=0.4)``, and features of
+        one's own.
+    candidates : str, default="bm25:200"
+        ``bm25:200``, ``judged`` or ``bm25:200+judged``.
+    scores : mapping of str to path or data frame, optional
+        Scores of others by the name of their feature: TREC runs, or tables of qid, docid and score.
+    options : CollectionOptions, optional
+
+    Returns
+    -------
+    FeatureSet
+
+    Raises
+    ------
+    DataError
+        If files cannot be used, or no query has a candidate.
+    ValueError
+        If a feature or a rule of candidates is not known.
+    """
+    index = index if isinstance(index, Index) else open_index(index)
+    options, faults = options or CollectionOptions(), Faults()
+    rule, wanted = parse_rule(candidates), features_named(features, index.fields)
+    if rule.judged and judgements is None:
+        raise ValueError(f"candidates {candidates!r} need judgements")
+    found, lines = read_queries(queries, options, faults)
+    judged = None
+    if judgements is not None:
+        records, said = read_judgements(judgements, found, options, faults)
+        judged, lines = _by_query(index, records, faults), lines + said
+        found = [each for each in found if each.qid in judged]
+    rows = _rows(index, found, judged or {}, rule, faults)
+    matrix = feature_matrix(index, rows.terms, rows.documents, wanted)
+    names = [feature.name for feature in wanted]
+    docids = [[index.ids[document] for document in own.tolist()] for own in rows.documents]
+    for name, source in (scores or {}).items():
+        column = outside_scores(source, name, rows.qids, docids, faults)
+        matrix, names = np.column_stack([matrix, column]), [*names, name]
+    grades = None if judged is None else _grades(rows, judged)
+    groups = QueryGroups(
+        matrix,
+        grades,
+        np.repeat(np.array(rows.qids), [len(own) for own in rows.documents]),
+        docid=np.array([name for own in docids for name in own]),
+        feature_names=names,
+        name=NAME,
+    )
+    relevant = {} if judged is None else {qid: judged[qid].relevant for qid in rows.qids}
+    return FeatureSet(groups, [*lines, *faults.lines(), _said(groups, rule, relevant)], relevant)
+
+
+class _Rows(NamedTuple):
+    """Queries that have candidates: names, terms and documents."""
+
+    qids: list[str]
+    terms: list[np.ndarray]
+    documents: list[np.ndarray]
+
+
+def _by_query(index: Index, records: Sequence[Judgement], faults: Faults) -> dict[str, _Judged]:
+    grouped: dict[str, list[tuple[int, float]]] = {}
+    for each in records:
+        document = index.ids.find(each.docid)
+        if document < 0:
+            faults.add(NO_DOCUMENT, each.docid)
+        grouped.setdefault(each.qid, []).append((document, each.grade))
+    judged = {}
+    for qid, pairs in grouped.items():
+        documents, grades = (
+            np.array([pair[0] for pair in pairs], np.int64),
+            np.array([pair[1] for pair in pairs]),
+        )
+        known = documents >= 0
+        order = np.argsort(documents[known])
+        # Relevant documents that the collection lacks cannot be found, and count all the same.
+        judged[qid] = _Judged(
+            documents[known][order], grades[known][order], sorted(grades[grades > 0].tolist(), reverse=True)
+        )
+    return judged
+
+
+def _rows(
+    index: Index, queries: Sequence[Query], judged: Mapping[str, _Judged], rule: CandidateRule, faults: Faults
+) -> _Rows:
+    terms = [index.terms(query.text) for query in queries]
+    none = np.zeros(0, np.int64)
+    own = [judged[each.qid].documents if each.qid in judged else none for each in queries]
+    documents = candidates(index, terms, own, rule)
+    rows = _Rows([], [], [])
+    for query, own_terms, own_documents in zip(queries, terms, documents, strict=True):
+        if not len(own_terms):
+            faults.add(UNKNOWN_TERMS, query.qid)
+        elif not len(own_documents):
+            faults.add(NO_CANDIDATE, query.qid)
+        else:
+            rows.qids.append(query.qid)
+            rows.terms.append(own_terms)
+            rows.documents.append(own_documents)
+    if not rows.qids:
+        raise DataError(f"no query has a candidate document; {'; '.join(faults.lines())}")
+    return rows
+
+
+def _grades(rows: _Rows, judged: Mapping[str, _Judged]) -> np.ndarray:
+    """Return the grade of each candidate; 0 without a judgement."""
+    grades = []
+    for qid, documents in zip(rows.qids, rows.documents, strict=True):
+        own = judged[qid]
+        place = np.minimum(np.searchsorted(own.documents, documents), max(len(own.documents) - 1, 0))
+        hit = own.documents[place] == documents if len(own.documents) else np.zeros(len(documents), bool)
+        grades.append(np.where(hit, own.grades[place] if len(own.grades) else 0.0, 0.0))
+    return np.concatenate(grades)
+
+
+def _said(groups: QueryGroups, rule: CandidateRule, relevant: Mapping[str, list[float]]) -> str:
+    sizes = f"{groups.n_queries} queries, {groups.n_features} features"
+    line = f"{sizes}; candidates: {rule}, {groups.n_docs} in all"
+    if not relevant:
+        return line
+    total, held = sum(map(len, relevant.values())), int((groups.relevance > 0).sum())
+    share = f" ({held / total:.2f})" if total else ""
+    return (
+        f"{line}; they hold {held} of {total} relevant documents{share}, and `compare` divides AP by those "
+        "that are candidates; candidates without a judgement are not relevant"
+    )

@@ -1,0 +1,210 @@
+"""Where the terms of queries are in one field of their candidates: the source of all features."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from directrank.text.index.opening import Postings
+
+
+@dataclass(frozen=True, eq=False)
+class QueryTerms:
+    """The different terms of some queries.
+
+    Attributes
+    ----------
+    query, term, copies : ndarray of shape (n_query_terms,), int64
+        Each query, ascending, with each of its terms, and how often it has the term.
+    start : ndarray of shape (n_queries + 1,), int64
+        Query q has the rows ``start[q]:start[q + 1]``.
+    """
+
+    query: np.ndarray
+    term: np.ndarray
+    copies: np.ndarray
+    start: np.ndarray
+
+
+def query_terms(terms: list[np.ndarray]) -> QueryTerms:
+    """Return the different terms of queries, from the terms of each as often as it has them."""
+    found = [np.unique(each, return_counts=True) for each in terms]
+    sizes = np.array([len(each) for each, _ in found], np.int64)
+    term, copies = (
+        np.concatenate([np.zeros(0, np.int64), *columns]).astype(np.int64)
+        for columns in zip(*found, strict=True)
+    )
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    return QueryTerms(query, term, copies, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """The terms of queries in one field of candidate documents.
+
+    A *pair* is a query and a candidate document, a *match* a term of its query that the document has.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (n_matches,), int64
+        The pair of each match.
+    tf : ndarray of shape (n_matches,), float64
+        How often the document has the term.
+    copies : ndarray of shape (n_matches,), float64
+        How often the query has the term.
+    term : ndarray of shape (n_matches,), int64
+        The row of the term in `term_df` and `term_cf`.
+    term_df, term_cf : ndarray of shape (n_query_terms,), float64
+        Of each term of each query the number of documents with it, and how often the collection has it.
+    length, different : ndarray of shape (n_pairs,), float64
+        The number of terms of the document, and of different ones.
+    query_length : ndarray of shape (n_pairs,), float64
+        The number of terms of the query that the collection has in this field.
+    query_terms : ndarray of shape (n_pairs,), float64
+        The number of different ones.
+    background : ndarray of shape (n_pairs,), float64
+        Σ log(cf / collection_length) over the terms of the query.
+    idf_of_query : ndarray of shape (n_pairs,), float64
+        Σ log(n_docs / df) over the different terms of the query.
+    n_docs, collection_length, mean_length : float
+        The number of documents, of all their terms, and of their terms on average.
+    """
+
+    pair: np.ndarray
+    tf: np.ndarray
+    copies: np.ndarray
+    term: np.ndarray
+    term_df: np.ndarray
+    term_cf: np.ndarray
+    length: np.ndarray
+    different: np.ndarray
+    query_length: np.ndarray
+    query_terms: np.ndarray
+    background: np.ndarray
+    idf_of_query: np.ndarray
+    n_docs: float
+    collection_length: float
+    mean_length: float
+
+    def of_terms(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of the term of each match, from one for each term of each query."""
+        return values[self.term]
+
+    @cached_property
+    def df(self) -> np.ndarray:
+        """The number of documents with the term, of each match."""
+        return self.of_terms(self.term_df)
+
+    @cached_property
+    def cf(self) -> np.ndarray:
+        """How often the collection has the term, of each match."""
+        return self.of_terms(self.term_cf)
+
+    @cached_property
+    def term_idf(self) -> np.ndarray:
+        """log(n_docs / df) of each term of each query; 0 for a term that no document has."""
+        return np.log(self.n_docs / np.maximum(self.term_df, 1.0)) * (self.term_df > 0)
+
+    @cached_property
+    def term_icf(self) -> np.ndarray:
+        """collection_length / cf of each term of each query."""
+        return self.collection_length / np.maximum(self.term_cf, 1.0)
+
+    @cached_property
+    def idf(self) -> np.ndarray:
+        """log(n_docs / df) of each match."""
+        return self.of_terms(self.term_idf)
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """The share of the document that the term makes, tf / length, of each match."""
+        return self.tf / self.length[self.pair]
+
+    @cached_property
+    def icf(self) -> np.ndarray:
+        """collection_length / cf of each match."""
+        return self.of_terms(self.term_icf)
+
+    @cached_property
+    def _has_copies(self) -> bool:
+        return bool((self.copies != 1.0).any())
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over the terms of the query, each as often as the query has it, for each pair."""
+        return self.plain_sum(values * self.copies if self._has_copies else values)
+
+    def plain_sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over the different terms of the query, for each pair."""
+        return np.bincount(self.pair, values, len(self.length))
+
+
+def find_matches(
+    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, pair_document: np.ndarray
+) -> Matches:
+    """Return the matches of pairs.
+
+    Parameters
+    ----------
+    postings : Postings
+    wanted : QueryTerms
+    n_candidates : ndarray of shape (n_queries,), int64
+        The number of pairs of each query.
+    pair_document : ndarray of shape (n_pairs,), int64
+        The document of each pair, query after query.
+    """
+    n_docs, total = len(postings.lengths), max(postings.total, 1)
+    df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
+    per_query = _per_query(wanted, df, cf, n_docs, total)
+    pair_query = np.repeat(np.arange(len(n_candidates)), n_candidates)
+    row, pair, place = _found(postings, wanted, n_candidates, pair_document.astype(np.int32))
+    return Matches(
+        pair,
+        postings.counts[place].astype(np.float64),
+        wanted.copies[row].astype(np.float64),
+        row,
+        df.astype(np.float64),
+        cf.astype(np.float64),
+        postings.lengths[pair_document].astype(np.float64),
+        postings.different[pair_document].astype(np.float64),
+        *(values[pair_query] for values in per_query),
+        n_docs=float(n_docs),
+        collection_length=float(total),
+        mean_length=postings.mean_length,
+    )
+
+
+def _found(
+    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, documents: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return, for each match, the row of `wanted`, the pair and the posting."""
+    # Each term of each query is looked for in all candidates of its query.
+    sizes, ends = n_candidates[wanted.query], np.cumsum(n_candidates)
+    starts = (ends - n_candidates)[wanted.query]
+    first, last = postings.indptr[wanted.term], postings.indptr[wanted.term + 1]
+    bounds = (each.tolist() for each in (first, last, starts, starts + sizes))
+    places = [
+        postings.documents[a:b].searchsorted(documents[c:d]) for a, b, c, d in zip(*bounds, strict=True)
+    ]
+    place = np.concatenate([np.zeros(0, np.int64), *places]) + np.repeat(first, sizes)
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    pair = np.arange(len(row)) + np.repeat(
+        (ends - n_candidates)[wanted.query] - np.cumsum(sizes) + sizes, sizes
+    )
+    # A place may be after the last posting of its term.
+    inside = np.flatnonzero(place < np.repeat(last, sizes))
+    hit = inside[postings.documents[place[inside]] == documents[pair[inside]]]
+    return row[hit], pair[hit], place[hit]
+
+
+def _per_query(
+    wanted: QueryTerms, df: np.ndarray, cf: np.ndarray, n_docs: int, total: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the sums over the terms of each query that the field of the collection has."""
+    known, n_queries = cf > 0, len(wanted.start) - 1
+
+    def summed(values: np.ndarray) -> np.ndarray:
+        return np.bincount(wanted.query[known], values, n_queries)
+
+    copies = wanted.copies[known].astype(np.float64)
+    background = summed(copies * np.log(cf[known] / total))
+    return summed(copies), summed(np.ones(len(copies))), background, summed(np.log(n_docs / df[known]))

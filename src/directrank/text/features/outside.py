@@ -1,0 +1,62 @@
+"""Scores that others computed, such as those of a cross-encoder, as a feature."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from directrank.data.trec.forms import RUN, form_of
+from directrank.data.trec.retrieved import DOCUMENT, QUERY, read_run
+from directrank.errors import DataError
+from directrank.text.collections import tables
+from directrank.text.collections.options import CollectionOptions
+from directrank.text.collections.records import Faults
+
+NO_SCORE = "candidates have no score"
+
+
+def outside_scores(
+    source: Any, name: str, qids: Sequence[str], docids: Sequence[Sequence[str]], faults: Faults
+) -> np.ndarray:
+    """Return the score of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
+
+    Parameters
+    ----------
+    source : path, or data frame
+        A TREC run, or a table of qid, docid and score.
+    name : str
+        The name of the feature.
+    qids : sequence of str
+    docids : sequence of sequence of str
+        The names of the candidates of each query.
+    faults : Faults
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read, or has no score of any candidate.
+    """
+    scores = dict(_scores(source))
+    found = [scores.get((qid, docid), np.nan) for qid, own in zip(qids, docids, strict=True) for docid in own]
+    values = np.array(found, np.float32)
+    missing = np.isnan(values)
+    if missing.all():
+        raise DataError(
+            f"{source}: has no score of a candidate; its names of queries and documents are others"
+        )
+    pairs = [f"{qid} {docid}" for qid, own in zip(qids, docids, strict=True) for docid in own]
+    for row in np.flatnonzero(missing):
+        faults.add(f"{NO_SCORE} of {name} (a missing value)", pairs[row])
+    return values
+
+
+def _scores(source: Any):
+    """Yield pairs of names, and their scores."""
+    if isinstance(source, Path) and not tables.names_table(source) and form_of(source) == RUN:
+        run = read_run(source)
+        for row, score in enumerate(run.scores.tolist()):
+            yield (run.rows.text(row, QUERY), run.rows.text(row, DOCUMENT)), score
+        return
+    for each in tables.judgements(source, CollectionOptions(), Faults()):
+        yield (each.qid, each.docid), each.grade

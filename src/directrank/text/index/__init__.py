@@ -1,0 +1,1 @@
+"""An index of documents: terms, postings and texts in one folder."""

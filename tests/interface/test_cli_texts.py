@@ -1,0 +1,129 @@
+"""From texts to a search on the command line: index, features, fit, search."""
+
+import json
+import sys
+
+import pytest
+
+from directrank import load
+from directrank.cli import main
+from text_examples import texts, write_queries, write_smart
+
+
+@pytest.fixture(scope="module")
+def road(tmp_path_factory):
+    """A folder in which index, features and a model have been made by commands."""
+    folder = tmp_path_factory.mktemp("road")
+    queries, qrels = write_queries(folder)
+    collection = write_smart(folder, texts())
+    assert main(["index", str(collection), "-o", str(folder / "index"), "-q"]) == 0
+    made = [
+        "features",
+        str(folder / "index"),
+        "--queries",
+        str(queries),
+        "--qrels",
+        str(qrels),
+        "--kfold",
+        "3",
+    ]
+    assert main([*made, "--features", "xu2008,title.tf", "-o", str(folder / "features"), "-q"]) == 0
+    fitted = [
+        "fit",
+        "regression",
+        str(folder / "features" / "all.parquet"),
+        "-o",
+        str(folder / "model.dr"),
+        "-q",
+    ]
+    assert main(fitted) == 0
+    return folder
+
+
+def test_names_of_features_are_in_the_model(road):
+    assert list(load(road / "model.dr").feature_names_in_)[-2:] == ["whole.log_bm25", "title.tf"]
+
+
+def test_search_prints_hits(road, capsys):
+    assert main(["search", str(road / "index"), str(road / "model.dr"), "heat flow", "-n", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:3] for line in lines if line[:2].strip()] == [" 1.", " 2."]
+    assert any("*heat*" in line for line in lines)
+    assert any("BM25 rank" in line and "whole." in line for line in lines)
+
+
+def test_search_prints_json(road, capsys):
+    assert main(["search", str(road / "index"), str(road / "model.dr"), "heat flow", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["query"] == "heat flow"
+    for hit in found["hits"]:
+        assert sum(hit["contributions"].values()) == pytest.approx(hit["score"], abs=1e-6)
+
+
+def test_search_without_hits(road, capsys):
+    assert main(["search", str(road / "index"), str(road / "model.dr"), "unknownword"]) == 0
+    assert "no document has a term of 'unknownword'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        (["index", "{0}/nothing"], 3, "nothing: No such file"),
+        (["index", "{0}/qrels", "-o", "{0}/i2"], 3, "not recognised as documents"),
+        (["index", "{0}/documents.smart", "--stemmer", "x", "-o", "{0}/i2"], 2, "no stemmer is called 'x'"),
+        (["index", "{0}/documents.smart", "--columns", "x=y", "-o", "{0}/i2"], 2, "--columns x=…: expected"),
+        (["index", "{0}/documents.smart", "--encoding", "x", "-o", "{0}/i2"], 2, "no encoding is called 'x'"),
+        (["index", "{0}/documents.smart", "--format", "x", "-o", "{0}/i2"], 2, "--format x: expected table"),
+        (["index", "{0}/documents.smart", "-o", "{0}"], 2, "the folder holds"),
+        (["features", "{0}", "--queries", "{0}/q", "--qrels", "{0}/qrels", "-o", "{0}/f"], 3, "not an index"),
+        (
+            ["features", "{0}/index", "--queries", "{0}/queries.csv", "--qrels", "{0}/qrels", "-o", "{0}/f",
+             "--features", "x"],
+            2,
+            "no feature 'x'",
+        ),
+        (
+            ["features", "{0}/index", "--queries", "{0}/queries.csv", "--qrels", "{0}/qrels", "-o", "{0}/f",
+             "--grade", "x=1"],
+            2,
+            "--grade x=1: expected CODE=GRADE",
+        ),
+        (["search", "{0}/index", "{0}/model.dr", "x", "-n", "0"], 2, "expected at least 1"),
+        (["search", "{0}/index", "{0}/model.dr"], 2, "give a QUERY, or --serve"),
+        (["search", "{0}/index", "{0}/model.dr", "x", "--serve"], 2, "give a QUERY, or --serve"),
+        (["search", "{0}/index", "{0}/model.dr", "--serve", "--port", "99999999"], 2, "--port 99999999:"),
+        (["search", "{0}/index", "{0}/qrels", "x"], 3, "not a model of directrank"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_one_line(road, capsys, words, code, problem):
+    assert main([word.format(road) for word in words]) == code
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("directrank: ")
+    assert problem in error
+
+
+def test_a_missing_extra_is_one_line(road, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bm25s.stopwords", None)
+    assert main(["index", str(road / "documents.smart"), "-o", str(road / "i3")]) == 3
+    assert capsys.readouterr().err == "directrank: this needs bm25s: pip install 'directrank[text]'\n"
+
+
+def test_a_folder_of_features_is_trained_on_once(road, capsys):
+    words = [
+        "search",
+        str(road / "index"),
+        str(road / "features"),
+        "heat flow",
+        "--method",
+        "regression",
+        "--json",
+    ]
+    assert main(words) == 0
+    first = capsys.readouterr()
+    assert "training regression" in first.err
+    assert main(words) == 0
+    second = capsys.readouterr()
+    assert not second.err
+    assert second.out == first.out
+    assert main(["search", str(road / "index"), str(road), "heat"]) == 3
+    assert "no model, and no folder of `directrank features`" in capsys.readouterr().err

@@ -1,0 +1,218 @@
+"""A store behaves as the file that it was made of, and nothing that is damaged is opened."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, check_data, convert_data, evaluate, load_data, make_ranking, write_letor
+from directrank.data.files import ReadOptions, read_parts
+from directrank.data.store.manifest import MANIFEST
+from directrank.data.store.writing import StoreWriter
+from directrank.errors import DataError
+from directrank.estimators.methods import configured
+from directrank.kernels.aligned import zeros_like
+from directrank.storage import mapped
+from directrank.storage.mapped import create_matrix, is_mapped, open_matrix, temporary_matrix
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "train.txt"
+    write_letor(make_ranking(12, 9, 5, grades=3, random_state=0), path)
+    return path
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.features, other.features)
+    for name in ("relevance", "indptr", "row", "qid", "docid"):
+        np.testing.assert_array_equal(getattr(one.queries, name), getattr(other.queries, name))
+    assert (one.feature_names, one.labelled) == (other.feature_names, other.labelled)
+
+
+def test_a_store_is_the_file_it_was_made_of(text, tmp_path):
+    folder = tmp_path / "store"
+    opened, read = convert_data(text, folder), load_data(text)
+    assert is_mapped(opened.features)
+    assert opened.features.ctypes.data % 64 == 0
+    for each in (opened, QueryGroups.open(folder), QueryGroups.open(folder, verify=True), load_data(folder)):
+        same(each, read)
+    assert check_data(opened).findings == check_data(read).findings
+
+
+def test_tables_keep_their_names(tmp_path):
+    rows = ["search,grade,doc,length,freshness"]
+    rows += [f"q{i % 3},{i % 2},d{i},{i}.5,{(7 * i) % 5}" for i in range(12)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(rows))
+    how = {"qid": "search", "label": "grade"}
+    opened = convert_data(path, tmp_path / "store", **how)
+    same(opened, load_data(path, **how))
+    assert opened.feature_names == ("length", "freshness")
+
+
+@pytest.mark.parametrize("spec", ["ranksvm", "approxndcg", "adarank", "rankboost", "svmmap", "lambdaloss"])
+def test_models_have_the_same_bits(spec, text, tmp_path):
+    opened, read = convert_data(text, tmp_path / "store"), load_data(text)
+    build = configured(spec)[0].build
+    ours, theirs = (build().fit(groups, eval_set=groups) for groups in (opened, read))
+    scores = ours.predict(opened)
+    np.testing.assert_array_equal(scores, theirs.predict(read))
+    assert str(evaluate(opened, scores)) == str(evaluate(read, scores))
+
+
+@pytest.mark.parametrize("scaling", ["standard", "log", "query"])
+def test_scaled_features_are_on_the_disk(scaling, text, tmp_path, monkeypatch):
+    opened, read = convert_data(text, tmp_path / "store"), load_data(text)
+    made = []
+    monkeypatch.setattr(mapped, "create_matrix", lambda *a: made.append(create_matrix(*a)) or made[-1])
+    ours, theirs = (
+        configured("regression")[0].build({"scaling": scaling}).fit(groups) for groups in (opened, read)
+    )
+    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    assert made
+
+
+def test_zeros_are_where_the_features_are():
+    assert not is_mapped(zeros_like(np.ones((2, 3), np.float32)))
+    there = temporary_matrix((2, 3))
+    assert is_mapped(there)
+    assert is_mapped(there[1:])
+    assert is_mapped(zeros_like(there))
+
+
+def damage(path, change):
+    content = bytearray(path.read_bytes())
+    change(content)
+    path.write_bytes(content)
+
+
+def flip(content):
+    content[-2] ^= 1
+
+
+def cut(content):
+    del content[-3:]
+
+
+def clear(content):
+    content.clear()
+
+
+ARRAYS = ("relevance.npy", "indptr.npy", "row.npy", "qid.npy", "features.npy")
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, MANIFEST])
+@pytest.mark.parametrize("change", [flip, cut, clear])
+def test_a_damaged_store_is_refused(name, change, text, tmp_path):
+    folder = tmp_path / "store"
+    convert_data(text, folder)
+    damage(folder / name, change)
+    with pytest.raises(DataError, match=rf"store.{name}: .*; convert the data again"):
+        QueryGroups.open(folder, verify=True)
+
+
+@pytest.mark.parametrize("name", ["relevance", "indptr", "row", "qid"])
+def test_signed_files_that_do_not_fit_are_refused(name, text, tmp_path):
+    groups = load_data(text)
+    writer = StoreWriter(tmp_path / "store")
+    writer.allocate("x", groups.n_docs, groups.n_features)[:] = groups.features
+    wrong = {"relevance": np.arange(groups.n_docs, dtype=float), "indptr": groups.queries.indptr[:-1],
+             "row": groups.queries.row // 2, "qid": groups.queries.qid[1:]}  # fmt: skip
+    object.__setattr__(groups.queries, name, wrong[name])
+    writer.finish(groups.queries, groups.n_features, None, "x", True)
+    with pytest.raises(DataError, match="do not fit together"):
+        QueryGroups.open(tmp_path / "store")
+
+
+def test_what_is_no_store_is_named(text, tmp_path):
+    with pytest.raises(DataError, match=r"no store, as store\.json is missing; make one with"):
+        QueryGroups.open(tmp_path)
+    folder = tmp_path / "store"
+    convert_data(text, folder)
+    (folder / "qid.npy").unlink()
+    with pytest.raises(DataError, match=r"qid\.npy: the file is missing from its store"):
+        QueryGroups.open(folder)
+    facts = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**facts, "format": "directrank store 9"}))
+    with pytest.raises(DataError, match="written as 'directrank store 9'"):
+        QueryGroups.open(folder)
+
+
+def test_only_ours_is_replaced(text, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "thesis").write_text("")
+    with pytest.raises(FileExistsError, match="thesis"):
+        convert_data(text, theirs)
+    convert_data(text, tmp_path / "store")
+    with pytest.raises(DataError, match="is a store already"):
+        convert_data(tmp_path / "store", tmp_path / "again")
+    convert_data(text, tmp_path / "store")
+
+
+def test_an_interrupted_conversion_leaves_no_store(text, tmp_path, monkeypatch):
+    from directrank.data.store import writing
+
+    convert_data(text, tmp_path / "store")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writing, "_content", full)
+    with pytest.raises(OSError, match="No space"):
+        convert_data(text, tmp_path / "store")
+    with pytest.raises(DataError, match="no store"):
+        QueryGroups.open(tmp_path / "store")
+
+
+def test_sets_with_other_features_are_refused(text, tmp_path):
+    convert_data(text, tmp_path / "train")
+    wide = tmp_path / "wide.txt"
+    wide.write_text("1 qid:1 9:1\n0 qid:1 2:1\n")
+    with pytest.raises(DataError, match="are not those of the other sets or of the model"):
+        read_parts({"train": [tmp_path / "train"], "vali": [wide]}, ReadOptions())
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is known on Linux only")
+def test_what_was_read_leaves_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(mapped, "FREE_BYTES", 2**20)
+    create_matrix(tmp_path / "x.npy", (4000, 1000))[:] = 1
+    gc.collect()
+    rows = open_matrix(tmp_path / "x.npy")
+    assert rows.sum() == rows.size
+    (memory,) = mapped._mappings
+    rows[0, 0] = 2
+    mapped.relieve()
+    assert rows.sum() == rows.size
+    assert np.load(tmp_path / "x.npy")[0, 0] == 1
+    del rows, memory
+    gc.collect()
+    deadline = time.monotonic() + 20
+    while mapped._dropper is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert mapped._dropper is None
+
+
+def test_commands_take_a_store(text, tmp_path):
+    def run(*words):
+        done = subprocess.run(
+            [sys.executable, "-m", "directrank", *map(str, words)],
+            cwd=tmp_path, env=os.environ, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    facts = json.loads(run("convert", text, "-o", "store", "--json"))
+    assert (facts["queries"], facts["features"]) == (12, 5)
+    for data in (text, "store"):
+        run("fit", "ranksvm", data, "-o", f"{Path(data).stem}.dr", "--quiet")
+    assert (tmp_path / "store.dr").read_bytes() == (tmp_path / "train.dr").read_bytes()
+    run("rank", "store.dr", "store", "-o", "scores")
+    assert run("evaluate", "store", "scores") == run("evaluate", text, "scores")

@@ -1,0 +1,163 @@
+"""Our objectives and measures inside LightGBM and XGBoost, called by the user."""
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from scipy.special import softmax
+
+import directrank.lightgbm
+import directrank.xgboost
+from directrank import evaluate, make_ranking
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError, UnfitPairError
+from directrank.measures import NDCG
+from directrank.surrogates import TypeOneBound
+
+OBJECTIVES = ("lambdarank", "lambdaloss", "approxndcg", "approxap", "consistent-ndcg", "listnet")
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """Queries one after the other; grades depend on a product of features, and some values are missing."""
+    made = make_ranking(50, 25, 5, uneven=0.3, random_state=0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(made.n_docs, 5)).astype(np.float32)
+    utility = X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=len(X))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    qid = np.repeat(np.arange(made.n_queries), made.queries.sizes)
+    return QueryGroups(X, np.digitize(utility, [0.5, 1.5]), qid)
+
+
+def of_lightgbm(groups, **more):
+    sizes = None if more.pop("bare", False) else groups.queries.sizes
+    given = {"group": sizes, "params": {"verbose": -1}, **more}
+    return lightgbm.Dataset(groups.X, groups.relevance, **given).construct()
+
+
+def of_xgboost(groups, **more):
+    numbers = np.unique(groups.qid, return_inverse=True)[1]
+    qid = None if more.pop("bare", False) else numbers
+    return xgboost.DMatrix(groups.X, groups.relevance, qid=qid, nthread=1, **more)
+
+
+LIBRARIES = {"lightgbm": (directrank.lightgbm, of_lightgbm), "xgboost": (directrank.xgboost, of_xgboost)}
+both = pytest.mark.parametrize(("ours", "data_of"), LIBRARIES.values(), ids=LIBRARIES)
+
+
+def trained(name, objective, data, rounds):
+    """Return the scores of training rows at the library's default parameters."""
+    if name == "lightgbm":
+        given = {"objective": objective, "verbose": -1, "num_threads": 1}
+        return lightgbm.train(given, data, rounds).predict(data.get_data(), num_threads=1)
+    quiet = {"nthread": 1, "disable_default_eval_metric": True}
+    return xgboost.train(quiet, data, rounds, obj=objective).predict(data, output_margin=True)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("method", OBJECTIVES)
+def test_trees_grow_at_the_default_parameters(method, name, groups):
+    ours, data_of = LIBRARIES[name]
+    data = data_of(groups, free_raw_data=False) if name == "lightgbm" else data_of(groups)
+    scores = trained(name, ours.objective(method, n_jobs=1), data, 60)
+    assert len(np.unique(scores)) > 100
+    constant = evaluate(groups, np.zeros(groups.n_docs), measures="nDCG@10")["nDCG@10"]
+    assert evaluate(groups, scores, measures="nDCG@10")["nDCG@10"] > constant + 0.3
+
+
+@both
+def test_the_objective_is_the_sum_over_queries(ours, data_of, groups):
+    """ListNet's gradient is the difference of two softmax vectors, its curvature P (1 − P)."""
+    scores = np.random.default_rng(1).normal(size=groups.n_docs)
+    gradient, curvature = ours.objective("listnet")(scores, data_of(groups))
+    for q in (0, 7, 31):
+        mine = groups.qid == q
+        shares, target = (softmax(each[mine]) for each in (scores, groups.relevance))
+        np.testing.assert_allclose(gradient[mine], shares - target, rtol=0, atol=1e-6)
+        assert (curvature[mine] >= shares * (1 - shares) - 1e-6).all()
+    assert gradient.dtype == curvature.dtype == np.float32
+
+
+@both
+@pytest.mark.parametrize("method", ["lambdarank(nDCG@10)", "approxap"])
+def test_unsorted_rows_and_text_qids_change_nothing(ours, data_of, method, groups):
+    order = np.random.default_rng(2).permutation(groups.n_docs)
+    scores = np.random.default_rng(3).normal(size=groups.n_docs)
+    expected = ours.objective(method)(scores, data_of(groups))
+    names = np.array([f"query {number}" for number in groups.qid])[order]
+    apart = QueryGroups(groups.X[order], groups.relevance[order], names)
+    for given in (apart, names):
+        found = ours.objective(method, given)(scores[order], data_of(apart, bare=True))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other[order], rtol=0, atol=1e-6 * np.abs(other).max())
+    name, value, *_ = ours.eval_metric("AP", names)(scores[order], data_of(apart, bare=True))
+    assert (name, value) == ("AP", pytest.approx(evaluate(groups, scores, measures="AP")["AP"], rel=1e-12))
+
+
+@both
+def test_weights_belong_to_queries(ours, data_of, groups):
+    scores = np.zeros(groups.n_docs)
+    per_query = np.linspace(0.5, 2.0, groups.n_queries)
+    rows = np.repeat(per_query, groups.queries.sizes)
+    plain = ours.objective("listnet")(scores, data_of(groups))[0]
+    weighted = ours.objective("listnet", weights=per_query)(scores, data_of(groups))[0]
+    np.testing.assert_allclose(weighted, plain * rows / per_query.mean(), rtol=0, atol=1e-6)
+    own = data_of(groups, weight=rows if ours is directrank.lightgbm else per_query)
+    found = ours.objective("listnet")(scores, own)[0]
+    np.testing.assert_allclose(found, weighted, rtol=0, atol=1e-6)  # They keep weights in float32.
+
+
+def test_measures_judge_in_both_libraries(groups):
+    expected = evaluate(groups, np.zeros(groups.n_docs), measures="nDCG@5")["nDCG@5"]
+    metric = directrank.lightgbm.eval_metric("nDCG@5")
+    assert metric(np.zeros(groups.n_docs), of_lightgbm(groups)) == ("nDCG@5", pytest.approx(expected), True)
+    data, other = (of_lightgbm(groups, free_raw_data=False) for _ in range(2))
+    found = {}
+    parameters = {"objective": directrank.lightgbm.objective("lambdaloss"), "metric": "none", "verbose": -1}
+    callbacks = [lightgbm.record_evaluation(found), lightgbm.early_stopping(3, verbose=False)]
+    booster = lightgbm.train(
+        {**parameters, "num_threads": 1}, data, 8, valid_sets=[other], feval=metric, callbacks=callbacks
+    )
+    assert found["valid_0"]["nDCG@5"][-1] > expected
+    assert booster.best_score["valid_0"]["nDCG@5"] == max(found["valid_0"]["nDCG@5"])
+    matrix, found = of_xgboost(groups), {}
+    xgboost.train(
+        {"nthread": 1, "disable_default_eval_metric": True}, matrix, 8, evals=[(matrix, "training")],
+        obj=directrank.xgboost.objective("lambdaloss"), maximize=True, verbose_eval=False, evals_result=found,
+        custom_metric=directrank.xgboost.eval_metric("nDCG@5"), early_stopping_rounds=3,
+    )  # fmt: skip
+    assert found["training"]["nDCG@5"][-1] > expected
+
+
+def test_a_warm_start_begins_at_the_scores_given(groups):
+    start, seen = np.linspace(-1.0, 1.0, groups.n_docs), []
+    derive = directrank.lightgbm.objective("listnet")
+
+    def watched(scores, data):
+        seen.append(scores.copy())
+        return derive(scores, data)
+
+    lightgbm.train(
+        {"objective": watched, "verbose": -1, "num_threads": 1}, of_lightgbm(groups, init_score=start), 2
+    )
+    np.testing.assert_array_equal(seen[0], start)
+    assert not np.array_equal(seen[1], start)
+
+
+@both
+def test_what_cannot_be_used_is_refused(ours, data_of, groups):
+    scores = np.zeros(groups.n_docs)
+    with pytest.raises(DataError, match="the data set has no queries: give it group=… or qid=…"):
+        ours.objective("listnet")(scores, data_of(groups, bare=True))
+    with pytest.raises(DataError, match=f"groups has {groups.n_docs} rows, the data set has"):
+        ours.objective("listnet", groups)(scores, data_of(groups.select([0, 1])))
+    with pytest.raises(UnfitPairError, match=r"needs .*Curvature"):
+        ours.objective(TypeOneBound(NDCG()))
+    with pytest.raises(ValueError, match="no method is called 'lambdamart'"):
+        ours.objective("lambdamart")
+
+
+def test_the_package_has_both_by_name():
+    assert directrank.lightgbm.objective is not directrank.xgboost.objective
+    with pytest.raises(AttributeError):
+        directrank.catboost  # noqa: B018

@@ -1,0 +1,169 @@
+"""Trees that the libraries grow for us: the best round, threads, missing values, and models on their own."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from directrank import Ranker, TreeRanker, evaluate, load, make_ranking, save
+from directrank.data.groups import QueryGroups
+from directrank.estimators import RankSVM, methods
+from directrank.integrations.derivatives import BITS, FLOOR, Derivatives, on_a_grid
+from directrank.integrations.lightgbm import LightGBMTrees
+from directrank.integrations.xgboost import XGBoostTrees
+from directrank.measures import NDCG
+from directrank.scorers import Linear, Trees
+from directrank.solvers import LBFGS
+from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
+
+ENGINES = ("lightgbm", "xgboost")
+engines = pytest.mark.parametrize("engine", ENGINES)
+
+
+def interactions(seed, n_queries=50, n_features=4):
+    """Grades that depend on a product of two features."""
+    made = make_ranking(n_queries, 20, n_features, random_state=seed)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(made.n_docs, n_features)).astype(np.float32)
+    y = np.digitize(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=len(X)), [0.5, 1.5])
+    return QueryGroups(X, y, np.repeat(np.arange(n_queries), made.queries.sizes))
+
+
+@engines
+def test_trees_rank_where_a_linear_function_fails(engine):
+    train, vali, test = (interactions(seed) for seed in range(3))
+    ranker = TreeRanker(engine=engine, rounds=40, leaves=8, n_jobs=1).fit(train, eval_set=vali)
+    linear = RankSVM().fit(train, eval_set=vali)
+    assert ranker.score(test) > linear.score(test) + 0.2
+    assert ranker.feature_importances_.argsort()[-2:].tolist() in ([0, 1], [1, 0])
+    assert ranker.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@engines
+def test_the_trees_up_to_the_best_round_are_kept(engine):
+    train, vali = interactions(0, 20), interactions(1, 20)
+    ranker = TreeRanker(engine=engine, rounds=100, patience=5, n_jobs=1, select_by="AP").fit(
+        train, eval_set=vali
+    )
+    judged = [row["monitor"] for row in ranker.history_]
+    best = int(np.argmax(judged)) + 1
+    assert len(judged) == best + 5 < 100
+    assert ranker.message_ == f"Trained {best + 5} trees, kept the first {best}"
+    # XGBoost's reader adds a tree of one leaf for the score before the first.
+    assert ranker.scorer_.n_trees == best + (engine == "xgboost")
+    assert evaluate(vali, ranker.predict(vali), measures="AP")["AP"] == pytest.approx(max(judged), abs=1e-9)
+
+
+@engines
+def test_threads_change_no_bit(engine):
+    groups = make_ranking(300, 24, 100, random_state=0)
+    assert len(groups.shards) > 1
+    one, two = (
+        TreeRanker("lambdarank", engine=engine, rounds=2, n_jobs=n, feature_share=0.5)
+        .fit(groups)
+        .predict(groups)
+        for n in (1, 2)
+    )
+    assert one.tobytes() == two.tobytes()
+
+
+@engines
+def test_seeds_draw_the_features(engine):
+    groups = interactions(0, 20)
+    first, again, other = (
+        TreeRanker(engine=engine, rounds=3, feature_share=0.5, random_state=seed, n_jobs=1)
+        .fit(groups)
+        .predict(groups)
+        for seed in (0, 0, 1)
+    )
+    assert first.tobytes() == again.tobytes() != other.tobytes()
+
+
+@engines
+def test_a_gap_that_tells_is_learned(engine):
+    X, y = np.random.default_rng(0).normal(size=(400, 1)), np.arange(400) % 2
+    X[y == 1] = np.nan
+    groups = QueryGroups(X, y, np.arange(400) // 10)
+    assert TreeRanker(engine=engine, rounds=3, n_jobs=1).fit(groups).score(groups) == 1.0
+
+
+@pytest.mark.parametrize("solver", [LightGBMTrees, XGBoostTrees])
+def test_a_steepness_changes_only_the_scale_of_the_scores(solver):
+    groups = interactions(0, 20)
+    flat, steep = (
+        Ranker(SmoothedPositions(NDCG(), steepness=alpha), solver(rounds=8), Trees())
+        .fit(groups)
+        .predict(groups)
+        for alpha in (1.0, 16.0)
+    )
+    np.testing.assert_allclose(16.0 * steep, flat, rtol=1e-5, atol=1e-6)
+
+
+def test_weights_follow_the_ranking_in_every_round(monkeypatch):
+    calls, reweigh = [], Objective.reweigh
+    monkeypatch.setattr(Objective, "reweigh", lambda self, scores: (calls.append(1), reweigh(self, scores)))
+    TreeRanker("lambdarank", rounds=4, n_jobs=1).fit(interactions(0, 20))
+    assert len(calls) == 4 + 1
+
+
+def test_documents_that_teach_nothing_are_not_in_the_trees():
+    groups, other = interactions(0, 20), interactions(1, 5)
+    alone = TreeRanker(rounds=4, n_jobs=1).fit(groups).predict(groups)
+    beside = QueryGroups(
+        np.concatenate((groups.X, 100 * other.X)), np.append(groups.relevance, np.ones(other.n_docs)),
+        np.append(groups.qid, 1000 + other.qid),
+    )  # fmt: skip
+    ranker = TreeRanker(rounds=4, n_jobs=1)
+    np.testing.assert_array_equal(ranker.fit(beside, eval_set=groups).predict(groups), alone)
+    assert len(ranker.left_out_) == 5
+
+
+def test_derivatives_are_floored_and_on_a_grid():
+    groups = interactions(0, 10)
+    objective = Objective(SwapWeighted(NDCG(), weights="swap"), groups.queries, groups.shards)
+    derivatives = Derivatives(objective)
+    _, _, first = derivatives(np.zeros(groups.n_docs))
+    _, gradient, curvature = derivatives(np.where(groups.queries.relevance > 0, -500.0, 500.0))
+    assert (curvature >= 0.99 * FLOOR * first).all()
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=10_000) * 10.0 ** rng.integers(-6, 3, 10_000)
+    rounded = on_a_grid(values).astype(np.float64)
+    assert np.abs(rounded - values).max() <= np.abs(values).max() * 2.0 ** (1 - BITS)
+    assert rounded.sum() == rounded[::-1].sum() == np.sort(rounded).sum()
+    assert on_a_grid(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert np.isfinite(gradient).all()
+
+
+def test_a_saved_model_needs_neither_library(tmp_path, monkeypatch):
+    groups = interactions(0, 20)
+    ranker = TreeRanker(rounds=4, n_jobs=1).fit(groups)
+    save(ranker, tmp_path / "model.dr")
+    for name in ENGINES:
+        monkeypatch.setitem(sys.modules, name, None)
+    back = load(tmp_path / "model.dr")
+    np.testing.assert_array_equal(back.predict(groups), ranker.predict(groups))
+    np.testing.assert_array_equal(back.feature_importances_, ranker.feature_importances_)
+    with pytest.raises(
+        ImportError, match=r"lightgbm cannot be used .*: pip install 'directrank\[lightgbm\]'"
+    ):
+        back.fit(groups)
+
+
+def test_what_is_not_installed_is_left_out_and_listed(monkeypatch, capsys):
+    from directrank.cli import main
+
+    monkeypatch.setattr("directrank.estimators.method.find_spec", lambda name: None)
+    found = [each.method.name for each in methods.configured("all")]
+    assert "trees-rankboost" in found
+    assert "trees-lambdarank" not in found
+    assert main(["methods"]) == 0
+    ended = capsys.readouterr()
+    assert "trees-lambdarank" in ended.out
+    assert "pip install 'directrank[lightgbm]'" in ended.err
+
+
+def test_the_scorer_of_trees_fits_no_other_solver():
+    with pytest.raises(TypeError, match="needs a scorer of type"):
+        Ranker(SmoothedPositions(NDCG()), LBFGS(), Trees())
+    with pytest.raises(TypeError, match="needs a scorer of type Trees"):
+        Ranker(SmoothedPositions(NDCG()), LightGBMTrees(), Linear())

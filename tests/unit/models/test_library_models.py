@@ -1,0 +1,207 @@
+"""Models of LightGBM and XGBoost: their own scores, every direction of missing values, and refusals."""
+
+import json
+import random
+import re
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+
+from directrank import load, save, write_letor
+from directrank.cli import main
+from directrank.data.groups import QueryGroups
+from directrank.errors import ModelFormatError
+
+QUIET = {
+    "verbose": -1,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "min_data_in_leaf": 5,
+}
+N_DOCS = 10_000
+
+
+def rows(n_docs=N_DOCS):
+    """Numbers with ties, zeros and missing values, and grades that depend on two of them together."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_docs, 6)).astype(np.float32)
+    X[:, 3] = X[:, 3].round()
+    X[rng.random(X.shape) < 0.15] = np.nan
+    X[:, 5] = rng.integers(0, 3, n_docs)
+    y = np.digitize(np.nan_to_num(X[:, 0] * X[:, 1] + X[:, 2]) + rng.normal(size=n_docs), [0.5, 1.5])
+    return X, y, np.repeat(np.arange(n_docs // 50), 50)
+
+
+def of_lightgbm(X, y, rounds=20, **parameters):
+    given = {"objective": "regression", **QUIET, **parameters}
+    categories = given.pop("categorical_feature", "auto")
+    return lightgbm.train(given, lightgbm.Dataset(X, y, categorical_feature=categories), rounds)
+
+
+def of_xgboost(X, y, rounds=20, **parameters):
+    given = {"objective": "reg:squarederror", "nthread": 1, "verbosity": 0, "max_depth": 4, **parameters}
+    return xgboost.train(given, xgboost.DMatrix(X, y), rounds)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A small model of each library as it writes it."""
+    X, y, _ = rows(300)
+    folder = tmp_path_factory.mktemp("libraries")
+    of_lightgbm(X, y, 3).save_model(folder / "model.txt")
+    of_xgboost(X, y, 3).save_model(folder / "model.json")
+    return {name: (folder / f"model.{name}").read_bytes() for name in ("txt", "json")}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {}, {"zero_as_missing": True}, {"use_missing": False}, {"boosting": "dart", "drop_rate": 0.5},
+        {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}, {"num_leaves": 2, "max_bin": 15},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_scores_of_lightgbm_are_ours(parameters, tmp_path):
+    X, y, _ = rows()
+    booster = of_lightgbm(X, y, **parameters)
+    booster.save_model(tmp_path / "model.txt")
+    ranker = load(tmp_path / "model.txt")
+    np.testing.assert_array_equal(ranker.predict(X), booster.predict(X, raw_score=True))
+    save(ranker, tmp_path / "model.dr")
+    assert load(tmp_path / "model.dr").predict(X).tobytes() == ranker.predict(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {}, {"booster": "dart", "rate_drop": 0.5}, {"objective": "count:poisson"}, {"num_parallel_tree": 2},
+        {"objective": "binary:logistic", "base_score": 0.2}, {"grow_policy": "lossguide", "max_leaves": 12},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_scores_of_xgboost_are_ours(parameters, tmp_path):
+    X, y, _ = rows()
+    booster = of_xgboost(X, y > 0, **parameters)
+    booster.save_model(tmp_path / "model.json")
+    expected = booster.predict(xgboost.DMatrix(X), output_margin=True)
+    # XGBoost adds in float32.
+    np.testing.assert_allclose(load(tmp_path / "model.json").predict(X), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_names_of_features_come_along(tmp_path):
+    import pandas as pd
+
+    X, y, _ = rows(300)
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(6)])
+    of_lightgbm(frame, y, 3).save_model(tmp_path / "a.txt")
+    of_xgboost(frame, y, 3).save_model(tmp_path / "a.json")
+    for name in ("a.txt", "a.json"):
+        ranker = load(tmp_path / name)
+        np.testing.assert_array_equal(ranker.predict(frame[frame.columns[::-1]]), ranker.predict(frame))
+    of_lightgbm(X, y, 3).save_model(tmp_path / "a.txt")
+    assert not hasattr(load(tmp_path / "a.txt"), "feature_names_in_")
+
+
+def test_the_command_line_ranks_with_them(texts, tmp_path, capsys):
+    X, y, qid = rows(300)
+    groups = QueryGroups(np.nan_to_num(X), y, qid)
+    write_letor(groups, tmp_path / "data.txt")
+    for name, content in texts.items():
+        path = tmp_path / f"model.{name}"
+        path.write_bytes(content)
+        assert main(["rank", str(path), str(tmp_path / "data.txt")]) == 0
+        printed = np.array(capsys.readouterr().out.split(), float)
+        np.testing.assert_allclose(printed, load(path).predict(groups), rtol=1e-6)
+    capsys.readouterr()
+    (tmp_path / "cut.json").write_bytes(texts["json"][:500])
+    assert main(["rank", str(tmp_path / "cut.json"), str(tmp_path / "data.txt")]) == 3
+    assert "cut.json: the model of XGBoost is cut or edited" in capsys.readouterr().err
+
+
+def refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ModelFormatError) as caught:
+        load(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message
+
+
+def test_what_is_not_supported_is_refused_by_name(tmp_path):
+    X, y, _ = rows(600)
+    path, Z = tmp_path / "model", np.nan_to_num(X)
+    refusals = {
+        "splits on categories": of_lightgbm(Z, y, 2, categorical_feature=[5]),
+        "linear functions in its leaves": of_lightgbm(Z, y, 2, linear_tree=True),
+        "several classes": of_lightgbm(Z, y, 2, objective="multiclass", num_class=3),
+    }
+    for words, booster in refusals.items():
+        assert words in refused(path, booster.model_to_string().encode())
+    Z[:, 5] = np.arange(600) % 8
+    kinds = xgboost.DMatrix(
+        Z, (Z[:, 5] % 3).astype(int), feature_types=["q"] * 5 + ["c"], enable_categorical=True
+    )
+    boosters = {
+        "splits on categories": xgboost.train({"max_cat_to_onehot": 1}, kinds, 2),
+        "booster 'gblinear'": of_xgboost(Z, y, 2, booster="gblinear"),
+        "several values": of_xgboost(Z, y, 2, objective="multi:softprob", num_class=3),
+    }  # fmt: skip
+    for words, booster in boosters.items():
+        assert words in refused(path, bytes(booster.save_raw("json")))
+    assert "save it as .json" in refused(path, bytes(booster.save_raw("ubj")))
+
+
+def test_a_text_that_is_cut_is_refused(texts, tmp_path):
+    end = texts["txt"].index(b"end of trees")
+    for place in range(20, end, 23):
+        refused(tmp_path / "model.txt", texts["txt"][:place])
+    for place in range(20, len(texts["json"]), 53):
+        refused(tmp_path / "model.json", texts["json"][:place])
+
+
+def test_edits_are_refused(texts, tmp_path):
+    def edited(name, pattern, replacement):
+        content, count = re.subn(pattern.encode(), replacement.encode(), texts[name], count=1)
+        assert count == 1
+        return refused(tmp_path / "model", content)
+
+    assert "not where its header says" in edited("txt", "leaf_count=", "leaf_count=1")
+    assert "not where its header says" in edited("txt", "tree_sizes=", "tree_sizes=1")
+    assert "does not exist" in edited("txt", r"split_feature=\d", "split_feature=9")
+    assert "does not exist" in edited("txt", r"left_child=[1-9]", "left_child=0")
+    assert "decision_type" in edited("txt", r"decision_type=\d", "decision_type=3")
+    assert "version" in edited("txt", "version=v4", "version=v9")
+    assert "twice" in edited("txt", "num_class=1", "label_index=0")
+    assert "not finite" in edited("txt", r"leaf_value=-?\d\.\d{3}", "leaf_value=1e999")
+    assert "does not exist" in edited("json", r'"left_children":\[1', '"left_children":[0')
+    assert "does not exist" in edited("json", r'"right_children":\[2', '"right_children":[99')
+    assert "does not exist" in edited("json", r'"split_indices":\[\d', '"split_indices":[-3')
+    assert "no numbers" in edited("json", r'"split_indices":\[\d', '"split_indices":["a"')
+    assert "beyond float32" in edited("json", r'"split_conditions":\[[^,]*', '"split_conditions":[1E99')
+    assert "as many trees" in edited("json", '"num_trees":"3"', '"num_trees":"4"')
+    assert "base_score" in edited("json", r'"base_score":"\[[^"]*"', '"base_score":"[nan]"')
+
+
+@pytest.mark.parametrize("name", ["txt", "json"])
+def test_mutants_are_refused_or_score_finitely(name, texts, tmp_path):
+    """A changed digit cannot be seen; whatever is read ends every path, and reads features that exist."""
+    rng, X = random.Random(3), rows(60)[0]
+    for _ in range(250):
+        content = bytearray(texts[name])
+        for _ in range(rng.randrange(1, 4)):
+            content[rng.randrange(len(content))] = rng.choice(b'0123456789-,[]{}"= e.x\n')
+        (tmp_path / "model").write_bytes(bytes(content))
+        try:
+            ranker = load(tmp_path / "model")
+        except ModelFormatError:
+            continue
+        if ranker.n_features_in_ == X.shape[1]:
+            assert np.isfinite(ranker.predict(X)).all()
+
+
+def test_other_json_is_no_model(tmp_path):
+    assert "XGBoost" in refused(tmp_path / "model", json.dumps({"a": 1}).encode())

@@ -1,0 +1,151 @@
+"""YetiLoss: neighbours by definition, and drawn weights against their expectation by enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from directrank import YetiLoss, make_ranking
+from directrank.data.grouping import group_rows
+from directrank.measures import parse_measure
+from directrank.measures.exchange.tables import pair_table
+from directrank.surrogates import NoisyNeighbours
+from directrank.surrogates.draws import Draws
+from directrank.surrogates.exchange.kernels import swaps_naive
+from directrank.surrogates.exchange.neighbours import neighbours
+from oracles import average_precision, expected_reciprocal_rank, ndcg, precision
+
+STRICT = {
+    "nDCG": ndcg(),
+    "nDCG@3": ndcg(3),
+    "AP": average_precision(),
+    "P@2": precision(2),
+    "ERR(max=3)": expected_reciprocal_rank(largest=3),
+}
+GRADES = np.array([3.0, 1.0, 1.0, 0.0, 0.0])
+
+
+def one_query(grades):
+    return group_rows(np.asarray(grades, float), np.zeros(len(grades)))[0]
+
+
+def changes_of_neighbours(strict, grades, order):
+    """|ΔE| of neighbours of different relevance, in an n × n table: better document, worse document."""
+    table = np.zeros((len(grades), len(grades)))
+    for a, b in itertools.pairwise(order):
+        swapped = [{a: b, b: a}.get(i, i) for i in order]
+        if grades[a] != grades[b]:
+            better, worse = (a, b) if grades[a] > grades[b] else (b, a)
+            table[better, worse] = abs(strict(grades[list(order)]) - strict(grades[swapped]))
+    return table
+
+
+def plackett_luce(scores, order):
+    """The probability of a ranking by scores plus Gumbel noise."""
+    e = np.exp(scores[list(order)])
+    return float(np.prod(e / np.cumsum(e[::-1])[::-1]))
+
+
+def expected_weights(name, grades, scores, noise):
+    orders = itertools.permutations(range(len(grades)))
+    return sum(
+        plackett_luce(scores / noise, order) * changes_of_neighbours(STRICT[name], grades, order)
+        for order in orders
+    )
+
+
+def table_of(bound, n):
+    table = np.zeros((n, n))
+    below, start, cells = bound.arguments[2:]
+    for i in range(n):
+        table[i, below[i] :] = cells[start[i] : start[i + 1]]
+    return table
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_neighbours_by_definition(name):
+    measure, queries = parse_measure(name), one_query(GRADES)
+    below, start = pair_table(queries).below, pair_table(queries).start
+    for order in itertools.permutations(range(5)):
+        scores = np.empty(5)
+        scores[list(order)] = -np.arange(5.0)
+        cells, changes = neighbours(measure, queries, scores)
+        table = np.zeros((5, 5))
+        for cell, change in zip(cells, changes, strict=True):
+            better = np.searchsorted(start, cell, side="right") - 1
+            table[better, cell - start[better] + below[better]] = change
+        np.testing.assert_allclose(table, changes_of_neighbours(STRICT[name], GRADES, order), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_drawn_weights_and_gradient_are_near_those_of_all_rankings(name):
+    """Drawn with a fixed seed. The share of a pair has a standard deviation of at most ½ a ranking."""
+    scores, times, noise = np.array([-0.5, 0.4, 0.2, 0.6, -1.0]), 800, 0.5
+    exact = expected_weights(name, GRADES, scores, noise)
+    surrogate = NoisyNeighbours(parse_measure(name), permutations=times, noise=noise, seed=7)
+    bound = surrogate.bind(one_query(GRADES), np.array([0.7]))
+    bound.reweigh(scores)
+    # Changes are at most 1.
+    assert np.abs(table_of(bound, 5) - exact).max() < 4.5 * 0.5 / np.sqrt(times)
+    value, gradient = bound.value_and_gradient(scores)
+    expected_value, expected_gradient = swaps_naive(scores, 0.7 * exact)
+    assert value == pytest.approx(expected_value, rel=0.1)
+    np.testing.assert_allclose(gradient, expected_gradient, atol=0.1 * np.abs(expected_gradient).max())
+
+
+def test_six_documents_of_one_relevant_by_enumeration():
+    grades, scores = np.array([1.0, 0, 0, 0, 0, 0]), np.array([0.0, 1.0, 0.5, -0.5, 0.2, -1.0])
+    exact = expected_weights("AP", grades, scores, 1.0)
+    bound = NoisyNeighbours(parse_measure("AP"), permutations=4000, seed=1).bind(
+        one_query(grades), np.ones(1)
+    )
+    bound.reweigh(scores)
+    gradient = bound.value_and_gradient(scores)[1]
+    np.testing.assert_allclose(gradient, swaps_naive(scores, exact)[1], atol=0.01)
+
+
+def test_tied_documents_of_one_relevance_have_one_weight():
+    """At zero scores, where every document is tied: nothing but relevance tells them apart."""
+    bound = NoisyNeighbours(parse_measure("nDCG"), seed=2).bind(one_query(GRADES), np.ones(1))
+    table = table_of(bound, 5)
+    assert table[0, 1] == table[0, 2]
+    assert table[1, 3] == table[1, 4] == table[2, 3] == table[2, 4]
+    assert table[0, 3] == table[0, 4] > 0
+
+
+def test_draws_are_uniform_and_differ_between_queries_and_calls():
+    sizes = np.full(2000, 5)
+    relevance = np.random.default_rng(0).integers(0, 2000, sizes.sum()).astype(float)
+    queries = group_rows(relevance, np.repeat(np.arange(2000), sizes))[0]
+    draws, rank = Draws(queries, 3), np.tile(np.arange(5), 2000)
+    first, second = draws.uniform(rank), draws.uniform(rank)
+    for each in (first, second, Draws(queries, 4).uniform(rank)):
+        assert ((each > 0) & (each < 1)).all()
+        assert len(np.unique(each)) == len(each)
+        counts = np.histogram(each, 10, (0, 1))[0]
+        assert ((counts - 1000) ** 2 / 1000).sum() < 33.7  # of χ² with 9 degrees, but for 1 in 10,000
+        by_rank = np.corrcoef(each.reshape(-1, 5).T) - np.eye(5)
+        assert np.abs(by_rank).max() < 4.5 / np.sqrt(2000)
+    assert abs(np.corrcoef(first, second)[0, 1]) < 4.5 / 100
+    np.testing.assert_array_equal(first, Draws(queries, 3).uniform(rank))
+    part = queries.part(700, 900)
+    np.testing.assert_array_equal(Draws(part, 3).uniform(rank[3500:4500]), first[3500:4500])
+
+
+def test_a_fit_depends_on_the_seed_alone():
+    groups = make_ranking(30, 12, 4, random_state=1)
+    state = np.random.RandomState(5)
+    found = [
+        YetiLoss(rounds=4, random_state=seed, n_jobs=jobs).fit(groups).coef_
+        for seed, jobs in ((0, 1), (0, 3), (1, 1), (state, 1))
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+    assert not np.array_equal(found[0], found[3])
+
+
+def test_the_zero_one_error_is_refused():
+    with pytest.raises(TypeError, match="WPD"):
+        NoisyNeighbours(parse_measure("ZeroOne"))
+    with pytest.raises(ValueError, match="must be positive"):
+        NoisyNeighbours(parse_measure("nDCG"), noise=0.0)

@@ -1,0 +1,90 @@
+"""Phases are timed without the phases inside them, and only while someone profiles."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from directrank import make_ranking, timing, write_letor
+from directrank.cli import main
+from directrank.estimators.methods import configured
+from directrank.timing import Profile, current_profile, phase
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+
+    def pass_by(seconds):
+        now[0] += seconds
+
+    return pass_by
+
+
+def test_a_phase_has_the_time_that_no_phase_inside_it_has(clock):
+    with Profile() as profile:
+        clock(1)
+        with phase("outer"):
+            clock(2)
+            for _ in range(3):
+                with phase("inner"):
+                    clock(4)
+        clock(8)
+    assert profile.seconds == {"outer": 2, "inner": 12, "other": 9}
+    assert profile.calls == {"outer": 1, "inner": 3}
+    assert profile.total == 23
+
+
+def test_an_error_ends_the_phases_it_leaves(clock):
+    def fail():
+        with profile, phase("outer"), phase("inner"):
+            clock(1)
+            raise KeyError
+
+    profile = Profile()
+    with pytest.raises(KeyError):
+        fail()
+    assert profile.seconds == {"outer": 0, "inner": 1, "other": 0}
+    assert current_profile() is None
+
+
+def test_nothing_is_timed_elsewhere():
+    with Profile() as profile:
+        thread = threading.Thread(target=lambda: phase("there").__enter__())
+        thread.start()
+        thread.join()
+    with phase("after"):
+        pass
+    assert set(profile.seconds) == {"other"}
+
+
+@pytest.mark.parametrize("method", ["ranksvm", "approxndcg", "rankboost"])
+def test_a_profile_changes_no_bit(method):
+    groups = make_ranking(20, 9, 5, random_state=0)
+    plain = configured(method)[0].build().fit(groups, eval_set=groups)
+    with Profile() as profile:
+        timed = configured(method)[0].build().fit(groups, eval_set=groups)
+    np.testing.assert_array_equal(plain.predict(groups), timed.predict(groups))
+    assert {"passes over shards", "scaling", "solver", "monitor"} <= set(profile.seconds)
+    assert profile.facts["read"] > 0
+    assert ("surrogate" in profile.facts) == (method != "rankboost")
+
+
+def test_the_command_prints_it(tmp_path, capsys):
+    data, model = tmp_path / "train.txt", tmp_path / "model.dr"
+    write_letor(make_ranking(20, 9, 5, random_state=0), data)
+    given = ["fit", "ranksvm", str(data), "-o", str(model), "--profile"]
+    assert main([*given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["profile"]
+    shares = [each["share"] for each in found["phases"]]
+    assert sum(shares) == pytest.approx(1)
+    assert shares == sorted(shares, reverse=True)
+    assert main(given) == 0
+    out = capsys.readouterr().out
+    assert "passes over shards" in out
+    assert "a gradient, step by step, in read passes: scores " in out
+    assert "times the training features" in out
+    assert main(["fit", "ranksvm", str(data), "-o", "-", "--profile"]) == 2
+    assert "--profile: the model goes to standard output" in capsys.readouterr().err

@@ -1,0 +1,135 @@
+"""From queries and judgements to features and folds."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import find_folds, load_data
+from directrank.errors import DataError
+from directrank.text import build_index, make_features, open_index, write_features
+from text_examples import QUERIES, naive_features, texts, write_queries, write_smart
+
+
+@pytest.fixture(scope="module")
+def road(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    build_index(write_smart(folder, texts()), folder / "index")
+    return folder, open_index(folder / "index"), *write_queries(folder)
+
+
+def test_rows_are_the_candidates_with_their_grades(road):
+    _, index, queries, qrels = road
+    made = make_features(
+        index, queries, qrels, features=["whole.bm25", "title.tf"], candidates="bm25:1000+judged"
+    )
+    groups = made.groups
+    assert groups.feature_names == ("whole.bm25", "title.tf")
+    for qid, text in QUERIES.items():
+        rows = groups.qid == qid
+        expected = naive_features(texts(), "whole", text, "bm25", index.analysis)
+        judged = {f"d{number}": number % 3 for number in range(5, 40)}
+        names = [name for name in texts() if expected[name] > 0 or name in judged]
+        assert groups.docid[rows].tolist() == names
+        assert groups.relevance[rows].tolist() == [judged.get(name, 0) for name in names]
+        np.testing.assert_allclose(
+            groups.X[rows, 0], [expected[name] for name in names], rtol=1e-6, atol=1e-6
+        )
+    assert made.relevant == dict.fromkeys(QUERIES, [2.0] * 12 + [1.0] * 11)
+    assert "they hold 69 of 69 relevant documents (1.00)" in made.lines[-1]
+
+
+def test_documents_that_are_no_candidates_are_counted(road):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008", candidates="bm25:4")
+    held = int((made.groups.relevance > 0).sum())
+    assert (np.unique(made.groups.qid, return_counts=True)[1] == 4).all()
+    assert f"they hold {held} of 69 relevant documents" in made.lines[-1]
+
+
+def test_faults_are_counted(road, tmp_path):
+    _, index, _, _ = road
+    queries = pd.DataFrame({"qid": ["a", "b", "c"], "text": ["heat", "unknownword", "wing"]})
+    judged = pd.DataFrame({"qid": ["a", "a", "b"], "docid": ["d5", "gone", "d5"], "grade": [1, 2, 1]})
+    made = make_features(index, queries, judged, features="xu2008")
+    assert made.lines[2:-1] == [
+        "1 queries have no judgement: c",
+        "1 judged documents are not in the index: gone",
+        "1 queries have no term that the collection has and are left out: b",
+    ]
+    assert set(made.groups.qid) == {"a"}
+    assert made.relevant == {"a": [2.0, 1.0]}
+    with pytest.raises(DataError, match="no query has a candidate document; 1 queries have no term"):
+        make_features(index, queries[1:2], features="xu2008")
+    assert not make_features(index, queries[:1], features="xu2008").groups.labelled
+    with pytest.raises(ValueError, match="'judged' need judgements"):
+        make_features(index, queries, candidates="judged")
+
+
+def test_scores_of_others_are_a_feature(road, tmp_path):
+    _, index, queries, qrels = road
+    table = pd.DataFrame({"qid": ["q1", "q2"], "docid": ["d5", "d7"], "score": [0.25, -3.0]})
+    run = tmp_path / "run"
+    run.write_text("q1 Q0 d5 1 0.25 x\nq2 Q0 d7 2 -3 x\n")
+    for source in (table, run):
+        made = make_features(
+            index, queries, qrels, features="xu2008", candidates="judged", scores={"cross": source}
+        )
+        found = {
+            (qid, docid): value
+            for qid, docid, value in zip(
+                made.groups.qid, made.groups.docid, made.groups.X[:, -1], strict=True
+            )
+            if not np.isnan(value)
+        }
+        assert made.groups.feature_names[-1] == "cross"
+        assert found == {("q1", "d5"): 0.25, ("q2", "d7"): -3.0}
+        assert "103 candidates have no score of cross (a missing value): q1 d6, q1 d7, q1 d8, …" in made.lines
+    with pytest.raises(DataError, match="has no score of a candidate"):
+        make_features(index, queries, qrels, scores={"cross": table.assign(docid="x")})
+
+
+@pytest.mark.parametrize(("form", "ending"), [("parquet", ".parquet"), ("csv", ".csv"), ("letor", ".txt")])
+def test_folds_read_back(road, tmp_path, form, ending):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008")
+    write_features(made, tmp_path / "out", kfold=3, form=form)
+    whole = load_data(tmp_path / "out" / f"all{ending}")
+    np.testing.assert_array_equal(whole.X, made.groups.X)
+    np.testing.assert_array_equal(whole.relevance, made.groups.relevance)
+    assert whole.feature_names == (None if form == "letor" else made.groups.feature_names)
+    tested = []
+    for fold in find_folds(tmp_path / "out"):
+        parts = fold.load()
+        assert sorted(map(str, np.concatenate([part.queries.qid for part in parts]))) == sorted(QUERIES)
+        tested += parts[2].queries.qid.tolist()
+    assert sorted(map(str, tested)) == sorted(QUERIES)
+    recipe = json.loads((tmp_path / "out" / "features.json").read_text())
+    assert recipe["features"] == list(made.groups.feature_names)
+    assert recipe["relevant"] == made.relevant
+
+
+def test_folds_depend_on_the_seed_alone(road, tmp_path):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008")
+    for name in ("one", "two"):
+        write_features(made, tmp_path / name, kfold=3, form="csv", seed=7)
+    files = sorted(each.relative_to(tmp_path / "one") for each in (tmp_path / "one").rglob("*.csv"))
+    assert len(files) == 10
+    assert all(
+        (tmp_path / "one" / each).read_bytes() == (tmp_path / "two" / each).read_bytes() for each in files
+    )
+
+
+def test_wrong_folds_are_refused(road, tmp_path):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008")
+    for kind, options, problem in (
+        (ValueError, {"kfold": 2}, "expected at least 3"),
+        (DataError, {"kfold": 4}, "3 queries cannot be divided into 4 folds"),
+        (ValueError, {"form": "xml"}, "expected parquet, csv, letor"),
+    ):
+        with pytest.raises(kind, match=problem):
+            write_features(made, tmp_path, **options)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,141 @@
+"""Search: contributions add up to scores, snippets hold the terms, hits are in the order of the scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import Regression, load, save
+from directrank.errors import DataError
+from directrank.scorers import (
+    Additive,
+    Committee,
+    Linear,
+    LogLinear,
+    QueryLinear,
+    scores_in_queries,
+    stump,
+    tree_of,
+)
+from directrank.text import Analysis, Searcher, build_index, make_features, open_index, own_feature
+from directrank.text.search.contributions import contributions
+from directrank.text.search.snippets import Marker
+from text_examples import QUERIES, texts, write_queries, write_smart
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    build_index(write_smart(folder, texts()), folder / "index")
+    write_queries(folder)
+    return open_index(folder / "index")
+
+
+def trained(index, features="xu2008"):
+    folder = index.folder.parent
+    return Regression().fit(
+        make_features(index, folder / "queries.csv", folder / "qrels", features=features).groups
+    )
+
+
+@pytest.fixture(scope="module")
+def ranker(index):
+    return trained(index)
+
+
+FILL = np.array([0.5, -1.0, 2.0], np.float32)
+LINEAR = Linear(np.array([1.0, -2.0, 0.5]), FILL)
+LOG = LogLinear(np.array([1.0, -2.0, 0.5]), np.array([True, False, True]), FILL)
+QUERY = QueryLinear(np.array([1.0, 0.0, -3.0]), FILL)
+STUMPS = Additive.of([0.5, -1.0, 2.0], [stump(0, 0.1), stump(2, -0.3, above=False), stump(0, 0.9)])
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        LINEAR,
+        LOG,
+        QUERY,
+        STUMPS,
+        Committee([LINEAR, LOG, QUERY, STUMPS]),
+        Committee([QUERY, Linear(np.zeros(3))]),
+    ],
+)
+def test_contributions_add_up_to_the_score(scorer):
+    random = np.random.default_rng(0)
+    features = random.normal(size=(20, 3)).astype(np.float32)
+    features[random.random((20, 3)) < 0.1] = np.nan
+    indptr = np.array([0, 8, 20])
+    found = contributions(scorer, features, indptr)
+    np.testing.assert_allclose(found.sum(axis=1), scores_in_queries(scorer, features, indptr), atol=1e-6)
+    assert np.abs(found).max() > 0.1
+
+
+def test_trees_of_several_features_are_not_divided():
+    tree = tree_of([0, 1, 0, 0, 0], [0.0] * 5, [1, 3, -1, -1, -1], [2, 4, -1, -1, -1], [0, 0, 1.0, 2.0, 3.0])
+    features = np.zeros((2, 3), np.float32)
+    assert contributions(Additive.of([1.0], [tree]), features, np.array([0, 2])) is None
+    assert contributions(Committee([LINEAR, Additive.of([1.0], [tree])]), features, np.array([0, 2])) is None
+
+
+def test_hits_are_those_of_the_ranker(index, ranker, tmp_path):
+    save(ranker, tmp_path / "model.dr")
+    searcher = Searcher(index, load(tmp_path / "model.dr"), depth=30)
+    for qid, text in QUERIES.items():
+        found = searcher.search(text, n=7)
+        queries = pd.DataFrame({"qid": [qid], "text": [text]})
+        groups = make_features(index, queries, features="xu2008", candidates="bm25:30").groups
+        scores = ranker.predict(groups)
+        order = np.argsort(-scores, kind="stable")
+        np.testing.assert_allclose([hit.score for hit in found.hits], scores[order][:7])
+        assert [hit.rank for hit in found.hits] == list(range(1, 8))
+        assert [hit.bm25_rank for hit in found.bm25] == list(range(1, 8))
+        assert found.n_candidates == groups.n_docs
+        by_name = {hit.docid: hit for hit in found.hits}
+        for docid, score in zip(groups.docid, scores, strict=True):
+            if hit := by_name.get(docid):
+                assert hit.score == pytest.approx(score)
+                assert sum(value for _, value in hit.contributions) == pytest.approx(score, abs=1e-6)
+                sizes = [abs(value) for _, value in hit.contributions]
+                assert sizes == sorted(sizes, reverse=True)
+                assert "".join(piece.text for piece in hit.title) == " ".join(texts()[docid][0].split())
+
+
+def test_queries_without_a_known_term_find_nothing(index, ranker):
+    assert Searcher(index, ranker).search("unknownword the") == ([], [], 0)
+
+
+def test_models_that_do_not_fit_the_index_are_refused(index, tmp_path):
+    nameless = Regression().fit(np.eye(3), [0, 1, 2], qid=[0, 0, 0])
+    with pytest.raises(DataError, match="the model has no names of features"):
+        Searcher(index, nameless)
+    other = Regression().fit(pd.DataFrame(np.eye(3), columns=list("abc")), [0, 1, 2], qid=[0, 0, 0])
+    with pytest.raises(
+        DataError, match="the model needs a feature that the index cannot compute: no feature 'a'"
+    ):
+        Searcher(index, other)
+    build_index(pd.DataFrame({"id": ["a"], "text": ["heat"]}), tmp_path / "index")
+    with pytest.raises(DataError, match="the index has no field title"):
+        Searcher(open_index(tmp_path / "index"), trained(index, ["title.tf", "whole.tf"]))
+
+
+def test_own_features_in_a_search(index):
+    own = own_feature("body.root_tf", lambda m: m.sum(m.tf**0.5))
+    searcher = Searcher(index, trained(index, [own, "whole.bm25"]), own=[own])
+    assert {name for name, _ in searcher.search("heat").hits[0].contributions} <= {own.name, "whole.bm25"}
+
+
+def test_snippets():
+    marker = Marker({"wave", "drag"}, Analysis())
+    text = f"{'nothing here ' * 20}of Waves, and of drag. {'more of it ' * 20}"
+    found = marker.snippet(text, width=10)
+    assert [piece.text for piece in found if piece.marked] == ["Waves", "drag"]
+    plain = "".join(piece.text for piece in found)
+    assert plain.startswith("… ")
+    assert plain.endswith(" …")
+    assert plain[2:-2] in text
+    assert len(plain[2:-2].split()) == 10
+    assert marker.snippet("short drag <b>") == [("short ", False), ("drag", True), (" <b>", False)]
+    assert marker.snippet("") == []
+    assert "".join(piece.text for piece in marker.snippet("word " * 99, width=4)).startswith(
+        "word word word word"
+    )
