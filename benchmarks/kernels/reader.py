@@ -2,11 +2,12 @@
 
     python benchmarks/kernels/reader.py [--megabytes 60]
 
-Both read the same file in this process; directrank after its kernels are compiled. Times are processor
-times, so that other load counts little.
+Both read the same file in this process; directrank after its kernels are compiled. A comparison also takes
+the SHA-256 of what it reads, twice. Times are processor times, so that other load counts little.
 """
 
 import argparse
+import hashlib
 import tempfile
 import time
 from pathlib import Path
@@ -43,6 +44,7 @@ def main():
         read_letor(path)
         first = time.perf_counter() - start
         bare, _ = seconds(path.read_bytes, REPEATS)
+        hashed, _ = seconds(lambda: hashlib.sha256(path.read_bytes()).hexdigest(), REPEATS)
         ours, groups = seconds(lambda: read_letor(path), REPEATS)
         theirs, (X, y, qid) = seconds(lambda: load_svmlight_file(path, query_id=True, dtype=np.float32), 1)
     same = np.array_equal(groups.X, X.toarray()) and np.array_equal(groups.relevance, y)
@@ -51,6 +53,7 @@ def main():
     print(f"{'reader':32}{'seconds':>9}{'MB/s':>9}{'ratio':>8}")
     for name, taken in (
         ("read() alone", bare),
+        ("read() and SHA-256", hashed),
         ("directrank", ours),
         ("scikit-learn load_svmlight_file", theirs),
     ):

@@ -21,7 +21,7 @@ QUERIES, DOCS, FEATURES, GRADES = 31_531, 3_771_125, 136, (0.52, 0.32, 0.12, 0.0
 OURS = {
     "lambdarank": ("lambdarank", "nDCG"), "lambdaloss": ("lambdaloss", "nDCG"),
     "approxndcg": ("approx", "nDCG"), "approxap": ("approx", "AP"), "consistent": ("consistent", "nDCG"),
-    "listnet": ("listnet", "nDCG"),
+    "listnet": ("listnet", "nDCG"), "xendcg": ("xendcg", "nDCG"),
 }  # fmt: skip
 
 

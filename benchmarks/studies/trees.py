@@ -26,7 +26,7 @@ MEASURES = ("AP", "nDCG@10")
 OURS = {
     "lambdarank": ("lambdarank", "nDCG"), "lambdaloss": ("lambdaloss", "nDCG"),
     "approxndcg": ("approx", "nDCG"), "approxap": ("approx", "AP"), "consistent": ("consistent", "nDCG"),
-    "listnet": ("listnet", "nDCG"),
+    "listnet": ("listnet", "nDCG"), "xendcg": ("xendcg", "nDCG"),
 }  # fmt: skip
 
 Parts = tuple[QueryGroups, QueryGroups, QueryGroups]

@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 
+from directrank.diagnostics.conformance.of_objectives import whole
+from directrank.diagnostics.conformance.of_surrogates import bound
+from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
 from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates import SURROGATES, NoisyNeighbours, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import backward_naive, soft_positions
-from surrogate_examples import (
-    bound,
-    differentiable,
-    examples,
-    idle_queries,
-    random_scores,
-    some_queries,
-    whole,
-)
+from surrogate_examples import differentiable, examples
 
 
 def is_exact(surrogate):

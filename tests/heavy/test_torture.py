@@ -1,4 +1,4 @@
-"""The kinds of the torture table that no other test of this folder runs, at a reduced count, and its lists."""
+"""Kinds of the torture table that no other test of this folder runs, at a reduced count; faults by hand."""
 
 import subprocess
 import sys

@@ -7,6 +7,8 @@ import pytest
 
 from directrank import load
 from directrank.cli import main
+from directrank.experiments import text_demo
+from directrank.text.synthetic import make_texts
 from text_examples import texts, write_queries, write_smart
 
 
@@ -127,3 +129,19 @@ def test_a_folder_of_features_is_trained_on_once(road, capsys):
     assert second.out == first.out
     assert main(["search", str(road / "index"), str(road), "heat"]) == 3
     assert "no model, and no folder of `directrank features`" in capsys.readouterr().err
+
+
+def test_demo_on_texts(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(text_demo, "SHOWN", ("regression",))
+    monkeypatch.setattr(text_demo, "METHOD", "regression")
+    monkeypatch.setattr(text_demo, "make_texts", lambda: make_texts(80, 12))
+    monkeypatch.setattr(text_demo, "warm_up", lambda *_: None)
+    assert main(["demo", "--text", "--out", str(tmp_path / "demo")]) == 0
+    printed = capsys.readouterr().out
+    assert "80 short texts were indexed. For each of 12 queries" in printed
+    assert "BM25 alone has nDCG@10 0." in printed
+    assert (tmp_path / "demo" / "report.html").is_file()
+    assert (
+        main(["search", str(tmp_path / "demo" / "index"), str(tmp_path / "demo" / "model.dr"), "violin"]) == 0
+    )
+    assert "*violin*" in capsys.readouterr().out

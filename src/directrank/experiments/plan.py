@@ -19,8 +19,9 @@ from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
 from directrank.experiments.records.shapes import fits
 from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
+from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
-from directrank.storage.strict_json import dump
+from directrank.storage.strict_json import as_plain, dump
 
 #: Changes when the content of a record changes.
 RECORD = 6
@@ -224,6 +225,7 @@ def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCe
         points = [{"n_restarts": options.restarts, **point} for point in points]
     seeds = options.rival_seeds if isinstance(method, Rival) and method.is_random else options.seeds
     identities = [_identity(fold, method, point) for point in points]
+    # Equal values of a grid are one point; different ones must be told apart in records.
     if len({dump(shown(point)) for point in points}) < len(set(identities)):
         raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
     fits = [
@@ -241,10 +243,15 @@ def _identity(fold: FoldSource, method: AnyMethod, point: Mapping[str, Any]) -> 
     It is told once, where the plan is made: a worker process may not see the code that an object came from.
     """
     if isinstance(method, Rival):
-        return identity_of(method.identity(fold.name), point)
+        return dump(as_plain({**method.identity(fold.name), "point": point}))
     chooser = method.select_by if _reads_select_by(method, point) else None
-    name, estimator = method.method.name, method.method.estimator
-    return identity_of(name, estimator, method.method.fixed, point, method.measure, chooser)
+    return identity_of(method.method.estimator, method.method.fixed, point, method.measure, chooser)
+
+
+def _named(method: AnyMethod) -> list[str | None]:
+    if isinstance(method, Rival):
+        return [method.name, None, None]
+    return [method.method.name, method.method.estimator.__name__, name_of(method.measure)]
 
 
 def _fit(
@@ -255,7 +262,8 @@ def _fit(
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
-        "method": identity,
+        "method": _named(method),
+        "identity": identity,
         "seed": seed,
         "part": trained_on,
         "select_by": None if select_by is None else options.chooser,

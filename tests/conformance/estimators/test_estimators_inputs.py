@@ -19,6 +19,7 @@ from directrank.estimators import (
     PermuRank,
     Ranker,
     Regression,
+    YetiLoss,
 )
 from directrank.experiments.sources import joined
 from directrank.measures import NDCG, evaluate
@@ -56,7 +57,9 @@ def selecting(fitted, X, y, qid) -> float:
 def judged(fitted) -> float:
     """The judge's value of what is kept: the best, or the last where a method keeps that by design."""
     values = [row["monitor"] for row in fitted.history_ if "monitor" in row]
-    keeps_last = isinstance(fitted, (LambdaLoss, LambdaRank)) or fitted.get_params().get("keep") == "last"
+    keeps_last = (
+        isinstance(fitted, (LambdaLoss, LambdaRank, YetiLoss)) or fitted.get_params().get("keep") == "last"
+    )
     return values[-1] if keeps_last else max(values)
 
 

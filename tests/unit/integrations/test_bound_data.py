@@ -14,7 +14,7 @@ from directrank.errors import DataError, UnfitPairError
 from directrank.measures import NDCG
 from directrank.surrogates import TypeOneBound
 
-OBJECTIVES = ("lambdarank", "lambdaloss", "approxndcg", "approxap", "consistent-ndcg", "listnet")
+OBJECTIVES = ("lambdarank", "lambdaloss", "approxndcg", "approxap", "consistent-ndcg", "listnet", "xendcg")
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,9 @@ from directrank.solvers.smooth import streaming
 from directrank.surrogates import margins as pair_margins
 from directrank.surrogates.exchange import kernels as swap_kernels
 from directrank.surrogates.exchange import tables as swap_tables
+from directrank.surrogates.pairs import curvature as pair_curvature
 from directrank.surrogates.pairs import kernels as pair_kernels
+from directrank.surrogates.positions import curvature as position_curvature
 from directrank.surrogates.positions import smoothed, smoothed_kernels
 from directrank.surrogates.rankings import two_class_search as passing
 
@@ -152,9 +154,14 @@ def calls(sizes, dtype):
         "pair_sums squared": (pair_kernels.PAIR_SUMS[pair_margins.SQUARED_HINGE], scores, *pairs, 0.0, docs),
         "pair_sums logistic": (pair_kernels.PAIR_SUMS[pair_margins.LOGISTIC], scores, *pairs, 0.0, docs),
         "pair_sums hinge": (pair_kernels.PAIR_SUMS[pair_margins.HINGE], scores, *pairs, 0.0, docs),
-        "pair_curvature": (
+        "pair_hessian": (
             *(pair_kernels.PAIR_HESSIANS[pair_margins.HUBER], scores, k["slopes"], *pairs),
             *(0.5, docs),
+        ),
+        "pair_curvatures": (pair_curvature.PAIR_CURVATURES[pair_margins.HUBER], scores, *pairs, 0.5, docs),
+        "position curvature": (
+            *(position_curvature._by_quotients, k["powers"], *tables, 3.0),
+            *(k["slopes"], k["weights"], docs),
         ),
         "swap_sums": (
             *(swap_kernels.swap_sums, scores, pairs[0], pairs[1], k["gain"], pairs[2], pairs[2]),

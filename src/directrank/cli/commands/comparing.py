@@ -35,15 +35,19 @@ if TYPE_CHECKING:
 
 def demo(
     out: Annotated[Path, target("--out FOLDER", "Folder for data, results and page.")] = Path("demo"),
+    text: Annotated[bool, option("--text", "Begin with texts: index, features, comparison, search.")] = False,
     force: Force = False,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
-    from directrank.experiments.demo import run_demo
+    if text:
+        from directrank.experiments.text_demo import run_text_demo as run
+    else:
+        from directrank.experiments.demo import run_demo as run
 
     check_folder(out, "--out", force=force)
-    story = _observed(lambda observer: run_demo(out, observer, observer.say, force=force), out, json or quiet)
+    story = _observed(lambda observer: run(out, observer, observer.say, force=force), out, json or quiet)
 
     def show(_: Path) -> None:
         if not quiet:

@@ -146,6 +146,10 @@ PRESETS = (
         "Cao, Qin, Liu, Tsai, Li, ICML 2007", fixed={"objective": "listnet"}, grid=TREES, extra="lightgbm",
     ),
     Method(
+        "trees-xendcg", TreeRanker, "boosted trees, cross entropy with drawn shares in the gain (XE-NDCG)",
+        "Bruch, WWW 2021", fixed={"objective": "xendcg"}, grid=TREES, extra="lightgbm",
+    ),
+    Method(
         "trees-rankboost", RankBoost, "boosting of decision trees, exponential loss on pairs",
         "Freund, Iyer, Schapire, Singer, JMLR 2003", fixed={"weak_ranker": "tree"}, grid=DEEP,
     ),

@@ -13,7 +13,13 @@ from directrank.estimators.parameters.declared import AnyMeasure, estimator, pos
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Trees
-from directrank.surrogates import OrderPreserving, SmoothedPositions, SoftmaxCrossEntropy, SwapWeighted
+from directrank.surrogates import (
+    GainCrossEntropy,
+    OrderPreserving,
+    SmoothedPositions,
+    SoftmaxCrossEntropy,
+    SwapWeighted,
+)
 
 #: The solver of each library, above this layer and imported when it is used.
 ENGINES = {
@@ -27,6 +33,8 @@ OBJECTIVES: dict[str, Callable[[Measure], Surrogate]] = {
     "approx": SmoothedPositions,
     "consistent": lambda measure: OrderPreserving(measure, margin="squared_hinge"),
     "listnet": lambda measure: SoftmaxCrossEntropy("gain"),
+    # Shares are drawn anew before each tree, as the paper does.
+    "xendcg": lambda measure: GainCrossEntropy("uniform"),
 }
 
 
@@ -42,11 +50,11 @@ class TreeRanker(Ranker):
     """
 
     objective: Annotated[
-        Literal["lambdarank", "lambdaloss", "approx", "consistent", "listnet"],
-        "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank` and `ListNet`.",
+        Literal["lambdarank", "lambdaloss", "approx", "consistent", "listnet", "xendcg"],
+        "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank`, `ListNet` and `XENDCG`.",
     ] = positional(default="lambdaloss")
     engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
-    measure: Annotated[AnyMeasure, "The measure of the objective; listnet has none."] = "nDCG"
+    measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = "nDCG"
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
     patience: Annotated[
         int | None, "Stop after this many rounds without a better value of the selection measure.", FROM_1

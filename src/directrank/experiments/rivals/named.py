@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.estimators.method import split_specs
-from directrank.estimators.methods import configured
+from directrank.estimators.methods import Configured, configured
 from directrank.estimators.ranker import Ranker
 from directrank.experiments.rivals.boosted import ROUNDS, BoostedTrees
 from directrank.experiments.rivals.catboost import CatBoost
@@ -164,7 +164,7 @@ def _own(piece: Any, select_by: Any) -> Sequence[AnyMethod]:
 
 
 def _listed(spec: Any) -> list[Any]:
-    return list(spec) if isinstance(spec, Sequence) else [spec]
+    return [spec] if isinstance(spec, (Rival, Configured)) or can_be_rival(spec) else list(spec)
 
 
 def _lowered(pieces: Sequence[Any]) -> set[str]:

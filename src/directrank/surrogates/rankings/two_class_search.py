@@ -90,7 +90,8 @@ def most_violated_rankings(plugin, scores, losses, direction):
 
 
 def cut_by(search):
-    # One kernel a search, so that only the code of that search is compiled.
+    """Return the kernel of a search: one each, so that only the code of that search is compiled."""
+
     def two_class_cut(plugin, q, scores, scratch, direction):
         """Return the loss 1 − E of the most violated ranking of query q, and write its direction.
 
@@ -162,7 +163,7 @@ def _one_by_one(p, q, level, slope, first, curve, ranks):
 
 
 def programme_from(long):
-    """Return the search by a dynamic programme, which stops at the cutoff in tables of more than `long` cells.
+    """Return the search by a dynamic programme; with more than `long` cells it stops at the cutoff.
 
     Beyond the last rank that counts, each r_j has a best value of its own, and these come out in order: the
     programme needs the first irrelevant documents only, and one state for all r_j beyond the cutoff.

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,15 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner
     assert last.test.tobytes() == one.test.tobytes()
 
 
+@pytest.mark.parametrize(
+    "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
+)
+def test_training_itself_stops(parts, learner, monkeypatch):
+    monkeypatch.setattr(f"directrank.experiments.rivals.{learner.library}.PATIENCE", 3)
+    found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
+    assert len(found.trace) == found.rounds + 3 < 200
+
+
 @pytest.mark.parametrize("name", ["lightgbm:lambdarank", "xgboost:rank:ndcg"])
 def test_a_last_fit_is_on_both_sets(parts, name):
     cells = [small(parts, name, refit=refit).cell(name, "fold") for refit in (False, True)]
@@ -118,6 +128,7 @@ def test_names_objects_and_lists_stand_for_methods():
     own = Rival("mine", Ridge())
     assert [each.label for each in methods_of([own, Ridge(), "svmmap"])] == ["mine", "Ridge", "svmmap"]
     assert [each.label for each in methods_of(Ridge())] == ["Ridge"]
+    assert [each.label for each in methods_of(each for each in (own, "svmmap"))] == ["mine", "svmmap"]
     assert len(methods_of("all, xgboost:rank:map")) == len(methods_of("all")) + 1
 
 

@@ -1,0 +1,244 @@
+"""Ranking losses for PyTorch: the objectives of directrank on the scores of a network.
+
+::
+
+    from directrank.integrations.torch import RankingLoss
+
+    loss = RankingLoss("approxndcg", measure="nDCG@10")
+    loss(network(features), relevance, qid=qid).backward()
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import Measure, Surrogate, check_fit
+from directrank.data.grouping import checked_qid, checked_relevance, group_rows
+from directrank.errors import DataError, check_choice
+from directrank.estimators.methods import configured
+from directrank.measures import parse_measure
+from directrank.oracles import HessianVector, Reweighable, ValueAndGradient
+
+try:
+    import torch  # pyright: ignore[reportMissingImports] - an extra
+except ImportError:
+    raise ImportError(
+        "directrank.integrations.torch needs PyTorch: pip install 'directrank[torch]'"
+    ) from None
+
+REDUCTIONS = ("mean", "sum")
+
+
+class RankingLoss(torch.nn.Module):
+    """A loss of directrank on the scores of a network, with its exact gradient.
+
+    Parameters
+    ----------
+    loss : str or Surrogate
+        A method of directrank whose loss has a gradient, such as ``approxndcg``, ``consistent-ndcg``,
+        ``lambdaloss(nDCG@10)`` or ``listnet``; or a surrogate.
+    measure : str or Measure, optional
+        The measure of a method that takes one.
+    reduction : {"mean", "sum"}, default="mean"
+        Over the queries from which something can be learned.
+    **parameters
+        Of the method, such as ``steepness=3.0``.
+
+    Raises
+    ------
+    UnfitPairError
+        If the loss has no gradient, or is only defined with a solver of its own.
+    ValueError
+        If there is no such method, or it takes no measure.
+
+    Notes
+    -----
+    Losses whose weights follow the ranking, such as LambdaLoss, weigh at the scores of each call. Losses that
+    draw random numbers draw the same ones for the same lists. Second derivatives, by ``create_graph=True``,
+    exist where the loss offers `HessianVector`: for losses on all pairs, such as RankSVM and ``consistent-``.
+
+    Losses are computed on the processor, in float32 or float64 as the scores are. There is no copy of scores
+    of these types on the CPU whose rows are in the order of queries, and of descending relevance in each;
+    scores on other devices are copied to the CPU, and their gradient back.
+    """
+
+    #: What it asks of a surrogate; see `directrank.contracts.check_fit`.
+    needs = frozenset({ValueAndGradient})
+    uses = frozenset({Reweighable, HessianVector})
+    convex_only = False
+
+    def __init__(
+        self,
+        loss: str | Surrogate,
+        *,
+        measure: str | Measure | None = None,
+        reduction: str = "mean",
+        **parameters: Any,
+    ):
+        super().__init__()
+        check_choice("reduction", reduction, REDUCTIONS)
+        if isinstance(loss, str):
+            spec = loss if measure is None else f"{loss}({parse_measure(measure).name})"
+            (chosen,) = configured(spec)
+            surrogate = chosen.build(parameters).components()[0]
+        elif parameters or measure is not None:
+            raise ValueError(f"{loss.name} is a surrogate and has its measure and its parameters already")
+        else:
+            surrogate = loss
+        asks: Any = self
+        check_fit(surrogate, asks)
+        self.surrogate: Surrogate = surrogate
+        self.reduction = reduction
+
+    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None) -> torch.Tensor:
+        """Return the loss of some scores, a tensor with one number.
+
+        Parameters
+        ----------
+        scores : Tensor of shape (n_docs,) or (n_queries, longest)
+            Padded if it has two dimensions.
+        relevance : Tensor or array of the same shape
+            Finite and not negative; of padding, anything.
+        qid : Tensor or array of shape (n_docs,), optional
+            The query of each document, in any order.
+        indptr : Tensor or array of shape (n_queries + 1,), optional
+            Instead: query q has the documents ``indptr[q]:indptr[q + 1]``.
+        mask : Tensor or array of shape (n_queries, longest), optional
+            Which numbers of padded scores are documents; by default all.
+
+        Raises
+        ------
+        DataError
+            If shapes do not fit, queries are missing, or relevance is negative or not finite.
+        """
+        flat, grades, query = _flat(scores, relevance, qid, indptr, mask)
+        rows = _bound(self.surrogate, grades, query, self.reduction)
+        return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
+
+    def extra_repr(self) -> str:
+        """Return the surrogate and the reduction."""
+        return f"{self.surrogate.name}, reduction={self.reduction!r}"
+
+
+def _flat(scores, relevance, qid, indptr, mask) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
+    """Return scores, relevance and the query of each document, (n_docs,)."""
+    grades = _array(relevance)
+    if grades.shape != tuple(scores.shape):
+        raise DataError(f"relevance has shape {grades.shape}, scores have {tuple(scores.shape)}")
+    if sum(each is not None for each in (qid, indptr, mask)) + (scores.ndim == 2 and mask is None) != 1:
+        raise DataError("pass qid or indptr with flat scores, or scores of two dimensions and their mask")
+    if scores.ndim == 2:
+        real = np.ones(grades.shape, np.bool_) if mask is None else _array(mask).astype(np.bool_)
+        if real.shape != grades.shape:
+            raise DataError(f"mask has shape {real.shape}, scores have {grades.shape}")
+        query = np.repeat(np.arange(len(real)), real.sum(axis=1))
+        flat = scores.reshape(-1)
+        if not real.all():
+            flat = flat[torch.from_numpy(np.flatnonzero(real)).to(scores.device)]
+        return flat, grades[real], query
+    if scores.ndim != 1 or mask is not None:
+        raise DataError(f"scores have {scores.ndim} dimensions: flat ones have 1, padded ones have 2")
+    query = checked_qid(_array(qid), len(grades)) if indptr is None else _queries(indptr, len(grades))
+    return scores, grades, query
+
+
+def _queries(indptr: Any, n_docs: int) -> np.ndarray:
+    indptr = np.asarray(_array(indptr))
+    sizes = np.diff(indptr)
+    if indptr.ndim != 1 or not len(indptr) or indptr[0] != 0 or indptr[-1] != n_docs or (sizes < 0).any():
+        raise DataError(f"indptr must rise from 0 to {n_docs}, the number of documents")
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _array(values: Any) -> Any:
+    """Return a tensor as an array, on the CPU; anything else as it is, or as an array."""
+    if isinstance(values, torch.Tensor):
+        return values.detach().cpu().numpy()
+    return values if isinstance(values, list) else np.asarray(values)
+
+
+@dataclass
+class _Rows:
+    """A surrogate bound to rows in the caller's order.
+
+    Attributes
+    ----------
+    oracles : object
+        See `directrank.contracts.Surrogate.bind`.
+    order : ndarray of shape (n_docs,), or None
+        The caller's row of each inner document; None if they are the same.
+    surrogate : Surrogate
+    """
+
+    oracles: Any
+    order: np.ndarray | None
+    surrogate: Surrogate
+
+    def to_inner(self, values: torch.Tensor) -> np.ndarray:
+        typed = values.detach()
+        typed = typed if typed.dtype in (torch.float32, torch.float64) else typed.float()
+        given = typed.cpu().numpy()
+        return np.ascontiguousarray(given if self.order is None else given[self.order])
+
+    def to_caller(self, values: np.ndarray, like: torch.Tensor) -> torch.Tensor:
+        if self.order is not None:
+            inner, values = values, np.empty_like(values)
+            values[self.order] = inner
+        return torch.from_numpy(values).to(dtype=like.dtype, device=like.device)
+
+
+def _bound(surrogate: Surrogate, grades: np.ndarray, query: np.ndarray, reduction: str) -> _Rows | None:
+    """Bind a surrogate to rows; return None if nothing can be learned from them."""
+    queries, order = group_rows(checked_relevance(grades, len(grades)), query)
+    weights = np.where(surrogate.uninformative(queries), 0.0, 1.0) if len(grades) else np.zeros(0)
+    if not weights.any():
+        return None
+    weights = weights / weights.sum() if reduction == "mean" else weights
+    oracles = surrogate.estimated(queries, weights).bind(queries, weights)
+    return _Rows(oracles, None if (np.diff(order) == 1).all() else order, surrogate)
+
+
+class _Value(torch.autograd.Function):
+    """The loss. Its derivative is kept from the forward pass."""
+
+    @staticmethod
+    def forward(ctx, scores, rows):
+        inner = rows.to_inner(scores)
+        if np.isfinite(inner).all():
+            if Reweighable in rows.surrogate.offers:
+                rows.oracles.reweigh(inner)
+            value, gradient = rows.oracles.value_and_gradient(inner)
+        else:
+            value, gradient = np.nan, np.full_like(inner, np.nan)
+        ctx.save_for_backward(scores)
+        ctx.rows, ctx.gradient = rows, rows.to_caller(gradient, scores)
+        return scores.new_tensor(value)
+
+    @staticmethod
+    def backward(ctx, *upstream):
+        if not torch.is_grad_enabled():  # no second derivative is wanted
+            return upstream[0] * ctx.gradient, None
+        (scores,) = ctx.saved_tensors
+        return upstream[0] * _Gradient.apply(scores, ctx.gradient, ctx.rows), None
+
+
+class _Gradient(torch.autograd.Function):
+    """The derivative of the loss, given. Its own derivative is the second derivative of the loss."""
+
+    @staticmethod
+    def forward(ctx, scores, gradient, rows):
+        ctx.save_for_backward(scores)
+        ctx.rows = rows
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx, *upstream):
+        (scores,), rows = ctx.saved_tensors, ctx.rows
+        if HessianVector not in rows.surrogate.offers:
+            raise NotImplementedError(
+                f"{rows.surrogate.name} offers no second derivative; losses on all pairs of documents do, "
+                "such as ranksvm and consistent-ndcg"
+            )
+        product = rows.oracles.hessian_vector(rows.to_inner(scores), rows.to_inner(upstream[0]))
+        return rows.to_caller(product, scores), None, None

@@ -1,0 +1,229 @@
+"""PyTorch losses are the objectives of directrank: values, gradients, second derivatives, shapes, devices."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.data.shards import make_shards
+from directrank.errors import DataError, UnfitPairError
+from directrank.estimators.methods import configured
+from directrank.measures import parse_measure
+from directrank.oracles import Reweighable
+from directrank.surrogates import Objective, SmoothedPositions
+
+pytestmark = pytest.mark.heavy
+METHODS = (
+    "regression", "ranksvm", "ranknet", "listnet", "xendcg", "listmle", "rankcosine", "lambdarank(AP)",
+    "lambdaloss(nDCG@10)", "yetiloss", "consistent-ndcg", "approxap", "approxndcg(nDCG@10)", "frank",
+)  # fmt: skip
+TWICE = ("ranksvm", "ranknet", "consistent-ndcg")  # with second derivatives
+TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
+# Lists of a usual length, with ties, of one document, of one grade, of no document.
+SIZES = (9, 1, 0, 14, 3, 0, 6)
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def loss_class(torch):
+    from directrank.integrations.torch import RankingLoss
+
+    return RankingLoss
+
+
+def random_lists(seed, dtype):
+    """Relevance and scores with ties, and the boundaries of `SIZES`; the third list has one grade."""
+    rng = np.random.default_rng(seed)
+    indptr = np.append(0, np.cumsum(SIZES))
+    relevance = rng.integers(0, 4, indptr[-1]).astype(float)
+    relevance[indptr[4] : indptr[5]] = 2.0
+    scores = np.round(rng.normal(size=indptr[-1]), 1).astype(dtype)
+    return scores, relevance, indptr
+
+
+def ours(method, scores, relevance, query):
+    """Value and gradient of the objective, not scaled, in the order of the rows."""
+    (chosen,) = configured(method)
+    queries, order = group_rows(relevance, query)
+    surrogate = chosen.build().components()[0]
+    objective = Objective(surrogate, queries, make_shards(queries.indptr, 1), normalise=False)
+    if Reweighable in objective.offers:
+        objective.reweigh(scores[order])
+    value, inner = objective.value_and_gradient(scores[order])
+    gradient = np.empty_like(inner)
+    gradient[order] = inner
+    return value, gradient
+
+
+def padded(values, indptr, filling):
+    sizes = np.diff(indptr)
+    mask = np.arange(sizes.max()) < sizes[:, None]
+    wide = np.full(mask.shape, filling, values.dtype)
+    wide[mask] = values
+    return wide, mask
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("method", METHODS)
+def test_equals_our_objective_flat_and_padded(torch, loss_class, method, dtype):
+    loss, tolerance = loss_class(method), TOLERANCE[dtype]
+    for seed in range(3):
+        scores, relevance, indptr = random_lists(seed, dtype)
+        query = np.repeat(np.arange(len(SIZES)), SIZES)
+        value, gradient = ours(method, scores, relevance, query)
+        shuffled = np.random.default_rng(seed).permutation(len(scores))
+        wide, mask = padded(scores, indptr, 7.0)
+        grades = padded(relevance, indptr, -1.0)[0]
+        names = np.array([f"query {each}" for each in query])
+        calls = [
+            (scores, relevance, {"qid": torch.from_numpy(query)}, slice(None)),
+            (scores, torch.from_numpy(relevance), {"indptr": torch.from_numpy(indptr)}, slice(None)),
+            (scores[shuffled], relevance[shuffled], {"qid": names[shuffled]}, shuffled),
+            (wide, grades, {"mask": torch.from_numpy(mask)}, mask),
+        ]
+        for given, labels, where, rows in calls:
+            leaf = torch.from_numpy(given.copy()).requires_grad_()
+            result = loss(leaf, labels, **where)
+            (2.0 * result).backward()
+            assert result.dtype == leaf.dtype
+            assert result.item() == pytest.approx(value, rel=tolerance)
+            found, theirs = leaf.grad.numpy() / 2.0, gradient
+            if isinstance(rows, np.ndarray) and rows.dtype == bool:
+                assert (found[~rows] == 0).all()
+                found = found[rows]
+            else:
+                theirs = gradient[rows]
+            size = max(1.0, np.abs(gradient).max())
+            np.testing.assert_allclose(found, theirs, rtol=0, atol=tolerance * size)
+
+
+@pytest.mark.parametrize("method", [*TWICE, "listnet", "approxap"])
+def test_derivatives_by_pytorch(torch, loss_class, method):
+    """PyTorch's own checks by differences, of second derivatives where the loss has them."""
+    scores, relevance, indptr = random_lists(5, "float64")
+    moved = scores + 0.03 * np.random.default_rng(6).normal(size=len(scores))
+    leaf = torch.from_numpy(moved).requires_grad_()
+    loss = loss_class(method)
+
+    def value(s):
+        return loss(s, relevance, indptr=indptr)
+
+    assert torch.autograd.gradcheck(value, leaf)
+    if method in TWICE:
+        assert torch.autograd.gradgradcheck(value, leaf)
+        product = torch.autograd.functional.hvp(value, leaf, torch.ones_like(leaf))[1]
+        np.testing.assert_allclose(product, 0.0, atol=1e-9)  # a shift of all scores changes nothing
+    else:
+        (gradient,) = torch.autograd.grad(value(leaf), leaf, create_graph=True)
+        with pytest.raises(NotImplementedError, match="offers no second derivative"):
+            gradient.sum().backward()
+
+
+def test_nothing_to_learn_gives_zero_with_a_gradient(torch, loss_class):
+    for scores, relevance in ((np.zeros(1), [1.0]), (np.ones(3), [2.0, 2.0, 2.0]), (np.zeros(0), [])):
+        leaf = torch.from_numpy(scores).requires_grad_()
+        result = loss_class("approxndcg")(leaf, np.array(relevance), qid=np.zeros(len(scores)))
+        result.backward()
+        assert result.item() == 0.0
+        assert (leaf.grad == 0).all()
+
+
+def test_sum_is_the_mean_times_the_queries_that_teach(torch, loss_class):
+    scores, relevance, indptr = random_lists(1, "float64")
+    mean, total = (
+        loss_class("listnet", reduction=each)(torch.from_numpy(scores), relevance, indptr=indptr)
+        for each in ("mean", "sum")
+    )
+    assert total.item() == pytest.approx(3 * mean.item())  # of 9, 14 and 6 documents
+
+
+def test_types_and_devices(torch, loss_class):
+    scores, relevance, indptr = random_lists(2, "float32")
+    loss = loss_class("consistent-ndcg", measure="nDCG@10")
+    exact = loss(torch.from_numpy(scores), relevance, indptr=indptr).item()
+    for dtype in (torch.float16, torch.bfloat16):
+        leaf = torch.from_numpy(scores).to(dtype).requires_grad_()
+        result = loss(leaf, relevance, indptr=indptr)
+        result.backward()
+        assert result.dtype == leaf.grad.dtype == dtype
+        assert result.item() == pytest.approx(exact, rel=0.03)
+    if torch.cuda.is_available():
+        leaf = torch.from_numpy(scores).cuda().requires_grad_()
+        result = loss(leaf, torch.from_numpy(relevance).cuda(), indptr=indptr)
+        result.backward()
+        assert result.device == leaf.grad.device == leaf.device
+        assert result.item() == pytest.approx(exact, rel=1e-6)
+
+
+def test_scores_in_order_are_not_copied(torch, loss_class):
+    from directrank.integrations import torch as module
+
+    relevance = np.array([2.0, 1.0, 0.0, 1.0, 0.0])
+    rows = module._bound(loss_class("listnet").surrogate, relevance, np.array([0, 0, 0, 1, 1]), "mean")
+    for dtype in (torch.float32, torch.float64):
+        scores = torch.arange(5, dtype=dtype)
+        assert np.shares_memory(rows.to_inner(scores), scores.numpy())
+
+
+def test_scores_that_are_not_numbers_give_no_number(torch, loss_class):
+    leaf = torch.tensor([0.0, float("nan"), 1.0], requires_grad=True)
+    result = loss_class("listnet")(leaf, np.array([1.0, 0.0, 0.0]), indptr=[0, 3])
+    result.backward()
+    assert result.isnan()
+    assert leaf.grad.isnan().all()
+
+
+def test_what_does_not_fit_is_one_line(torch, loss_class):
+    loss, scores, grades = loss_class("listnet"), torch.zeros(3), np.array([1.0, 0.0, 2.0])
+    wrong = [
+        (scores, grades, {}, "pass qid or indptr"),
+        (scores, grades, {"qid": [1, 1, 1], "indptr": [0, 3]}, "pass qid or indptr"),
+        (scores, grades, {"qid": [1, 1]}, r"qid has shape \(2,\)"),
+        (scores, grades, {"indptr": [0, 2]}, "from 0 to 3"),
+        (scores, grades, {"mask": [True] * 3}, "have 1 dimensions"),
+        (scores, grades[:2], {"indptr": [0, 3]}, r"relevance has shape \(2,\)"),
+        (scores, -grades, {"indptr": [0, 3]}, "relevance of row 0 is -1.0"),
+        (torch.zeros(1, 3), grades[None], {"mask": np.ones((1, 2))}, "mask has shape"),
+    ]
+    for given, labels, where, message in wrong:
+        with pytest.raises(DataError, match=message) as refused:
+            loss(given, labels, **where)
+        assert "\n" not in str(refused.value)
+    with pytest.raises(UnfitPairError, match="RankingLoss needs ValueAndGradient; TypeOneBound"):
+        loss_class("adarank(AP)")
+    with pytest.raises(UnfitPairError, match="requires Staged"):
+        loss_class(SmoothedPositions(parse_measure("AP"), anneal=(1.0,)))
+    with pytest.raises(ValueError, match="takes no measure"):
+        loss_class("listnet", measure="AP")
+
+
+def test_without_pytorch_one_line_says_how_to_get_it():
+    code = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path, target=None):
+        if name == "torch":
+            raise ImportError("No module named 'torch'")
+
+sys.meta_path.insert(0, Missing())
+import directrank.integrations.torch
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert re.search(r"ImportError: .*pip install 'directrank\[torch\]'$", ended.stderr.strip())
+
+
+def test_the_example_network_beats_the_linear_model(torch):
+    script = Path(__file__).parents[2] / "docs" / "examples" / "torch_network.py"
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    found = {name: float(value) for name, value in re.findall(r"(\w+) +nDCG@10 ([\d.]+)", ended.stdout)}
+    assert found["network"] > found["linear"] + 0.1
