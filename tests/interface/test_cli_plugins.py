@@ -31,7 +31,7 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
 def test_names_of_plugins_are_listed(capsys):
     assert "Rank-biased precision" in run(capsys, "measures", "--plugin", MEASURE)[1]
     code, out, _ = run(capsys, "methods", "--plugin", SURROGATE)
-    assert (code, out.splitlines()[-1].split()[0]) == (0, "logisticloss")
+    assert (code, "logisticloss " in out) == (0, True)
     assert "penalty" in run(capsys, "methods", "logisticloss", "--plugin", SURROGATE)[1]
     listed = json.loads(run(capsys, "measures", "--json", "--plugin", MEASURE)[1])["measures"]
     assert listed[-1]["name"] == "RBP"

@@ -223,10 +223,11 @@ def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCe
     own = isinstance(method, Configured)
     if options.restarts and own and "n_restarts" in method.method.estimator().get_params(deep=False):
         points = [{"n_restarts": options.restarts, **point} for point in points]
-    if len({dump(shown(point)) for point in points}) < len(points):
-        raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
     seeds = options.rival_seeds if isinstance(method, Rival) and method.is_random else options.seeds
     identities = [_identity(fold, method, point) for point in points]
+    # Equal values of a grid are one point; different ones must be told apart in records.
+    if len({dump(shown(point)) for point in points}) < len(set(identities)):
+        raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
     fits = [
         _fit(fold, method, identity, point, seed, "train", options)
         for seed in seeds
@@ -265,7 +266,7 @@ def _fit(
         "identity": identity,
         "seed": seed,
         "part": trained_on,
-        "select_by": name_of(select_by),
+        "select_by": None if select_by is None else options.chooser,
         **options.reading,
         "versions": versions(),
         "code": code_digest(),
