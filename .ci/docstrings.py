@@ -28,6 +28,7 @@ MODULES = [
     "directrank.scorers",
     "directrank.solvers",
     "directrank.surrogates",
+    "directrank.text",
 ]
 IGNORED = {
     "ES01": "one sentence is enough for many names",
