@@ -121,13 +121,15 @@ def hessian_is_the_slope_of_the_gradient(surrogate: Surrogate) -> None:
 
 
 def curvature_bounds_the_second_derivative(surrogate: Surrogate) -> None:
-    """Has a curvature that is not negative, and not below the second derivative in each score."""
+    """Has a curvature that is not negative and, if it is convex, not below the second derivative."""
     for seed in range(4):
         queries = some_queries(seed, sizes=(5, 8, 3))
         bound_form = bound(surrogate, queries, np.array([0.2, 0.5, 0.3]))
         scores = random_scores(queries, 60 + seed)
         found = bound_form.curvature(scores)
         need(np.isfinite(found).all() and (found >= 0).all(), "it is negative or not finite")
+        if not surrogate.is_convex:  # it may be that of a simpler function: see `Curvature`
+            continue
         exact = _second_derivatives(bound_form, scores)
         below = np.abs(exact) - found
         i = int(np.argmax(below))
