@@ -135,6 +135,8 @@ def test_a_random_rival_is_the_mean_of_three_seeds(parts, tmp_path):
     assert np.allclose(cell["per_query"]["standard"]["AP"], np.mean(found, axis=0), rtol=0, atol=1e-15)
     assert found[0] != found[1]
     assert "mean of 3 seeds: drawn" in result.headline("standard").caption
+    write_report(result, tmp_path / "page.html")
+    assert "Mean of 3 seeds: drawn." in (tmp_path / "page.html").read_text("utf-8")
     assert "seeds" not in alone[0].headline("standard").caption
     assert len(result.cell("regression", "fold")["seeds"]) == 1
     read_results(tmp_path / "run")

@@ -62,7 +62,9 @@ def test_results_with_a_run_are_written_read_and_shown(parts, tmp_path):
     assert again.to_csv("standard") == result.to_csv("standard")
     assert "mine,vali" not in result.to_csv("standard")
     write_report(again, tmp_path / "page.html")
-    assert "rankings made elsewhere" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Only tested here, as rankings made elsewhere: mine." in (tmp_path / "page.html").read_text(
+        "utf-8"
+    )
 
 
 def test_rankings_of_the_validation_set_are_chosen_from(parts, tmp_path):

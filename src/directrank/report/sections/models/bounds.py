@@ -44,8 +44,11 @@ def build(facts: Facts) -> list[Markup]:
 
 def _audited(facts: Facts, label: str) -> dict[str, Any]:
     """Return the audit of a method, means over folds: its loss, and every row by kind and name."""
-    found = [cell["bounds"] for cell in facts.cells(label) if cell.get("bounds")]
-    if not found:
+    audited = {cell["fold"] for cell in facts.result.cells if cell.get("bounds")}
+    cells = [cell for cell in facts.cells(label) if cell["fold"] in audited]
+    found = [cell["bounds"] for cell in cells if cell.get("bounds")]
+    # A rival has none, and it may be the method that was chosen on a fold.
+    if not found or len(found) < len(cells):
         return {}
     rows: Rows = {}
     for each in found:

@@ -9,6 +9,7 @@ from directrank.experiments.cells import TOP
 from directrank.experiments.tables.endings import MARK
 from directrank.experiments.tables.layout import Table
 from directrank.experiments.tables.own_measures import KEY
+from directrank.experiments.tables.seeds import seeds_note
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import Cell, Column, DotRow, Row, dots, grid, note, paragraph, variant
 from directrank.report.charts import Scale
@@ -22,6 +23,7 @@ def build(facts: Facts) -> list[Markup]:
     origin = (
         "Every method was trained on the training queries. Its settings were selected on the validation "
         f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. "
+        f"{_made_elsewhere(facts)}"
         if facts.trained
         else "Each row is a ranking that was made elsewhere, evaluated on the same queries. "
     )
@@ -30,7 +32,7 @@ def build(facts: Facts) -> list[Markup]:
     )
     blocks: list[Markup] = [paragraph(origin + values)]
     for convention in facts.result.conventions:
-        said = (_lowered(facts, convention), _tested(facts, convention), _unfinished(facts))
+        said = (_lowered(facts, convention), _tested(facts, convention), _seeds(facts), _unfinished(facts))
         notes = [note(each) for each in said if each]
         blocks.append(variant(_table(facts, convention), *notes, convention=convention))
     if len(facts.result.conventions) > 1:
@@ -103,6 +105,17 @@ def _tested(facts: Facts, convention: str) -> str:
         f"after {RULES[tested['correction']]} within a measure. A missing letter does not show that two "
         "methods are equal."
     )
+
+
+def _seeds(facts: Facts) -> str:
+    """Return which rows are means over more seeds than others."""
+    return "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
+
+
+def _made_elsewhere(facts: Facts) -> str:
+    """Return which rows were not trained here."""
+    runs = [each["label"] for each in facts.summary["methods"] if each["name"].startswith("runs:")]
+    return f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
 
 
 def _unfinished(facts: Facts) -> str:
