@@ -1,5 +1,6 @@
 """Boosting of trees that a library grows: rounds, the monitor, early stopping."""
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -97,29 +98,45 @@ class GrownTrees(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        derivatives, scores = Derivatives(objective), np.zeros(len(features))
-        value, gradient, curvature = derivatives(scores)
+        derivatives = Derivatives(objective)
+        first = derivatives(np.zeros(len(features)))
         # A document from which nothing can be learned would still take part in the choice of thresholds.
-        rows = slice(None) if curvature.all() else curvature > 0
-        trained = features if curvature.all() else features[rows]
+        live = first[2] > 0
+        trained = features if live.all() else features[live]
         complete, typical = missing_counts(trained) == 0, medians(trained)
         judged = _filled(monitor.features, trained, np.where(complete, typical, np.float32(np.nan)))
-        whole = float(curvature.sum(dtype=np.float64))
-        grower = self.grower(trained, judged, whole, int(rng.integers(2**31)))
-        best, best_value, trace = 0, -np.inf, []
-        while len(trace) < self.rounds and len(trace) - best < (self.patience or self.rounds):
-            grower.grow(gradient[rows], curvature[rows])
-            before, scores[rows] = scores[rows].copy(), grower.scores()
-            if np.array_equal(before, scores[rows]):
-                break
-            value, gradient, curvature = derivatives(scores)
+        whole, seed = float(first[2].sum(dtype=np.float64)), int(rng.integers(2**31))
+        # LightGBM refuses features that tell no document from another.
+        grower: Any = self.grower(trained, judged, whole, seed) if _vary(trained) else None
+        best, best_value, value, trace = 0, -np.inf, first[0], []
+        for value in _values(grower, derivatives, live, first) if grower else ():
             found = monitor(grower.monitored())
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": found})
             if found > best_value:
                 best, best_value = len(trace), found
-        trees = (grower.trees(best) if best else Trees.of([])).with_missing_like(typical, complete)
+            if len(trace) == self.rounds or len(trace) - best == self.patience:
+                break
+        trees = grower.trees(best).with_missing_like(typical, complete) if grower and best else Trees.of([])
         message = f"Trained {len(trace)} trees, kept the first {best}"
         return Solution(trees, "complete", {"objective": float(value)}, trace, message)
+
+
+def _values(grower: Grower, derivatives: Derivatives, live: np.ndarray, first: tuple) -> Iterator[float]:
+    """Add trees, and yield the objective after each, until one changes no score."""
+    _, gradient, curvature = first
+    scores = np.zeros(len(live))
+    while True:
+        grower.grow(gradient[live], curvature[live])
+        before, scores[live] = scores[live], grower.scores()
+        if np.array_equal(before, scores[live]):
+            return
+        value, gradient, curvature = derivatives(scores)
+        yield value
+
+
+def _vary(features: np.ndarray) -> bool:
+    """Return whether a feature has two values, of which one may be missing."""
+    return any((column != column[0]).any() and not np.isnan(column).all() for column in features.T)
 
 
 def _filled(judged: np.ndarray, trained: np.ndarray, typical: np.ndarray) -> np.ndarray:

@@ -87,6 +87,15 @@ def test_a_gap_that_tells_is_learned(engine):
     assert TreeRanker(engine=engine, rounds=3, n_jobs=1).fit(groups).score(groups) == 1.0
 
 
+@engines
+def test_features_that_tell_nothing_give_no_tree(engine):
+    y, qid = np.arange(40) % 2, np.arange(40) // 10
+    for value in (7.0, np.nan):
+        ranker = TreeRanker(engine=engine, n_jobs=1).fit(np.full((40, 2), value), y, qid=qid)
+        assert ranker.predict(np.eye(2)).tolist() == [0.0, 0.0]
+        assert ranker.message_ == "Trained 0 trees, kept the first 0"
+
+
 @pytest.mark.parametrize("solver", [LightGBMTrees, XGBoostTrees])
 def test_a_steepness_changes_only_the_scale_of_the_scores(solver):
     groups = interactions(0, 20)

@@ -13,6 +13,7 @@ from directrank import load, save, write_letor
 from directrank.cli import main
 from directrank.data.groups import QueryGroups
 from directrank.errors import ModelFormatError
+from directrank.models.readers.nodes import at_most
 
 QUIET = {
     "verbose": -1,
@@ -22,6 +23,7 @@ QUIET = {
     "min_data_in_leaf": 5,
 }
 N_DOCS = 10_000
+TINY = float(np.nextafter(np.float32(0), np.float32(1)))
 
 
 def rows(n_docs=N_DOCS):
@@ -54,6 +56,17 @@ def texts(tmp_path_factory):
     of_lightgbm(X, y, 3).save_model(folder / "model.txt")
     of_xgboost(X, y, 3).save_model(folder / "model.json")
     return {name: (folder / f"model.{name}").read_bytes() for name in ("txt", "json")}
+
+
+def test_thresholds_by_hand():
+    """LightGBM sends x ≤ t to the left in float64, XGBoost x < t in float32."""
+    one = np.float32(1.0)
+    below = np.nextafter(one, np.float32(0.0))
+    given = np.array([1.0, 1.0 + 1e-12, 1.0 - 1e-12, 1e300, -1e300, np.inf])
+    largest = np.finfo(np.float32).max
+    expected = [one, one, below, largest, -largest, largest]
+    assert at_most(given, or_equal=True).tolist() == list(map(float, expected))
+    assert at_most(np.array([1.0, 0.0], np.float32), or_equal=False).tolist() == [float(below), -1.0 * TINY]
 
 
 @pytest.mark.parametrize(
