@@ -7,7 +7,7 @@ import pytest
 
 from directrank import load
 from directrank.cli import main
-from directrank.experiments import text_demo
+from directrank.experiments.demos import texts as text_demo
 from directrank.text.synthetic import make_texts
 from text_examples import texts, write_queries, write_smart
 

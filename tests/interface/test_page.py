@@ -15,7 +15,7 @@ from directrank import compare, make_ranking, write_report
 from directrank.estimators import AdaRank, Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments import Comparison, read_results
-from directrank.experiments.demo import write_folds
+from directrank.experiments.demos.vectors import write_folds
 from directrank.experiments.tables.chosen import CHOSEN, entry
 from directrank.report import render
 from directrank.report.blocks import paragraph

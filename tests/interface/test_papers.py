@@ -12,7 +12,7 @@ import pytest
 
 from directrank import make_ranking, read_letor
 from directrank.data import write_letor
-from directrank.experiments.demo import write_folds
+from directrank.experiments.demos.vectors import write_folds
 from directrank.report.charts import Line
 from directrank.report.charts.scale import round_marks
 

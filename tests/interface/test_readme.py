@@ -9,7 +9,7 @@ import directrank
 from directrank.cli.app import COMMANDS
 from directrank.data import make_ranking
 from directrank.estimators.methods import METHODS
-from directrank.experiments.demo import write_folds
+from directrank.experiments.demos.vectors import write_folds
 from directrank.measures import MEASURES
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """Documents of queries, in memory and on disk."""
 
-from directrank.data.conversion import convert_data
+from directrank.data.files.conversion import convert_data
 from directrank.data.folds import Fold, find_folds, load_data, load_letor
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups

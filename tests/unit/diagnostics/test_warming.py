@@ -54,7 +54,7 @@ def test_steps_are_announced_until_they_were_completed_once(monkeypatch, tmp_pat
 
 DEMO = """
 from numba.core.event import install_recorder
-from directrank.experiments import demo
+from directrank.experiments.demos import vectors as demo
 compare = demo.compare
 
 def without_compilation(*arguments, **options):

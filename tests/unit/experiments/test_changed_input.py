@@ -10,7 +10,7 @@ import pytest
 from directrank import compare, make_ranking
 from directrank.errors import DataError
 from directrank.experiments import Observer
-from directrank.experiments.demo import write_folds
+from directrank.experiments.demos.vectors import write_folds
 from directrank.experiments.jobs.store import Store
 from directrank.experiments.sources import Unchanged, file_digest, folds_of
 from directrank.storage.hashed_file import HashedFile

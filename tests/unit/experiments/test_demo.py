@@ -3,7 +3,7 @@
 import numpy as np
 
 from directrank import ApproxRank, Regression, StructuralSVM, evaluate, make_ranking
-from directrank.experiments.demo import COLLECTION, MEASURE, N_QUERIES
+from directrank.experiments.demos.vectors import COLLECTION, MEASURE, N_QUERIES
 
 
 def test_direct_optimisation_beats_least_squares_over_seeds():

@@ -19,7 +19,7 @@ from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments import parallel
-from directrank.experiments.demo import write_folds
+from directrank.experiments.demos.vectors import write_folds
 from directrank.experiments.jobs import worker
 from directrank.experiments.jobs.store import Store
 from directrank.solvers import ClosedForm

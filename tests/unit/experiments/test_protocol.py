@@ -20,7 +20,7 @@ from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
-from directrank.experiments.demo import write_folds
+from directrank.experiments.demos.vectors import write_folds
 from directrank.experiments.jobs.rows import signature
 from directrank.experiments.jobs.store import Store
 from directrank.experiments.options import Options

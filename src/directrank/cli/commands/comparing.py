@@ -42,9 +42,9 @@ def demo(
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
     if text:
-        from directrank.experiments.text_demo import run_text_demo as run
+        from directrank.experiments.demos.texts import run_text_demo as run
     else:
-        from directrank.experiments.demo import run_demo as run
+        from directrank.experiments.demos.vectors import run_demo as run
 
     check_folder(out, "--out", force=force)
     story = _observed(lambda observer: run(out, observer, observer.say, force=force), out, json or quiet)

@@ -29,8 +29,8 @@ def convert(
 
     The features stay on the disk and are read as they are used, so data may be larger than memory.
     """
-    from directrank.data.conversion import converted
     from directrank.data.files import columns_line
+    from directrank.data.files.conversion import converted
 
     how = read_options(missing, qid, label, docid, features, n_features=n_features)
     check_folder(out, "--out", force=force)

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from directrank.data.files import ReadOptions, scan_files
+from directrank.data.files.formats import scan_files
+from directrank.data.files.options import ReadOptions
 from directrank.data.files.stored import StoredFiles
 from directrank.data.groups import QueryGroups
 from directrank.data.store.writing import StoreWriter

@@ -7,7 +7,7 @@ from pathlib import Path
 from directrank.data import load_data
 from directrank.diagnostics.warming import warm_steps, warm_up
 from directrank.estimators.methods import configured
-from directrank.experiments.demo import Story
+from directrank.experiments.demos.vectors import Story
 from directrank.experiments.plan import Observer
 from directrank.experiments.protocol import compare
 from directrank.measures import evaluate

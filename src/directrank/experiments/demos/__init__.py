@@ -1,0 +1,1 @@
+"""The demos: on feature vectors, and on texts."""
