@@ -92,28 +92,23 @@ class Searcher:
         groups = QueryGroups(matrix, None, np.zeros(len(documents), np.int64), feature_names=names)
         scores = self.ranker.predict(groups)
         added = contributions(self.ranker.scorer_, matrix, np.array([0, len(documents)]))
-        marker = Marker({self.index.word(term) for term in np.unique(terms).tolist()}, self.index.analysis)
         order = np.lexsort((np.arange(len(documents)), -scores))
-
-        def hit(place: int, rank: int) -> Hit:
-            document = int(documents[place])
-            terms_of_score = [] if added is None else _sorted_terms(names, added[place])
-            return Hit(
-                rank,
-                place + 1,
-                self.index.ids[document],
-                marker.marked(self.index.titles[document]),
-                marker.snippet(self.index.bodies[document]),
-                float(scores[place]),
-                float(bm25[place]),
-                terms_of_score,
-            )
-
         rank = np.empty_like(order)
         rank[order] = np.arange(1, len(order) + 1)
-        hits = [hit(place, at) for at, place in enumerate(order[:n].tolist(), 1)]
-        by_bm25 = [hit(place, int(rank[place])) for place in range(min(n, len(documents)))]
-        return Found(hits, by_bm25, len(documents))
+        marker = Marker({self.index.word(term) for term in np.unique(terms).tolist()}, self.index.analysis)
+
+        def hit(place: int) -> Hit:
+            reasons = [] if added is None else _sorted_terms(names, added[place])
+            values = float(scores[place]), float(bm25[place])
+            return Hit(int(rank[place]), place + 1, *self._texts(documents[place], marker), *values, reasons)
+
+        firsts = range(min(n, len(documents)))
+        return Found([hit(place) for place in order[:n].tolist()], list(map(hit, firsts)), len(documents))
+
+    def _texts(self, document: int, marker: Marker) -> tuple[str, list[Piece], list[Piece]]:
+        """Return the name of a document, its title and the part of its text that is shown."""
+        title, body = self.index.titles[document], self.index.bodies[document]
+        return self.index.ids[document], marker.marked(title), marker.snippet(body)
 
 
 def _sorted_terms(names: list[str], values: np.ndarray) -> list[tuple[str, float]]:
