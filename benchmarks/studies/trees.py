@@ -3,8 +3,8 @@
 Every model has at most ROUNDS trees of LEAVES leaves, may use a random 80 % of the features in each tree, and
 keeps the trees up to the best nDCG@10 on the validation set, with the same patience. Nothing else is tuned:
 limits of leaves and penalties are the defaults of each library, and ours of `TreeRanker`. LambdaRank and
-LambdaLoss train for nDCG@10, which was settled on draws 7 to 9. Differences are to the best of the libraries on
-the same test queries, means over seeds, with their paired standard error.
+LambdaLoss train for nDCG@10, which was settled on draws 7 to 9. Differences are to the best of the libraries
+on the same test queries, means over seeds, with their paired standard error.
 
     python benchmarks/studies/trees.py                     # synthetic collections with interactions
     python benchmarks/studies/trees.py OHSUMED --folds 5   # a folder of folds
