@@ -116,7 +116,9 @@ class GrownTrees(Solver):
                 best, best_value = len(trace), found
             if len(trace) == self.rounds or len(trace) - best == self.patience:
                 break
-        trees = grower.trees(best).with_missing_like(typical, complete) if grower and best else Trees.of([])
+        trees = (
+            grower.trees(best).with_missing_like(typical, complete) if grower and best else Trees.joined([])
+        )
         message = f"Trained {len(trace)} trees, kept the first {best}"
         return Solution(trees, "complete", {"objective": float(value)}, trace, message)
 

@@ -58,7 +58,7 @@ class Trees:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
 
     @classmethod
-    def of(cls, pieces: Sequence["Trees"]) -> "Trees":
+    def joined(cls, pieces: Sequence["Trees"]) -> "Trees":
         """Return the trees of several scorers as one."""
         if not pieces:
             return cls(np.zeros(0, np.int64), *(np.zeros(0, kind) for kind in NODES.values()))

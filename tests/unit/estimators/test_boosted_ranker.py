@@ -180,7 +180,7 @@ def test_classifiers_without_weights_need_sampling():
         ({"search": "fast"}, "search must be 'exact' or 'histogram'"),
         ({"criterion": "entropy"}, "criterion must be 'gini' or 'eta'"),
         ({"keep": "first"}, "keep must be 'best' or 'last'"),
-        ({"weak_ranker": "tree"}, "weak_ranker must be 'stump', 'feature' or a scikit-learn classifier"),
+        ({"weak_ranker": "forest"}, "must be 'stump', 'feature', 'tree' or a scikit-learn classifier"),
         ({"shrinkage": 0.0}, "shrinkage must be a number > 0 and ≤ 1, not 0.0"),
         ({"rounds": 0}, "rounds must be a whole number ≥ 1, not 0"),
         ({"patience": 0}, "patience must be a whole number ≥ 1 or none, not 0"),

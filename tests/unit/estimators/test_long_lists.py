@@ -17,7 +17,10 @@ SCALE = {
     "permurank", "rankboost",
 }  # fmt: skip
 #: One evaluation of these takes two seconds at 50,000 documents of five grades, half of them relevant.
-SLOW = {"ranknet", "lambdarank", "lambdaloss", "frank", "coordinate-ascent"}
+SLOW = {
+    "ranknet", "lambdarank", "lambdaloss", "frank", "coordinate-ascent", "trees-lambdarank",
+    "trees-lambdaloss",
+}  # fmt: skip
 
 
 def one_query(n: int, relevance=None) -> QueryGroups:

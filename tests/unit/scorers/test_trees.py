@@ -32,7 +32,7 @@ def forest(rng, n_features=4, n_trees=9):
             tree([k[0], 0, k[1], 0, 0], [t[0], 0, t[1], 0, 0], [m[0], 0, m[1], 0, 0], [1, -1, 3, -1, -1],
                  [2, -1, 4, -1, -1], [0, v[0], 0, v[1], v[2]], [2.0, 0, 1.0, 0, 0])
         )  # fmt: skip
-    return Trees.of(pieces)
+    return Trees.joined(pieces)
 
 
 def column(*values):
@@ -44,7 +44,7 @@ def test_a_stump_by_hand():
 
 
 def test_a_sum_by_hand():
-    both = Trees.of([stump(1.0), stump(5.0, feature=1)])
+    both = Trees.joined([stump(1.0), stump(5.0, feature=1)])
     assert both.n_trees == 2
     assert both.scores(np.array([[0, 9], [2, 9], [2, 3]], np.float32)).tolist() == [0, 2, 0]
 
@@ -86,13 +86,13 @@ def test_missing_values_go_where_given_values_go():
 
 
 def test_importances_by_hand():
-    both = Trees.of([stump(gain=3.0), stump(feature=2, gain=1.0)])
+    both = Trees.joined([stump(gain=3.0), stump(feature=2, gain=1.0)])
     assert both.feature_importances(3).tolist() == [0.75, 0.0, 0.25]
-    assert Trees.of([]).feature_importances(2).tolist() == [0.0, 0.0]
+    assert Trees.joined([]).feature_importances(2).tolist() == [0.0, 0.0]
 
 
 def test_no_tree_scores_zero():
-    assert Trees.of([]).scores(np.ones((2, 3), np.float32)).tolist() == [0.0, 0.0]
+    assert Trees.joined([]).scores(np.ones((2, 3), np.float32)).tolist() == [0.0, 0.0]
     assert repr(Trees()) == "Trees(not trained)"
 
 
@@ -103,7 +103,7 @@ def tensors_of(scorer):
 def test_loaded_arrays_must_be_trees():
     scorer = forest(np.random.default_rng(3))
     assert fits(tensors_of(scorer), 4)
-    assert fits(tensors_of(Trees.of([])), 4)
+    assert fits(tensors_of(Trees.joined([])), 4)
     wrong = {
         "root": [-1, 1, 1000], "feature": [-1, 4], "missing": [-1, 4], "left": [0, -2, 5, 10**6],
         "right": [0, -1, -2, 5],

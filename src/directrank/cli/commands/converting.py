@@ -5,7 +5,6 @@ from typing import Annotated
 
 from directrank.cli.options import JSON, Docid, Features, Label, Missing, Qid, Quiet, argument, option, target
 from directrank.cli.output import print_json, remark
-from directrank.cli.progress import spinner
 from directrank.cli.settings import check_folder, read_options
 
 
@@ -30,6 +29,7 @@ def convert(
     The features stay on the disk and are read as they are used, so data may be larger than memory.
     """
     from directrank.data.files import columns_line
+    from directrank.cli.progress import spinner
     from directrank.data.files.conversion import converted
 
     how = read_options(missing, qid, label, docid, features, n_features=n_features)

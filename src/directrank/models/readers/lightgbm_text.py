@@ -38,7 +38,7 @@ def read(content: bytes) -> tuple[Trees, int, list[str]]:
     if len(names) != n_features:
         raise ModelFormatError(f"names {len(names)} features, of {n_features}")
     trees = [_tree(number, block, n_features) for number, block in enumerate(blocks)]
-    return Trees.of(trees), n_features, names
+    return Trees.joined(trees), n_features, names
 
 
 def _blocks(content: bytes) -> tuple[Lines, list[Lines]]:

@@ -62,7 +62,7 @@ def _read(learner: dict[str, Any]) -> tuple[Trees, int, list[str]]:
         _tree(number, tree, weight, n_features)
         for number, (tree, weight) in enumerate(zip(model["trees"], weights, strict=True))
     ]
-    return Trees.of([constant(_base(learner)), *pieces]), n_features, names
+    return Trees.joined([constant(_base(learner)), *pieces]), n_features, names
 
 
 def _base(learner: dict[str, Any]) -> float:
