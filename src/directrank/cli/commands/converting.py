@@ -28,8 +28,8 @@ def convert(
 
     The features stay on the disk and are read as they are used, so data may be larger than memory.
     """
-    from directrank.data.files import columns_line
     from directrank.cli.progress import spinner
+    from directrank.data.files import columns_line
     from directrank.data.files.conversion import converted
 
     how = read_options(missing, qid, label, docid, features, n_features=n_features)
