@@ -31,7 +31,8 @@ class ClassifierWeakRankers:
     def __init__(self, classifier: Any, sampled: bool):
         if not (isinstance(classifier, BaseEstimator) and hasattr(classifier, "predict")):
             raise TypeError(
-                f"weak_ranker must be 'stump', 'feature', 'tree' or a scikit-learn classifier, not {classifier!r}"
+                "weak_ranker must be 'stump', 'feature', 'tree' or a scikit-learn classifier, not "
+                f"{classifier!r}"
             )
         if not sampled and not has_fit_parameter(classifier, "sample_weight"):
             raise TypeError(f"{type(classifier).__name__} takes no sample_weight; use it with sampling=True")
