@@ -129,9 +129,9 @@ TRAINED = {
 }
 
 
-def collections(folder: Path | None, folds: int) -> Iterator[tuple[str, Parts]]:
+def collections(folder: Path | None, first: int, folds: int) -> Iterator[tuple[str, Parts]]:
     if folder is None:
-        yield from ((f"draw {seed}", interactions(seed)) for seed in range(folds))
+        yield from ((f"draw {seed}", interactions(seed)) for seed in range(first, first + folds))
         return
     for fold in sorted(folder.glob("Fold*"))[:folds]:
         yield fold.name, load_letor(fold)
@@ -147,13 +147,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--folds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first synthetic draw")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", default="", help="names that begin so, with commas between")
     given = parser.parse_args()
     wanted = [name for name in TRAINED if name.startswith(tuple(given.only.split(",")))]
     found = {(name, measure): [] for name in wanted for measure in MEASURES}
     sizes, seconds = dict.fromkeys(wanted, 0.0), dict.fromkeys(wanted, 0.0)
-    for title, parts in collections(given.folder, given.folds):
+    for title, parts in collections(given.folder, given.first, given.folds):
         print(title, *parts, flush=True)
         for name in wanted:
             started = time.perf_counter()
