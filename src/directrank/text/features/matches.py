@@ -1,10 +1,12 @@
 """Where the terms of queries are in one field of their candidates: the source of all features."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from directrank.text.features.positions import Positions
 from directrank.text.index.opening import Postings
 
 
@@ -68,6 +70,8 @@ class Matches:
         Σ log(n_docs / df) over the different terms of the query.
     n_docs, collection_length, mean_length : float
         The number of documents, of all their terms, and of their terms on average.
+    find_positions : callable
+        Finds `positions` when they are needed.
     """
 
     pair: np.ndarray
@@ -85,6 +89,12 @@ class Matches:
     n_docs: float
     collection_length: float
     mean_length: float
+    find_positions: Callable[[], Positions]
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Where in the field the terms of the query are."""
+        return self.find_positions()
 
     def of_terms(self, values: np.ndarray) -> np.ndarray:
         """Return the value of the term of each match, from one for each term of each query."""
@@ -139,7 +149,11 @@ class Matches:
 
 
 def find_matches(
-    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, pair_document: np.ndarray
+    postings: Postings,
+    wanted: QueryTerms,
+    n_candidates: np.ndarray,
+    pair_document: np.ndarray,
+    find_positions: Callable[[], Positions],
 ) -> Matches:
     """Return the matches of pairs.
 
@@ -151,6 +165,8 @@ def find_matches(
         The number of pairs of each query.
     pair_document : ndarray of shape (n_pairs,), int64
         The document of each pair, query after query.
+    find_positions : callable
+        Without arguments.
     """
     n_docs, total = len(postings.lengths), max(postings.total, 1)
     df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
@@ -170,6 +186,7 @@ def find_matches(
         n_docs=float(n_docs),
         collection_length=float(total),
         mean_length=postings.mean_length,
+        find_positions=find_positions,
     )
 
 
