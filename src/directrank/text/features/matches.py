@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,40 @@ def query_terms(terms: list[np.ndarray]) -> QueryTerms:
     )
     query = np.repeat(np.arange(len(sizes)), sizes)
     return QueryTerms(query, term, copies, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+class Found(NamedTuple):
+    """Rows of `QueryTerms`, ascending, pairs whose documents have the term, and the postings of both."""
+
+    row: np.ndarray
+    pair: np.ndarray
+    posting: np.ndarray
+
+
+def every_pair(wanted: QueryTerms, n_candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of `wanted`, ascending, and the pairs of their queries, to look for each term in each."""
+    sizes = n_candidates[wanted.query]
+    first_pair, first = (np.cumsum(n_candidates) - n_candidates)[wanted.query], np.cumsum(sizes) - sizes
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    return row, np.arange(len(row)) + np.repeat(first_pair - first, sizes)
+
+
+def look_up(
+    postings: Postings, wanted: QueryTerms, row: np.ndarray, pair: np.ndarray, pair_document: np.ndarray
+) -> Found:
+    """Look for terms, as rows of `wanted`, in the documents of pairs."""
+    sizes = np.bincount(row, minlength=len(wanted.term))
+    ends, documents = np.cumsum(sizes), pair_document.astype(np.int32)[pair]
+    first, last = postings.indptr[wanted.term], postings.indptr[wanted.term + 1]
+    bounds = (each.tolist() for each in (first, last, ends - sizes, ends))
+    places = [
+        postings.documents[a:b].searchsorted(documents[c:d]) for a, b, c, d in zip(*bounds, strict=True)
+    ]
+    place = np.concatenate([np.zeros(0, np.int64), *places]) + np.repeat(first, sizes)
+    # A place may be after the last posting of its term.
+    inside = np.flatnonzero(place < np.repeat(last, sizes))
+    hit = inside[postings.documents[place[inside]] == documents[inside]]
+    return Found(row[hit], pair[hit], place[hit])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +186,7 @@ class Matches:
 def find_matches(
     postings: Postings,
     wanted: QueryTerms,
+    found: Found,
     n_candidates: np.ndarray,
     pair_document: np.ndarray,
     find_positions: Callable[[], Positions],
@@ -161,6 +197,8 @@ def find_matches(
     ----------
     postings : Postings
     wanted : QueryTerms
+    found : Found
+        In these postings.
     n_candidates : ndarray of shape (n_queries,), int64
         The number of pairs of each query.
     pair_document : ndarray of shape (n_pairs,), int64
@@ -172,12 +210,11 @@ def find_matches(
     df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
     per_query = _per_query(wanted, df, cf, n_docs, total)
     pair_query = np.repeat(np.arange(len(n_candidates)), n_candidates)
-    row, pair, place = _found(postings, wanted, n_candidates, pair_document.astype(np.int32))
     return Matches(
-        pair,
-        postings.counts[place].astype(np.float64),
-        wanted.copies[row].astype(np.float64),
-        row,
+        found.pair,
+        postings.counts[found.posting].astype(np.float64),
+        wanted.copies[found.row].astype(np.float64),
+        found.row,
         df.astype(np.float64),
         cf.astype(np.float64),
         postings.lengths[pair_document].astype(np.float64),
@@ -188,29 +225,6 @@ def find_matches(
         mean_length=postings.mean_length,
         find_positions=find_positions,
     )
-
-
-def _found(
-    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, documents: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, for each match, the row of `wanted`, the pair and the posting."""
-    # Each term of each query is looked for in all candidates of its query.
-    sizes, ends = n_candidates[wanted.query], np.cumsum(n_candidates)
-    starts = (ends - n_candidates)[wanted.query]
-    first, last = postings.indptr[wanted.term], postings.indptr[wanted.term + 1]
-    bounds = (each.tolist() for each in (first, last, starts, starts + sizes))
-    places = [
-        postings.documents[a:b].searchsorted(documents[c:d]) for a, b, c, d in zip(*bounds, strict=True)
-    ]
-    place = np.concatenate([np.zeros(0, np.int64), *places]) + np.repeat(first, sizes)
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    pair = np.arange(len(row)) + np.repeat(
-        (ends - n_candidates)[wanted.query] - np.cumsum(sizes) + sizes, sizes
-    )
-    # A place may be after the last posting of its term.
-    inside = np.flatnonzero(place < np.repeat(last, sizes))
-    hit = inside[postings.documents[place[inside]] == documents[pair[inside]]]
-    return row[hit], pair[hit], place[hit]
 
 
 def _per_query(
