@@ -7,7 +7,7 @@ The paper used WSJ and AP, news articles that TREC licenses. `FOLDER/WSJ` and `F
 are free: `FOLDER/CRAN` with `cran.all.1400`, `cran.qry` and `cranqrel`, and so on. Candidates are the first
 200 documents of BM25; all values count relevant documents that are no candidates, too. Four random folds;
 parameters are chosen by AP on the validation set. BM25 alone is tuned (k1, b) on the training and validation
-sets.
+sets. `--methods all` also trains all other methods of directrank, on the raw features.
 """
 
 from argparse import ArgumentParser
@@ -23,6 +23,7 @@ from xu2008_results.printed import COLLECTIONS, METHODS, printed
 
 from directrank import AdaRank, PermuRank, RankBoost, RankSVM, evaluate, find_folds
 from directrank.errors import DataError
+from directrank.estimators.methods import Configured, configured
 from directrank.text import (
     CollectionOptions,
     FeatureSet,
@@ -62,7 +63,6 @@ SOURCES = {
     "AP": TREC,
 }
 
-
 #: The files of raw features, and of those scaled to [0, 1] within each query.
 FORMS = {"raw": "parquet", "scaled": "letor"}
 
@@ -83,6 +83,12 @@ def methods(quick: bool):
     return {"raw": raw, "scaled": [own("AdaRank", AdaRank, measure="AP")]}
 
 
+def others(spec: str) -> list[Configured]:
+    """Return the methods of a list without those that are in every table."""
+    always = ("svmmap", "adarank", "permurank", "ranksvm", "rankboost", AUTO)
+    return [each for each in configured(spec, "AP") if each.method.name not in always] if spec else []
+
+
 class Collection:
     """Values of all methods on the test queries of all folds of a collection."""
 
@@ -97,7 +103,10 @@ class Collection:
         self.name, self.lines, self.n_docs, self.made = name, [*read, *made.lines], index.n_docs, made
         self.shares = {measure: shares(made, measure) for measure in MEASURES}
         cells = []
-        for kind, chosen in methods(options.quick).items():
+        asked = others(options.methods)
+        self.shown = [*SHOWN, *(each.label for each in asked)]
+        for kind, always in methods(options.quick).items():
+            chosen = always + asked if kind == "raw" else always
             data = out / kind
             groups = made.groups if kind == "raw" else min_max(made.groups)
             write_features(made._replace(groups=groups), data, kfold=FOLDS, seed=SEED, form=FORMS[kind])
@@ -167,9 +176,9 @@ def accuracy_rows(found: Collection) -> list[Row]:
     """Figures 7 and 8: every measure of every method."""
     rows = []
     for measure in MEASURES:
-        for method in SHOWN:
+        for method in found.shown:
             values = found.of(method, measure)
-            others = [error_of(values - found.of(each, measure)) for each in SHOWN if each != method]
+            others = [error_of(values - found.of(each, measure)) for each in found.shown if each != method]
             value = published(found, method, measure)
             rows.append(
                 Row(found.name, method, measure, value, float(values.mean()), error_of(values),
@@ -195,7 +204,7 @@ TESTS = (
 def test_rows(found: Collection) -> list[Row]:
     """Paired t-tests of AP between two methods."""
     rows = []
-    for one, other, said in TESTS:
+    for one, other, said in (*TESTS, *((each, DEFAULT, None) for each in found.shown[len(SHOWN) :])):
         difference = found.of(one, "AP") - found.of(other, "AP")
         tested = ttest_rel(found.of(one, "AP"), found.of(other, "AP"))
         p = float(tested.pvalue) if difference.any() else 1.0  # pyright: ignore[reportAttributeAccessIssue]
@@ -226,7 +235,7 @@ def picture(found: Collection) -> str:
         "MAP" if measure == "AP" else measure.replace("n", "N", 1): [
             Dot(method, float(found.of(method, measure).mean()), error_of(found.of(method, measure)),
                 published(found, method, measure))
-            for method in SHOWN
+            for method in found.shown
         ]
         for measure in MEASURES
     }  # fmt: skip
@@ -275,6 +284,7 @@ def make(options) -> str:
 def parser() -> ArgumentParser:
     parser = parser_of(__doc__, "xu2008_text", "a folder with the folders of the collections")
     parser.add_argument("--collections", default="CRAN,CISI,NPL", help=f"of {','.join(SOURCES)}")
+    parser.add_argument("--methods", default="", help="more methods of directrank, or all")
     parser.add_argument("--quick", action="store_true", help="few rounds, and regression in place of auto")
     return parser
 

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -49,10 +50,31 @@ def write_queries(folder: Path) -> tuple[Path, Path]:
     return queries, qrels
 
 
+def tokens_of(document: tuple[str, str], field: str, analysis: Analysis) -> list[str]:
+    """Return the terms of a field, by definition."""
+    title, body = (terms_of(text, analysis) for text in document)
+    return {"title": title, "body": body, "whole": title + body}[field]
+
+
 def field_of(document: tuple[str, str], field: str, analysis: Analysis) -> Counter[str]:
     """Return how often a field has each term, by definition."""
-    title, body = (terms_of(text, analysis) for text in document)
-    return Counter({"title": title, "body": body, "whole": title + body}[field])
+    return Counter(tokens_of(document, field, analysis))
+
+
+def smallest_window(tokens: list[str], terms: set[str]) -> int:
+    """Return the least number of tokens in a row that have all terms; 0 without terms."""
+    spans = [(a, b) for a in range(len(tokens)) for b in range(a, len(tokens) + 1)]
+    return min(b - a for a, b in spans if terms <= set(tokens[a:b])) if terms else 0
+
+
+def neighbours_within(tokens: list[str], query: list[str], window: int, *, either_order: bool) -> int:
+    """Return how often neighbours in the query are less than `window` places apart."""
+    return sum(
+        (tokens[i], tokens[j]) == pair or (either_order and (tokens[j], tokens[i]) == pair)
+        for pair in pairwise(query)
+        for i in range(len(tokens))
+        for j in range(i + 1, min(i + window, len(tokens)))
+    )
 
 
 def naive_features(
@@ -70,6 +92,8 @@ def naive_features(
     features = {}
     for docid, d in counts.items():
         length, shared = d.total(), [term for term in asked if d[term]]
+        tokens = tokens_of(documents[docid], field, analysis)
+        window = smallest_window(tokens, set(shared))
         features[docid] = {
             "tf": sum(d[t] for t in shared),
             "log_tf": sum(math.log(1 + d[t]) for t in shared),
@@ -107,5 +131,10 @@ def naive_features(
             ),
             "coverage": len(set(shared)) / max(len(set(asked)), 1),
             "idf_coverage": sum(idf[t] for t in set(shared)) / max(sum(idf[t] for t in set(asked)), 1e-300),
+            "window": window,
+            "window_share": len(set(shared)) / max(window, 1),
+            "phrases": neighbours_within(tokens, asked, 2, either_order=False),
+            "ordered_pairs": neighbours_within(tokens, asked, 8, either_order=False),
+            "unordered_pairs": neighbours_within(tokens, asked, 8, either_order=True),
         }[name]
     return features

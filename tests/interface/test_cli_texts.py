@@ -3,9 +3,10 @@
 import json
 import sys
 
+import pandas as pd
 import pytest
 
-from directrank import load
+from directrank import load, load_data
 from directrank.cli import main
 from directrank.experiments.demos import texts as text_demo
 from directrank.text.synthetic import make_texts
@@ -44,6 +45,22 @@ def road(tmp_path_factory):
 
 def test_names_of_features_are_in_the_model(road):
     assert list(load(road / "model.dr").feature_names_in_)[-2:] == ["whole.log_bm25", "title.tf"]
+
+
+def test_vectors_of_others_are_a_feature(road, tmp_path):
+    for role in ("docid", "qid"):
+        names = texts() if role == "docid" else ("q1", "q2", "q3")
+        table = pd.DataFrame({role: list(names), "vector": [[0.5, 3.0]] * len(names)})
+        table.to_parquet(tmp_path / f"{role}.parquet")
+    vectors = f"dense={tmp_path}/docid.parquet,{tmp_path}/qid.parquet"
+    files = ["--queries", str(road / "queries.csv"), "--qrels", str(road / "qrels")]
+    made = ["features", str(road / "index"), *files, "--embeddings", vectors, "-o", str(tmp_path / "made")]
+    assert main([*made, "-q"]) == 0
+    groups = load_data(tmp_path / "made" / "all.parquet")
+    assert groups.feature_names[-1] == "dense"
+    assert set(groups.X[:, -1].tolist()) == {9.25}
+    made[made.index(vectors)] = vectors.partition(",")[0]
+    assert main(made) == 2
 
 
 def test_search_prints_hits(road, capsys):

@@ -57,10 +57,12 @@ def test_the_script_runs_and_counts_all_relevant_documents(script, collection, t
     script.METHODS, script.SHOWN = ("RankSVM",), ("RankSVM", "auto", "BM25", "BM25, tuned")
     script.TESTS = (("auto", "BM25", None),)
     asked = ["--data", str(collection.parent), "--out", str(tmp_path), "--collections", "NPL", "--quick"]
+    asked += ["--methods", "ranksvm,rankcosine"]
     script.make(script.checked(script.parser().parse_args(asked)))
     with (tmp_path / "figures7and8.csv").open(newline="", encoding="utf-8") as file:
         rows = {(row["method"], row["measure"]): float(row["ours"]) for row in csv.DictReader(file)}
-    assert len(rows) == 4 * len(script.MEASURES)
+    assert {method for method, _ in rows} == {*script.SHOWN, "rankcosine"}
+    assert len(rows) == 5 * len(script.MEASURES)
     made = make_features(
         tmp_path / "NPL" / "index", collection / "query-text.trec", collection / "qrels",
         features="whole.bm25", options=CollectionOptions(),

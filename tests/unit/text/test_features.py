@@ -73,6 +73,21 @@ def test_language_models_by_hand(tmp_path):
     assert c == pytest.approx([log(2 / 5) + log(1 / 5)] * 3)
 
 
+def test_proximity_by_hand(tmp_path):
+    frame = pd.DataFrame({"id": ["a", "b"], "text": ["red x blue blue red y y y red", "green"]})
+    build_index(frame, tmp_path / "index", analysis=Analysis("none", "none"))
+    names = ["window", "window_share", "phrases", "ordered_pairs(window=4)", "unordered_pairs(window=4)"]
+    features = [f"whole.{name}" for name in names]
+    found = computed(
+        open_index(tmp_path / "index"), features, ["red gone blue green", "red red", "yy red", ""]
+    )
+    # One-letter words are no terms: red blue blue red red. Unknown words separate nothing.
+    assert found[:, 0].tolist() == [
+        [2, 1, 1, 2, 6], [1, 1, 1, 2, 2], [1, 1, 0, 0, 0], [0, 0, 0, 0, 0],
+    ]  # fmt: skip
+    assert found[:, 1].tolist() == [[1, 1, 0, 0, 0], *[[0] * 5] * 3]
+
+
 def test_blocks_of_queries_change_nothing(index, monkeypatch):
     whole = computed(index, "all", QUERIES.values())
     monkeypatch.setattr(matrix, "BLOCK", 1)

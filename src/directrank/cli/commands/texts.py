@@ -99,6 +99,14 @@ def features(
             "Scores of others as a feature: a TREC run, or a table of qid, docid and score; may be repeated.",
         ),
     ] = None,
+    embeddings: Annotated[
+        list[str] | None,
+        option(
+            "--embeddings NAME=DOCUMENTS,QUERIES",
+            "Inner products as a feature: two Parquet files, each with a column of names and one of lists "
+            "of numbers; a third word, cosine, divides by the lengths; may be repeated.",
+        ),
+    ] = None,
     grades: Annotated[
         list[str] | None,
         option("--grade CODE=GRADE", "Grade in place of a code of the judgements; may be repeated."),
@@ -127,12 +135,13 @@ def features(
         encoding, columns, topic_fields=tuple(names(topic_fields)), grades=_numbers("--grade", grades)
     )
     given = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
+    vectors = assignments("--embeddings", embeddings or (), names)
     check_folder(out, "--out", force=force)
     with usage():
         with spinner(f"computing features of {queries}", quiet=quiet or json):
             made = make_features(
                 open_index(index), queries, qrels, features=names(wanted), candidates=candidates,
-                scores=given, options=options,
+                scores=given, embeddings=vectors, options=options,
             )  # fmt: skip
         lines = made.lines + write_features(made, out, kfold=kfold, seed=seed, form=form, force=force)
     _print_lines(lines, json=json, quiet=quiet, out=str(out), features=made.groups.feature_names)

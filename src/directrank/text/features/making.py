@@ -12,6 +12,7 @@ from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.reading import read_judgements, read_queries
 from directrank.text.collections.records import Faults, Judgement, Query
 from directrank.text.features.candidates import DEFAULT, CandidateRule, candidates, parse_rule
+from directrank.text.features.embeddings import embedding_scores
 from directrank.text.features.matrix import feature_matrix
 from directrank.text.features.names import Feature, features_named
 from directrank.text.features.outside import outside_scores
@@ -59,6 +60,7 @@ def make_features(
     features: str | Sequence[str | Feature] = "letor",
     candidates: str = DEFAULT,
     scores: Mapping[str, Any] | None = None,
+    embeddings: Mapping[str, Sequence[Any]] | None = None,
     options: CollectionOptions | None = None,
 ) -> FeatureSet:
     """Compute the features of the candidate documents of queries.
@@ -78,6 +80,9 @@ def make_features(
         ``bm25:200``, ``judged`` or ``bm25:200+judged``.
     scores : mapping of str to path or data frame, optional
         Scores of others by the name of their feature: TREC runs, or tables of qid, docid and score.
+    embeddings : mapping of str to sequence of two paths or data frames, optional
+        Vectors of documents and of queries by the name of the feature, which is their inner product:
+        ``{"dense": ("documents.parquet", "queries.parquet")}``. With ``"cosine"`` as third it is the cosine.
     options : CollectionOptions, optional
 
     Returns
@@ -108,6 +113,9 @@ def make_features(
     docids = [[index.ids[document] for document in own.tolist()] for own in rows.documents]
     for name, source in (scores or {}).items():
         column = outside_scores(source, name, rows.qids, docids, faults)
+        matrix, names = np.column_stack([matrix, column]), [*names, name]
+    for name, source in (embeddings or {}).items():
+        column = embedding_scores(source, name, rows.qids, docids, options, faults)
         matrix, names = np.column_stack([matrix, column]), [*names, name]
     grades = None if judged is None else _grades(rows, judged)
     groups = QueryGroups(

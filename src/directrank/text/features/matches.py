@@ -1,10 +1,13 @@
 """Where the terms of queries are in one field of their candidates: the source of all features."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from directrank.text.features.positions import Positions
 from directrank.text.index.opening import Postings
 
 
@@ -38,6 +41,40 @@ def query_terms(terms: list[np.ndarray]) -> QueryTerms:
     return QueryTerms(query, term, copies, np.concatenate([[0], np.cumsum(sizes)]))
 
 
+class Found(NamedTuple):
+    """Rows of `QueryTerms`, ascending, pairs whose documents have the term, and the postings of both."""
+
+    row: np.ndarray
+    pair: np.ndarray
+    posting: np.ndarray
+
+
+def every_pair(wanted: QueryTerms, n_candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of `wanted`, ascending, and the pairs of their queries, to look for each term in each."""
+    sizes = n_candidates[wanted.query]
+    first_pair, first = (np.cumsum(n_candidates) - n_candidates)[wanted.query], np.cumsum(sizes) - sizes
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    return row, np.arange(len(row)) + np.repeat(first_pair - first, sizes)
+
+
+def look_up(
+    postings: Postings, wanted: QueryTerms, row: np.ndarray, pair: np.ndarray, pair_document: np.ndarray
+) -> Found:
+    """Look for terms, as rows of `wanted`, in the documents of pairs."""
+    sizes = np.bincount(row, minlength=len(wanted.term))
+    ends, documents = np.cumsum(sizes), pair_document.astype(np.int32)[pair]
+    first, last = postings.indptr[wanted.term], postings.indptr[wanted.term + 1]
+    bounds = (each.tolist() for each in (first, last, ends - sizes, ends))
+    places = [
+        postings.documents[a:b].searchsorted(documents[c:d]) for a, b, c, d in zip(*bounds, strict=True)
+    ]
+    place = np.concatenate([np.zeros(0, np.int64), *places]) + np.repeat(first, sizes)
+    # A place may be after the last posting of its term.
+    inside = np.flatnonzero(place < np.repeat(last, sizes))
+    hit = inside[postings.documents[place[inside]] == documents[inside]]
+    return Found(row[hit], pair[hit], place[hit])
+
+
 @dataclass(frozen=True, eq=False)
 class Matches:
     """The terms of queries in one field of candidate documents.
@@ -68,6 +105,8 @@ class Matches:
         Σ log(n_docs / df) over the different terms of the query.
     n_docs, collection_length, mean_length : float
         The number of documents, of all their terms, and of their terms on average.
+    find_positions : callable
+        Finds `positions` when they are needed.
     """
 
     pair: np.ndarray
@@ -85,6 +124,12 @@ class Matches:
     n_docs: float
     collection_length: float
     mean_length: float
+    find_positions: Callable[[], Positions]
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Where in the field the terms of the query are."""
+        return self.find_positions()
 
     def of_terms(self, values: np.ndarray) -> np.ndarray:
         """Return the value of the term of each match, from one for each term of each query."""
@@ -139,7 +184,12 @@ class Matches:
 
 
 def find_matches(
-    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, pair_document: np.ndarray
+    postings: Postings,
+    wanted: QueryTerms,
+    found: Found,
+    n_candidates: np.ndarray,
+    pair_document: np.ndarray,
+    find_positions: Callable[[], Positions],
 ) -> Matches:
     """Return the matches of pairs.
 
@@ -147,21 +197,24 @@ def find_matches(
     ----------
     postings : Postings
     wanted : QueryTerms
+    found : Found
+        In these postings.
     n_candidates : ndarray of shape (n_queries,), int64
         The number of pairs of each query.
     pair_document : ndarray of shape (n_pairs,), int64
         The document of each pair, query after query.
+    find_positions : callable
+        Without arguments.
     """
     n_docs, total = len(postings.lengths), max(postings.total, 1)
     df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
     per_query = _per_query(wanted, df, cf, n_docs, total)
     pair_query = np.repeat(np.arange(len(n_candidates)), n_candidates)
-    row, pair, place = _found(postings, wanted, n_candidates, pair_document.astype(np.int32))
     return Matches(
-        pair,
-        postings.counts[place].astype(np.float64),
-        wanted.copies[row].astype(np.float64),
-        row,
+        found.pair,
+        postings.counts[found.posting].astype(np.float64),
+        wanted.copies[found.row].astype(np.float64),
+        found.row,
         df.astype(np.float64),
         cf.astype(np.float64),
         postings.lengths[pair_document].astype(np.float64),
@@ -170,30 +223,8 @@ def find_matches(
         n_docs=float(n_docs),
         collection_length=float(total),
         mean_length=postings.mean_length,
+        find_positions=find_positions,
     )
-
-
-def _found(
-    postings: Postings, wanted: QueryTerms, n_candidates: np.ndarray, documents: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, for each match, the row of `wanted`, the pair and the posting."""
-    # Each term of each query is looked for in all candidates of its query.
-    sizes, ends = n_candidates[wanted.query], np.cumsum(n_candidates)
-    starts = (ends - n_candidates)[wanted.query]
-    first, last = postings.indptr[wanted.term], postings.indptr[wanted.term + 1]
-    bounds = (each.tolist() for each in (first, last, starts, starts + sizes))
-    places = [
-        postings.documents[a:b].searchsorted(documents[c:d]) for a, b, c, d in zip(*bounds, strict=True)
-    ]
-    place = np.concatenate([np.zeros(0, np.int64), *places]) + np.repeat(first, sizes)
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    pair = np.arange(len(row)) + np.repeat(
-        (ends - n_candidates)[wanted.query] - np.cumsum(sizes) + sizes, sizes
-    )
-    # A place may be after the last posting of its term.
-    inside = np.flatnonzero(place < np.repeat(last, sizes))
-    hit = inside[postings.documents[place[inside]] == documents[pair[inside]]]
-    return row[hit], pair[hit], place[hit]
 
 
 def _per_query(

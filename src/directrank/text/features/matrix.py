@@ -1,12 +1,15 @@
 """The features of all pairs of queries and documents, computed over blocks of queries."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.text.features.matches import find_matches, query_terms
+from directrank.text.features.matches import every_pair, find_matches, look_up, query_terms
 from directrank.text.features.names import Feature
+from directrank.text.features.positions import find_positions
+from directrank.text.index.fields import WHOLE
 from directrank.text.index.opening import Index
 
 #: Pairs times terms that are looked at together; their arrays stay in the processor's cache.
@@ -34,12 +37,18 @@ def feature_matrix(
     out = np.empty((ends[-1], len(features)), np.float32)
     fields = list(dict.fromkeys(each.field for each in features))
     for first, last in _blocks(terms, documents):
-        wanted = query_terms(list(terms[first:last]))
+        asked = list(terms[first:last])
+        wanted = query_terms(asked)
         sizes = np.diff(ends[first : last + 1])
         document = np.concatenate([np.zeros(0, np.int64), *documents[first:last]]).astype(np.int64)
         rows = out[ends[first] : ends[last]]
+        whole = look_up(index.postings(WHOLE), wanted, *every_pair(wanted, sizes), document)
         for field in fields:
-            matches = find_matches(index.postings(field), wanted, sizes, document)
+            postings = index.postings(field)
+            # A part of a document has no term that the whole has not.
+            found = whole if field == WHOLE else look_up(postings, wanted, whole.row, whole.pair, document)
+            positions = partial(find_positions, index.forward, field, asked, sizes, document)
+            matches = find_matches(postings, wanted, found, sizes, document, positions)
             for column, feature in enumerate(features):
                 if feature.field == field:
                     rows[:, column] = _checked(feature, feature.compute(matches), len(document))

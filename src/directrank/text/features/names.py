@@ -11,12 +11,15 @@ from directrank.text.features.definitions.bm25 import BM25
 from directrank.text.features.definitions.coverage import COVERAGE
 from directrank.text.features.definitions.definition import Definition
 from directrank.text.features.definitions.language_models import LANGUAGE_MODELS
+from directrank.text.features.definitions.proximity import PROXIMITY
 from directrank.text.features.definitions.sums import SUMS
 from directrank.text.features.matches import Matches
 from directrank.text.index.fields import ALL, WHOLE
 
 #: Every definition, by its name.
-DEFINITIONS: dict[str, Definition] = {each.name: each for each in (*SUMS, *BM25, *LANGUAGE_MODELS, *COVERAGE)}
+DEFINITIONS: dict[str, Definition] = {
+    each.name: each for each in (*SUMS, *BM25, *LANGUAGE_MODELS, *COVERAGE, *PROXIMITY)
+}
 #: LETOR's content features (Qin et al. 2010); here Σ runs over the terms that query and document share.
 LETOR = (
     "tf", "log_tf", "tf_share", "log_tf_share", "idf", "log_idf", "icf", "log_tf_icf", "tf_idf", "log_tf_idf",

@@ -1,5 +1,6 @@
 """Scores that others computed, such as those of a cross-encoder, as a feature."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,28 @@ def outside_scores(
     """
     scores = dict(_scores(source))
     found = [scores.get((qid, docid), np.nan) for qid, own in zip(qids, docids, strict=True) for docid in own]
-    values = np.array(found, np.float32)
+    return counted(np.array(found, np.float32), str(source), name, qids, docids, faults)
+
+
+def counted(
+    values: np.ndarray,
+    where: str,
+    name: str,
+    qids: Sequence[str],
+    docids: Sequence[Sequence[str]],
+    faults: Faults,
+) -> np.ndarray:
+    """Return the values of all pairs of a feature, after missing ones were counted.
+
+    Raises
+    ------
+    DataError
+        If all are missing.
+    """
     missing = np.isnan(values)
     if missing.all():
         raise DataError(
-            f"{source}: has no score of a candidate; its names of queries and documents are others"
+            f"{where}: has no score of a candidate; its names of queries and documents are others"
         )
     pairs = [f"{qid} {docid}" for qid, own in zip(qids, docids, strict=True) for docid in own]
     for row in np.flatnonzero(missing):
@@ -53,6 +71,7 @@ def outside_scores(
 
 def _scores(source: Any):
     """Yield pairs of names, and their scores."""
+    source = Path(source) if isinstance(source, (str, os.PathLike)) else source
     if isinstance(source, Path) and not tables.names_table(source) and form_of(source) == RUN:
         run = read_run(source)
         for row, score in enumerate(run.scores.tolist()):

@@ -8,6 +8,17 @@ TITLE, BODY, WHOLE = "title", "body", "whole"
 ALL, WITHOUT_TITLES = (TITLE, BODY, WHOLE), (WHOLE,)
 
 
+def field_bounds(
+    field: str, starts: np.ndarray, ends: np.ndarray, title_lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the field of each document begins, and how many terms it has."""
+    if field == TITLE:
+        return starts, title_lengths
+    if field == BODY:
+        return starts + title_lengths, ends - starts - title_lengths
+    return starts, ends - starts
+
+
 def counts(terms: np.ndarray, starts: np.ndarray, n_terms: int) -> sparse.csc_array:
     """Return how often each document has each term, int32 (n_docs, n_terms).
 
