@@ -10,6 +10,7 @@
 
 from copy import copy
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from directrank.measures import parse_measure
 from directrank.oracles import HessianVector, Reweighable, ValueAndGradient
 
 try:
-    import torch  # pyright: ignore[reportMissingImports] - an extra
+    # By name: where PyTorch is missing, a type checker would take this file for it.
+    torch: Any = import_module("torch")
 except ImportError:
     raise ImportError(
         "directrank.integrations.torch needs PyTorch: pip install 'directrank[torch]'"
@@ -93,7 +95,7 @@ class RankingLoss(torch.nn.Module):
         self.surrogate: Surrogate = surrogate
         self.reduction, self.calls = reduction, 0
 
-    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None) -> torch.Tensor:
+    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None) -> Any:
         """Return the loss of some scores, a tensor with one number.
 
         Parameters
@@ -127,7 +129,7 @@ class RankingLoss(torch.nn.Module):
         return f"{self.surrogate.name}, reduction={self.reduction!r}"
 
 
-def _flat(scores, relevance, qid, indptr, mask) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
+def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return scores, relevance and the query of each document, (n_docs,)."""
     grades = _array(relevance)
     if grades.shape != tuple(scores.shape):
@@ -181,13 +183,13 @@ class _Rows:
     order: np.ndarray | None
     surrogate: Surrogate
 
-    def to_inner(self, values: torch.Tensor) -> np.ndarray:
+    def to_inner(self, values: Any) -> np.ndarray:
         typed = values.detach()
         typed = typed if typed.dtype in (torch.float32, torch.float64) else typed.float()
         given = typed.cpu().numpy()
         return np.ascontiguousarray(given if self.order is None else given[self.order])
 
-    def to_caller(self, values: np.ndarray, like: torch.Tensor) -> torch.Tensor:
+    def to_caller(self, values: np.ndarray, like: Any) -> Any:
         if self.order is not None:
             inner, values = values, np.empty_like(values)
             values[self.order] = inner
