@@ -8,6 +8,8 @@ from reading import MEASURES, ROWS, choose, open_all
 import pages
 from directrank.report import render
 
+pytestmark = pytest.mark.heavy
+
 #: What has the focus, and what it belongs to.
 FOCUSED = """() => {
   const node = document.activeElement;

@@ -13,6 +13,8 @@ from directrank.storage.names import printable
 from directrank.text import Searcher, build_index, make_features, open_index
 from directrank.text.search.serving import SearchServer
 
+pytestmark = pytest.mark.heavy
+
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 

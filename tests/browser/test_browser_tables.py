@@ -9,6 +9,8 @@ from reading import MEASURES, ROWS, choose
 import pages
 from directrank.report import render
 
+pytestmark = pytest.mark.heavy
+
 
 def test_numbers_on_the_page_are_those_of_the_files(opened, result, text):
     page = opened(text).page

@@ -16,6 +16,8 @@ from directrank.experiments.demos.vectors import write_folds
 from directrank.report.charts import Line
 from directrank.report.charts.scale import round_marks
 
+pytestmark = pytest.mark.heavy
+
 PAPERS = Path(__file__).parents[2] / "papers"
 SVG = "{http://www.w3.org/2000/svg}"
 SCRIPTS = {

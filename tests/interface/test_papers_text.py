@@ -11,6 +11,8 @@ from directrank import evaluate
 from directrank.text import CollectionOptions, make_features
 from text_examples import texts
 
+pytestmark = pytest.mark.heavy
+
 PAPERS = Path(__file__).parents[2] / "papers"
 QUERIES = (
     "wing flutter",

@@ -24,6 +24,8 @@ from directrank.experiments.jobs import worker
 from directrank.experiments.jobs.store import Store
 from directrank.solvers import ClosedForm
 
+pytestmark = pytest.mark.heavy
+
 
 class Counted(Regression):
     """Says how many threads each library would use while it is fitted."""
