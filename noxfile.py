@@ -58,7 +58,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def test(session: nox.Session) -> None:
-    """All tests; or, after --, the tests of some folders of src/directrank: nox -s test -- surrogates."""
+    """The first group of tests; or, after --, the tests of some folders of src/directrank: nox -s test -- surrogates."""
     folders = [each for each in session.posargs if not each.startswith("-")]
     options = [each for each in session.posargs if each.startswith("-")]
     quick = ["-m", "not (heavy or slow or sklearn)"] if folders else []
@@ -69,7 +69,7 @@ def test(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """The tests of the page in Chromium; they fail where it is missing."""
-    prepared(session).run("python", "-m", "pytest", "-q", "tests/browser", env={"CI": "1"})
+    prepared(session).run("python", "-m", "pytest", "-q", "-m", "heavy", "tests/browser", env={"CI": "1"})
 
 
 @nox.session
