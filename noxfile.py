@@ -58,7 +58,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def test(session: nox.Session) -> None:
-    """The first group of tests; or, after --, the tests of some folders of src/directrank: nox -s test -- surrogates."""
+    """The first group of tests; or, after --, those of some folders of src/directrank: -- surrogates."""
     folders = [each for each in session.posargs if not each.startswith("-")]
     options = [each for each in session.posargs if each.startswith("-")]
     quick = ["-m", "not (heavy or slow or sklearn)"] if folders else []
