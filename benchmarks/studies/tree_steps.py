@@ -24,7 +24,7 @@ LOSSES = (
     "regression", "ranksvm", "irsvm", "ranknet", "preorder-norm-dcg", "frank", "rankboost", "listnet",
     "listmle", "rankcosine", "xendcg", "yetiloss", "lambdarank", "lambdarank(AP)", "lambdaloss",
     "consistent-dcg", "consistent-ndcg", "consistent-norm-dcg", "approxap", "approxndcg", "approxp",
-    "approxndcg(RR)", "approxndcg(ERR(max=2))", "softrank", "ndcgboost",
+    "approxndcg(RR)", "approxndcg(ERR(max=4))", "softrank", "ndcgboost",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from directrank.cli.output import remark
+from directrank.cli.remaining import Remaining
 from directrank.experiments import Observer
 
 
@@ -16,10 +17,12 @@ class Lines(Observer, ExitStack):
         super().__init__()
         self.quiet = quiet
         self.n_cells = self.seen = self.saved = 0
+        self.remaining = Remaining()
 
     def planned(self, plan) -> None:
         """Print the number of fits."""
         self.n_cells, self.saved = len(plan.cells), len(plan.finished)
+        self.remaining = Remaining(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
         self.say(plan_line(plan))
 
     def reading(self, lines: list[str]) -> None:
@@ -36,10 +39,11 @@ class Lines(Observer, ExitStack):
         """Print the outcome of a cell."""
         self.seen += 1
         self.saved += not reused and "error" not in cell
+        self.remaining.finished(cell, reused)
         if reused:  # the line about the plan has counted them
             return
-        width = len(str(self.n_cells))
-        self.say(f"[{self.seen:>{width}}/{self.n_cells}] {cell_line(cell)}")
+        width, left = len(str(self.n_cells)), str(self.remaining)
+        self.say(f"[{self.seen:>{width}}/{self.n_cells}] {cell_line(cell)}{left and f'; {left}'}")
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -51,19 +55,18 @@ class Bar(Lines):
 
     def __enter__(self) -> Self:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("fits, left:"),
-            TimeRemainingColumn(),
+            TextColumn("fits {task.fields[left]}", markup=False),
             console=Console(stderr=True),
             transient=True,
         )
         self._progress = self.enter_context(progress)
-        self._task = self._progress.add_task("", total=None)
+        self._task = self._progress.add_task("", total=None, left="")
         return self
 
     def planned(self, plan) -> None:
@@ -74,7 +77,8 @@ class Bar(Lines):
     def finished(self, cell: dict[str, Any], reused: bool) -> None:
         """Print the outcome of a cell, and count it in the bar."""
         super().finished(cell, reused)
-        self._progress.update(self._task, description=f"{self.seen} of {self.n_cells} cells")
+        text = f"{self.seen} of {self.n_cells} cells"
+        self._progress.update(self._task, description=text, left=str(self.remaining))
 
     def starting(self, fold: str, method: str, n_points: int) -> None:
         """Name the method in the bar."""
