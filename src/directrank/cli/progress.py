@@ -1,13 +1,15 @@
 """Progress of a comparison: a bar on a terminal, lines in a pipe, nothing with --quiet."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from directrank.cli.output import remark
 from directrank.cli.remaining import Remaining
 from directrank.experiments import Observer
+from directrank.timing import watching
 
 
 class Lines(Observer, ExitStack):
@@ -117,13 +119,43 @@ def cell_line(cell: dict[str, Any]) -> str:
 
 
 @contextmanager
-def spinner(text: str, *, quiet: bool) -> Iterator[None]:
-    """Name a long step while it runs: a spinner on a terminal, a line in a pipe."""
+def spinner(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Name a long step while it runs: a spinner on a terminal, a line in a pipe.
+
+    Yields a function that adds how far the step is, on a terminal.
+    """
     if quiet or not sys.stderr.isatty():
         remark(f"{text} …", quiet=quiet)
-        yield
+        yield lambda _: None
         return
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(text):
+    with Console(stderr=True).status(escape(text)) as status:
+        yield lambda how_far: status.update(escape(f"{text}: {how_far}"))
+
+
+@contextmanager
+def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
+    """Name a fit while it runs, with the last value of its monitor and the longest it may still take.
+
+    Parameters
+    ----------
+    text : str
+    limit : int, optional
+        Largest number of values of the monitor.
+    quiet : bool
+    """
+    start, seen = time.monotonic(), 0
+
+    def show(measure: str, value: float) -> None:
+        nonlocal seen
+        seen += 1
+        of, left = "", ""
+        if limit is not None and seen <= limit:
+            longest = (limit - seen) * (time.monotonic() - start) / seen
+            of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
+        say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
+
+    with spinner(text, quiet=quiet) as say, watching(show):
         yield
