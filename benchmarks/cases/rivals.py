@@ -52,7 +52,7 @@ def approx_ndcg(environment: str) -> tuple[Work, Work]:
 
 def evaluation() -> tuple[Work, Work]:
     """Return the evaluation of ready arrays, and of ranx's own data structures."""
-    relevance, scores = lists(10_000, 100)
+    relevance, scores = lists(5000, 100)
     queries, order = grouped(relevance)
     inner = scores.ravel()[order].astype(np.float64)
     measures = [AP(), NDCG(10)]
@@ -65,7 +65,7 @@ def evaluation() -> tuple[Work, Work]:
 
 def coordinate_ascent() -> tuple[Work, Work]:
     """Return fits by one start each; ours must be as good by the measure on the training data."""
-    groups = make_ranking(300, 40, 20, random_state=0)
+    groups = make_ranking(100, 40, 15, random_state=0)
     ranker = CoordinateAscent("nDCG", n_jobs=1)
     arrays = {
         "X": groups.X, "relevance": groups.relevance, "qid": np.asarray(groups.qid, np.int64),
@@ -100,7 +100,7 @@ CASES = (
     ),
     Case(
         "rivals/evaluation-ranx",
-        "AP and nDCG@10 of 10,000 queries of 100 documents, ready arrays, one thread",
+        "AP and nDCG@10 of 5,000 queries of 100 documents, ready arrays, one thread",
         "ranx on its own prepared data structures, one thread",
         evaluation,
         faster=True,
@@ -108,7 +108,7 @@ CASES = (
     ),
     Case(
         "rivals/coordinate-ascent-fastrank",
-        "coordinate ascent by nDCG, one start, 300 queries of 40 documents and 20 features",
+        "coordinate ascent by nDCG, one start, 100 queries of 40 documents and 15 features",
         "fastrank's with its defaults, one start, of no better nDCG on the same data",
         coordinate_ascent,
         faster=True,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from benchmarks.case import Case, Seconds
 from benchmarks.measuring import Effort, Measurement, measure
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from benchmarks import runner
 from benchmarks.case import Case, NotMeasuredError, Seconds
 from benchmarks.measuring import Effort
