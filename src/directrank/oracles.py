@@ -201,7 +201,7 @@ class ApproximationErrors(Protocol):
 class GradientKernel(Protocol):
     """The gradient inside a compiled loop over queries.
 
-    Where weights follow a ranking (`Reweighable`) there is ``joined_plugin(queries, weights, parts)`` besides:
+    Where weights follow a ranking (`Reweighable`) there is ``joined_plugin(queries, weights, parts)`` too:
     the plug-in of all queries, with the arrays to which each of its parts writes when it fixes its weights.
     """
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
 from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
 from directrank.surrogates.pairs.kernels import named_for
@@ -79,7 +79,7 @@ class TablePairs(LogisticPairs):
 
 
 # `kind` is a constant where these kernels are inlined, and what another kind reads is left out.
-@kernel
+@inline_kernel
 def pair_weight(kind, own, gain, level, place, cell, by_distance):
     """Return what a pair weighs, from the numbers of the winner, `own`, and those of the loser."""
     if kind == EQUAL:
@@ -94,7 +94,7 @@ def pair_weight(kind, own, gain, level, place, cell, by_distance):
     return own[0] * (own[1] - gain) * (loss if distance > 0 else own[4])
 
 
-@kernel
+@inline_kernel
 def log_share(q):
     """Return −ln(1 − q) for q in [0, ½]."""
     series = C3 + q * (C4 + q * (C5 + q * (C6 + q * (C7 + q * C8))))
@@ -150,24 +150,24 @@ def _prepare(scores, typed):
     return True
 
 
-@kernel
+@inline_kernel
 def padded(first, last, end):
     """Return the length of a run of losers; if it ends with the query, in whole vectors."""
     return last - first if last < end else -(-(last - first) // WIDTH) * WIDTH
 
 
 def _gradient_of(kind):
-    @kernel
+    @inline_kernel
     @named_for(kind)
     def winner(i, last, weight, plugin, row, real):
         # A winner past the last is the last with the weight 0.
         k = row + min(i, last)
         w = real(weight if i <= last else 0.0)
-        if kind == EQUAL or kind == BY_TABLE:
+        if kind in (EQUAL, BY_TABLE):
             return w, w, w, w, w
         return w, plugin.gain[k], plugin.level[k], plugin.place[k], plugin.inside[k]
 
-    @kernel
+    @inline_kernel
     @named_for(kind)
     def cells_of(i, last, plugin, row, length, others):
         if kind != BY_TABLE:
@@ -175,14 +175,14 @@ def _gradient_of(kind):
         begin = plugin.start[row + min(i, last)]
         return plugin.table[begin : begin + length]
 
-    @kernel
+    @inline_kernel
     @named_for(kind)
     def run_value(run, weight, plugin, row, n, typed):
         real, first, last = typed.dtype.type, run[0] - row, run[1] - row - 1
         start, size = run[2] - row, padded(run[2] - row, run[3] - row, n)
         powers, scores = typed[0, start : start + size], typed[1, start : start + size]
         slopes, total, columns = typed[2], 0.0, (powers, powers, powers)
-        if kind == BY_LEVEL or kind == BY_DISTANCE:
+        if kind in (BY_LEVEL, BY_DISTANCE):
             begin, end = row + start, row + start + size
             columns = plugin.gain[begin:end], plugin.level[begin:end], plugin.place[begin:end]
         e, s = typed[0], typed[1]
@@ -240,5 +240,10 @@ def plugin_of(queries, runs, weights, kind: type[LogisticPairs] = LogisticPairs,
     empty = dict.fromkeys(("gain", "level", "place", "inside", "by_distance", "table"), reals)
     first_run = np.searchsorted(runs[:, 0], queries.indptr)
     return kind(
-        queries.indptr, max(queries.longest, 1), first_run, runs, weights, **{**empty, "start": whole, **arrays}
+        queries.indptr,
+        max(queries.longest, 1),
+        first_run,
+        runs,
+        weights,
+        **{**empty, "start": whole, **arrays},
     )

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
 from directrank.surrogates.margins import HINGE, HUBER, LOGISTIC, SQUARED_HINGE, Margin
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting
@@ -55,7 +55,7 @@ class HingePairs(HuberPairs):
 
 # One kernel a margin, so that only the code of that margin is compiled.
 def _gradient_of(margin):
-    @kernel
+    @inline_kernel
     @named_for(margin)
     def run_value(run, weight, plugin, row, n, typed):
         first, last = run[0] - row, run[1] - row - 1
