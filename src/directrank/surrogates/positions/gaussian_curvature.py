@@ -18,11 +18,11 @@ def curvature_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: f
     for j, a in enumerate(gain):
         others, cross = np.delete(np.arange(len(s)), j), 0.0
         for i in others:
-            without = distribution_naive(np.delete(s, i), j - (i < j), noise)
+            without = distribution_naive(np.delete(s, i), int(j - (i < j)), noise)
             bend = density[i, j] * math.exp(0.5 * z[i, j] ** 2 - 0.5) / noise
             out[[i, j]] += a * abs(without @ np.diff(b)) * bend
         for i, k in permutations(others, 2):
-            without = distribution_naive(np.delete(s, [i, k]), j - (i < j) - (k < j), noise)
+            without = distribution_naive(np.delete(s, [i, k]), int(j - (i < j) - (k < j)), noise)
             cross += density[i, j] * density[k, j] * (without @ np.diff(b, 2))
         out[j] += a * abs(cross)
     return out
