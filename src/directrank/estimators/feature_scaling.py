@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from directrank.data.groups import QueryGroups
+from directrank.data.workers import RemoteGroups
 from directrank.errors import DataError, check_choice
+from directrank.estimators.distributed import remote_scores
 from directrank.scorers import LINEAR, OF_QUERIES, Linear
 from directrank.scorers.missing_values import missing_counts
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
@@ -48,6 +50,8 @@ def scores_of(scorer: Any, features: np.ndarray, X: Any, qid=None) -> np.ndarray
         If the model scales features or scores inside each query, and neither X nor `qid` tells the queries;
         or if a value is missing and a linear scorer has no medians.
     """
+    if isinstance(X, RemoteGroups):
+        return remote_scores(X, scorer)
     if isinstance(scorer, LINEAR) and scorer.fill is None:
         _refuse_missing(features)
     if not isinstance(scorer, OF_QUERIES):
