@@ -6,7 +6,7 @@ import numpy as np
 
 from directrank.data.categories import as_grades
 from directrank.data.groups import QueryGroups
-from directrank.data.workers import RemoteGroups
+from directrank.data.remote.workers import RemoteGroups
 from directrank.errors import DataError
 
 

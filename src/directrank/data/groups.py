@@ -53,7 +53,7 @@ class QueryGroups:
 
     #: Whether the features were copied from those given, to bring them into the inner order.
     is_copy = False
-    #: The processes that hold the features, `directrank.data.workers.Workers`; None if this one does.
+    #: The processes that hold the features, `directrank.data.remote.workers.Workers`; None if this one does.
     workers: Any = None
 
     def __init__(self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name=""):

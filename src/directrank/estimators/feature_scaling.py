@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.workers import RemoteGroups
+from directrank.data.remote.workers import RemoteGroups
 from directrank.errors import DataError, check_choice
-from directrank.estimators.distributed import remote_scores
+from directrank.estimators.inputs.distributed import remote_scores
 from directrank.scorers import LINEAR, OF_QUERIES, Linear
 from directrank.scorers.missing_values import missing_counts
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling

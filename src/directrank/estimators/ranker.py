@@ -13,9 +13,9 @@ from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.errors import DataError
-from directrank.estimators.distributed import check_distributed, scoring_where
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.inputs.checks import query_weights, single_part
+from directrank.estimators.inputs.distributed import check_distributed, scoring_where
 from directrank.estimators.inputs.long_lists import refuse_long_lists
 from directrank.estimators.inputs.reading import features_of, groups_of, training_data
 from directrank.estimators.outcome import check_finite, warn_of_stop

@@ -23,14 +23,13 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
+from directrank.data.remote.workers import RemoteGroups
 from directrank.data.shards import map_in_order
-from directrank.data.workers import RemoteGroups
 from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
 from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
-from directrank.scorers.counted_medians import counted_medians
 from directrank.scorers.linear import Linear
-from directrank.scorers.missing_values import BLOCK_COLUMNS, filled, medians, missing_counts
+from directrank.scorers.missing_values import BLOCK_COLUMNS, counted_medians, filled, medians, missing_counts
 from directrank.scorers.query_ranges import scaled_inside_queries
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
 from directrank.scorers.scaling_rule import choose

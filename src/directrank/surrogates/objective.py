@@ -15,11 +15,11 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
+from directrank.data.remote.workers import Workers
 from directrank.data.shards import Shard, map_in_order
-from directrank.data.workers import Workers
 from directrank.errors import DataError
 from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
-from directrank.surrogates.remote_shards import RemoteShards
+from directrank.surrogates.remote.shards import RemoteShards
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 

@@ -27,7 +27,7 @@ except ImportError as _error:
     raise ImportError(f"dask cannot be used ({_error}): pip install 'directrank[dask]'") from None
 
 from directrank.data.groups import QueryGroups
-from directrank.data.workers import RemoteGroups
+from directrank.data.remote.workers import RemoteGroups
 from directrank.errors import DataError
 from directrank.integrations.dask.clusters import connect
 from directrank.integrations.dask.placement import DaskWorkers

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from logging import ERROR
 from typing import Any
 
 from distributed import Client, LocalCluster
@@ -41,7 +42,7 @@ def connect(scheduler: Any = None) -> Iterator[Client]:
         with (
             LocalCluster(
                 n_workers=_number(place), threads_per_worker=1, processes=True, host="127.0.0.1",
-                **NO_DASHBOARD,
+                silence_logs=ERROR, **NO_DASHBOARD,
             ) as cluster,
             Client(cluster, direct_to_workers=True) as client,
         ):  # fmt: skip

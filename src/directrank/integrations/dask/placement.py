@@ -50,7 +50,7 @@ class Placed:
 
 
 class DaskWorkers:
-    """The workers of a cluster that hold the shards of some query groups: `directrank.data.workers.Workers`.
+    """The workers of a cluster that hold the shards of some query groups (`directrank.data.remote.workers`).
 
     Parameters
     ----------

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from directrank.data.queries import Queries
+from directrank.data.remote.workers import Held
 from directrank.data.shards import Block, Shard
 from directrank.data.store.manifest import FEATURES, manifest_of, read_manifest
-from directrank.data.workers import Held
 from directrank.errors import DataError
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import open_matrix

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Surrogate
-from directrank.data.workers import Held, Workers
+from directrank.data.remote.workers import Held, Workers
 from directrank.oracles import GradientKernel, Part
 
 

@@ -1,4 +1,4 @@
-"""Training and scoring where the features are in other processes (`directrank.data.workers`)."""
+"""Training and scoring where the features are in other processes (`directrank.data.remote.workers`)."""
 
 from typing import Any, get_args
 
@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.groups import QueryGroups
-from directrank.data.workers import RemoteFeatures, RemoteGroups
+from directrank.data.remote.workers import RemoteFeatures, RemoteGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators.parameters.allowed import parameters_of
 from directrank.scorers import OF_QUERIES, Linear

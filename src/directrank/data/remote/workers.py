@@ -121,9 +121,10 @@ class RemoteGroups(QueryGroups):
         """
         key = self.workers.new_key("features")
         self.workers.keep(key, _of_features, self.features.key, function, arguments)
+        names = self.feature_names if feature_names is None else feature_names
         made = RemoteGroups(
-            self.workers, key, self.queries, len(feature_names or ()) or self.n_features,
-            feature_names=feature_names or self.feature_names, name=self.name, labelled=self.labelled,
+            self.workers, key, self.queries, self.n_features if names is None else len(names),
+            feature_names=names, name=self.name, labelled=self.labelled,
         )  # fmt: skip
         self.workers.drop_with(made.features, key)
         return made
