@@ -101,6 +101,13 @@ def test_the_model_has_the_bits_of_one_trained_here(name, parts, client):
     assert there.score(remote[1]) == here.score(vali)
 
 
+def test_tiles_of_a_shard_are_those_of_all_data(client):
+    # A tile is at least as long as the longest query of all, and of many features it is no longer.
+    wide = make_ranking(40, 25, 3000, random_state=0)
+    here = made("approxndcg", max_iterations=2, scaling="none").fit(wide)
+    the_same(here, made("approxndcg", max_iterations=2, scaling="none").fit(dask.distribute(wide, client)))
+
+
 @pytest.mark.parametrize("n_workers", [1, 4])
 def test_the_number_of_workers_changes_nothing(n_workers, parts):
     train, vali = parts
@@ -226,10 +233,14 @@ def test_the_command_line_trains_on_workers(tmp_path):
         return subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
     for model, place in (("here.dr", []), ("there.dr", ["--scheduler", "local:2"])):
-        ended = run("fit", "ranksvm", "train.txt", "-o", model, *place)
+        ended = run("fit", "regression", "train.txt", "-o", model, *place)
         assert ended.returncode == 0, ended.stderr
         ended = run("rank", model, "train.txt", "-o", f"{model}.txt", *place)
         assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "here.dr.txt").read_bytes() == (tmp_path / "there.dr.txt").read_bytes()
+    for out, place in (("here", []), ("there", ["--scheduler", "local:2"])):
+        ended = run("compare", "train.txt", "--kfold", "3", "--methods", "regression", "--out", out, *place)
+        assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "here/results.csv").read_bytes() == (tmp_path / "there/results.csv").read_bytes()
     refused = run("fit", "svmmap", "train.txt", "--scheduler", "local:x")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

@@ -212,8 +212,7 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     for cell in plan.cells:
         if cell.key in plan.finished:
             observer.finished(cell.named(plan.finished[cell.key]), True)
-    if options.scheduler is not None:
-        fit_in_tasks(plan, store, observer, options.scheduler)
+    fit_in_tasks(plan, store, observer)
     if options.jobs > 1:
         records = run_in_processes(plan, store, observer, options.jobs)
     else:

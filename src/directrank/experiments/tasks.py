@@ -18,25 +18,19 @@ _READERS: dict[str, FoldReader] = {}
 _lock = threading.Lock()
 
 
-def fit_in_tasks(plan: Plan, store: Store, observer: Observer, scheduler: Any) -> None:
-    """Make the fits of a plan that are missing, one task each, and store their records as they end.
+def fit_in_tasks(plan: Plan, store: Store, observer: Observer) -> None:
+    """Make the missing fits of a plan with a scheduler, one task each; store their records as they end.
 
     What is left of the plan needs these records only. Last fits are not among them, because they depend on
     the others.
-
-    Parameters
-    ----------
-    plan : Plan
-    store : Store
-    observer : Observer
-    scheduler : str or distributed.Client
-        As `directrank.dask.connect` takes it.
     """
+    if plan.options.scheduler is None:
+        return
     from directrank.integrations.dask import connect
 
     cells = [cell for cell in plan.cells if cell.key not in plan.finished]
     fits = {fit.key: fit for cell in cells for fit in cell.fits if fit.key not in plan.fitted}
-    with connect(scheduler) as client, store.beating():
+    with connect(plan.options.scheduler) as client, store.beating():
         taken, _ = store.exchange([], [(key, fit.label) for key, fit in fits.items()])
         try:
             _gather(client, [fits[key] for key in taken], plan, store, observer)

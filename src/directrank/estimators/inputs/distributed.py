@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.groups import QueryGroups
-from directrank.data.remote.workers import RemoteFeatures, RemoteGroups
+from directrank.data.remote.workers import Held, RemoteFeatures, RemoteGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators.parameters.allowed import parameters_of
 from directrank.scorers import OF_QUERIES, Linear
@@ -31,8 +31,7 @@ class RemoteLinear(Linear):
         """Return the scores of documents, float64 (n_docs,)."""
         if not isinstance(features, RemoteFeatures):
             return super().scores(features)
-        plain = Linear(self.coefficients, self.fill)
-        return np.concatenate(features.workers.over_shards(_scores_under, features.key, plain))
+        return remote_scores(features, self)
 
 
 def scoring_where(groups: QueryGroups, scorer: Any) -> Any:
@@ -40,16 +39,14 @@ def scoring_where(groups: QueryGroups, scorer: Any) -> Any:
     return RemoteLinear(scorer.coefficients, scorer.fill) if isinstance(groups, RemoteGroups) else scorer
 
 
-def remote_scores(groups: RemoteGroups, scorer: Any) -> np.ndarray:
+def remote_scores(features: RemoteFeatures, scorer: Any) -> np.ndarray:
     """Return the scores of documents in their inner order, float64 (n_docs,)."""
-    return np.concatenate(groups.over_shards(_scores, scorer))
+    return np.concatenate(features.workers.over_shards(_scores, features.key, scorer))
 
 
-def _scores(features, indptr, blocks, scorer: Any) -> np.ndarray:
-    return scorer.scores(features, indptr) if isinstance(scorer, OF_QUERIES) else scorer.scores(features)
-
-
-def _scores_under(held, key: str, scorer: Linear) -> np.ndarray:
+def _scores(held: Held, key: str, scorer: Any) -> np.ndarray:
+    if isinstance(scorer, OF_QUERIES):
+        return scorer.scores(held[key], held["queries"].indptr)
     return scorer.scores(held[key])
 
 
