@@ -18,12 +18,8 @@ from directrank.data.queries import Queries
 from directrank.data.remote.workers import Workers
 from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
-<<<<<<< HEAD
 from directrank.oracles import GradientKernel, Part, Reweighable, Step, ValueAndGradient
-=======
-from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
 from directrank.surrogates.remote.shards import RemoteShards
->>>>>>> dask
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
@@ -145,18 +141,13 @@ class Objective:
 
     def gradient_plugin(self) -> Any:
         """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
-<<<<<<< HEAD
-        if self._plugin is None and Reweighable in self.offers:
-            parts = [part.oracles for parts in self.shards for part in parts]
-            self._plugin = parts[0].joined_plugin(self._queries, self.weights, parts)
-        elif self._plugin is None:
-            self._plugin = self.whole().oracles.gradient_plugin()
-=======
         # Shards ask for it on several threads.
         with self._lock:
-            if self._plugin is None:
+            if self._plugin is None and Reweighable in self.offers:
+                parts = [part.oracles for parts in self.shards for part in parts]
+                self._plugin = parts[0].joined_plugin(self._queries, self.weights, parts)
+            elif self._plugin is None:
                 self._plugin = self.whole().oracles.gradient_plugin()
->>>>>>> dask
         return self._plugin
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
