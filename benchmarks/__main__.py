@@ -43,7 +43,7 @@ def main(words: list[str] | None = None) -> int:
         print("\n".join(f"{case.name:40} {case.what}, against {case.yardstick}" for case in cases))
         return 0
     if given.environments is not None:
-        environments.use(given.environments and Path(given.environments), _say)
+        environments.use(Path(given.environments) if given.environments else None, _say)
     given.out.mkdir(parents=True, exist_ok=True)
     record = begun(given.out, given.quick)
     complete, earlier = _measured(cases, record, given)

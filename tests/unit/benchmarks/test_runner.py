@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import runner
 from benchmarks.case import Case, NotMeasuredError, Seconds
+from benchmarks.cases import load_cases
 from benchmarks.measuring import Effort
 from benchmarks.results.comparison import changes, last_record
 from benchmarks.results.records import Record, Row, read_record, write_record
@@ -116,3 +117,9 @@ def test_the_last_record_of_the_same_machine(tmp_path):
     assert found is not None
     assert found.written == "2026-02"
     assert last_record(Record({"processor": "other", "cores": "2"}, {}), tmp_path) is None
+
+
+def test_names_of_cases_are_unique_and_have_a_topic():
+    names = [case.name for case in load_cases()[0]]
+    assert len(set(names)) == len(names)
+    assert all(name.partition("/")[2] for name in names)
