@@ -62,7 +62,8 @@ def _measured(cases: list[Case], record: Record, given: argparse.Namespace) -> t
 
 def _shown(record: Record, earlier: Record | None, complete: bool, given: argparse.Namespace) -> int:
     """Print and write what was measured; return the exit code."""
-    found = changes(record, earlier) if earlier else None
+    # A quick run is too short to accuse anything.
+    found = changes(record, earlier) if earlier and not (record.quick or earlier.quick) else None
     console = Console() if sys.stdout.isatty() else Console(width=140)
     print_table(record, console)
     if earlier and found:
