@@ -20,7 +20,7 @@ def prepare(arrays):
     print("noise between the answers")
     if arrays["numbers"][0] < 0:
         raise ValueError("a negative number")
-    return lambda: {"sum": float(arrays["numbers"].sum())}
+    return lambda: arrays["numbers"].sum(), lambda total: {"sum": float(total)}
 
 protocol.serve(prepare)
 """
