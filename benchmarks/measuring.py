@@ -30,7 +30,7 @@ class Effort:
         After so many seconds no further repetition begins, but there are at least `fewest`.
     fewest : int
     attempts : int
-        At most so many times a case is measured until it is calm.
+        At most so many times a case is measured until it is calm, unless that takes long.
     """
 
     repetitions: int = 15
@@ -111,12 +111,13 @@ def measure(case: Case, effort: Effort, calibration: Calibration) -> Measurement
     clock = CLOCKS[case.clock]
     bursts = [_burst(each, clock) for each in (work, yardstick)]
     attempts: list[Measurement] = []
+    started = time.perf_counter()
     for _ in range(effort.attempts):
         before = calibration.drift()
         ours, theirs = _in_turn(bursts, effort)
         drift = max(before, calibration.drift())
         attempts.append(Measurement(case.faster, ours, theirs, drift))
-        if not attempts[-1].noisy:
+        if not attempts[-1].noisy or time.perf_counter() - started > effort.attempts * effort.seconds:
             break
     return min(attempts, key=lambda each: max(each.spread, each.drift))
 
