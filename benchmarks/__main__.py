@@ -33,7 +33,8 @@ WORSE, FAILED, STOPPED = 1, 4, 130
 
 def main(words: list[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    given = _parser().parse_args(words)
+    parser = _parser()
+    given = parser.parse_args(words)
     if given.docs:
         write_atomically(DOCUMENT, speed_page(RECORDS))
         return 0
@@ -42,10 +43,15 @@ def main(words: list[str] | None = None) -> int:
     if given.list:
         print("\n".join(f"{case.name:40} {case.what}, against {case.yardstick}" for case in cases))
         return 0
+    if not cases:
+        parser.error(f"no case matches {' '.join(given.only)}; --list prints their names")
     if given.environments is not None:
-        environments.use(given.environments and Path(given.environments), _say)
+        environments.use(Path(given.environments) if given.environments else None, _say)
     given.out.mkdir(parents=True, exist_ok=True)
-    record = begun(given.out, given.quick)
+    try:
+        record = begun(given.out, given.quick)
+    except ValueError as error:  # the file of an earlier run is damaged
+        parser.error(str(error))
     complete, earlier = _measured(cases, record, given)
     for topic, problem in problems.items():
         record.put(Row(f"{topic}/all", problem=problem))
@@ -62,7 +68,8 @@ def _measured(cases: list[Case], record: Record, given: argparse.Namespace) -> t
 
 def _shown(record: Record, earlier: Record | None, complete: bool, given: argparse.Namespace) -> int:
     """Print and write what was measured; return the exit code."""
-    found = changes(record, earlier) if earlier else None
+    # A quick run is too short to accuse anything.
+    found = changes(record, earlier) if earlier and not (record.quick or earlier.quick) else None
     console = Console() if sys.stdout.isatty() else Console(width=140)
     print_table(record, console)
     if earlier and found:
@@ -117,4 +124,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # before the first case
+        sys.exit(STOPPED)

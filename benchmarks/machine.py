@@ -5,12 +5,18 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benchmarks.environments import pinned_versions
 from directrank.data.shards import processors
 
 PACKAGES = (
     "directrank", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "pyarrow", "lightgbm", "xgboost",
     "xgboost-cpu", "catboost", "torch", "pytrec-eval-terrier", "ir-measures", "bm25s",
 )  # fmt: skip
+#: Those that are timed in environments of their own.
+RIVALS = {
+    "tensorflow-ranking": ("tensorflow-ranking", "tensorflow-cpu"), "rax": ("rax", "jax"),
+    "allrank": ("allRank", "torch"), "fastrank": ("fastrank",), "ranx": ("ranx",),
+}  # fmt: skip
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -26,13 +32,16 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that are installed here."""
+    """Return the versions of Python, of the packages that are installed here, and of rivals elsewhere."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
+    for environment, names in RIVALS.items():
+        pinned = pinned_versions(environment)
+        found |= {f"{name} (apart)": pinned[name] for name in names}
     return found
 
 

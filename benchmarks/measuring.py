@@ -30,7 +30,7 @@ class Effort:
         After so many seconds no further repetition begins, but there are at least `fewest`.
     fewest : int
     attempts : int
-        At most so many times a case is measured until it is calm.
+        At most so many times a case is measured until it is calm, unless that takes long.
     """
 
     repetitions: int = 15
@@ -89,20 +89,20 @@ class Calibration:
     """A loop that is always the same: when it takes longer than at best, something else runs."""
 
     def __init__(self):
-        self.least = min(self.seconds() for _ in range(5))
+        self.least = min(self._seconds() for _ in range(5))
 
-    def seconds(self) -> float:
-        """Return how long the loop takes now, by the clock on the wall."""
+    def _seconds(self) -> float:
+        """Return how long the loop takes once, by the clock on the wall."""
         started = time.perf_counter()
         for _ in range(CALIBRATION_ROUNDS):
             hashlib.sha256(CALIBRATION).digest()
         return time.perf_counter() - started
 
     def drift(self) -> float:
-        """Return by which part the loop takes longer now than it ever did."""
-        now = self.seconds()
-        self.least = min(self.least, now)
-        return now / self.least - 1.0
+        """Return by which part the loop takes longer now, the median of three, than it ever did."""
+        now = sorted(self._seconds() for _ in range(3))
+        self.least = min(self.least, now[0])
+        return now[1] / self.least - 1.0
 
 
 def measure(case: Case, effort: Effort, calibration: Calibration) -> Measurement:
@@ -111,12 +111,13 @@ def measure(case: Case, effort: Effort, calibration: Calibration) -> Measurement
     clock = CLOCKS[case.clock]
     bursts = [_burst(each, clock) for each in (work, yardstick)]
     attempts: list[Measurement] = []
+    started = time.perf_counter()
     for _ in range(effort.attempts):
         before = calibration.drift()
         ours, theirs = _in_turn(bursts, effort)
         drift = max(before, calibration.drift())
         attempts.append(Measurement(case.faster, ours, theirs, drift))
-        if not attempts[-1].noisy:
+        if not attempts[-1].noisy or time.perf_counter() - started > effort.attempts * effort.seconds:
             break
     return min(attempts, key=lambda each: max(each.spread, each.drift))
 

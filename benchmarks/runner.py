@@ -49,35 +49,30 @@ def run(
 ) -> bool:
     """Measure cases into a record, which is written after each; return whether all were measured.
 
-    Parameters
-    ----------
-    cases : sequence of Case
-    record : Record
-        Rows of other cases in it stay.
-    folder : Path
-        The record is written into it.
-    effort : Effort
-    say : callable
-        Takes a line of progress.
-    earlier : Record, optional
-        Says how long the cases took before, for the time that is left.
+    Rows of other cases stay in the record. `say` takes lines of progress; `earlier`, a record of before, says
+    how long the cases took then, for the time that is left.
     """
     calibration, known = Calibration(), [each for each in (record, earlier) if each]
     names = [case.name for case in cases]
     record.pending = [*(name for name in record.pending if name not in names), *names]
     for at, case in enumerate(cases, 1):
-        left = sum(expected_seconds(each.name, known) for each in cases[at - 1 :])
+        left = sum(expected_seconds(each, known) for each in names[at - 1 :])
         say(f"[{at}/{len(cases)}] {case.name} … (about {_minutes(left)} left)")
         try:
             row = measured(case, effort, calibration)
         except KeyboardInterrupt:
             return False
-        record.put(row)
-        record.pending.remove(case.name)
-        record.written = datetime.now(UTC).isoformat(timespec="seconds")
-        write_record(record, folder / RESULTS)
+        _keep(row, record, folder)
         say(f"    {wording.ratio(row)} {wording.spread(row) and f'({wording.spread(row)})'}".rstrip())
     return True
+
+
+def _keep(row: Row, record: Record, folder: Path) -> None:
+    """Put a row into the record, and write it."""
+    record.put(row)
+    record.pending.remove(row.name)
+    record.written = datetime.now(UTC).isoformat(timespec="seconds")
+    write_record(record, folder / RESULTS)
 
 
 def measured(case: Case, effort: Effort, calibration: Calibration) -> Row:

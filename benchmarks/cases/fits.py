@@ -54,19 +54,29 @@ def by_xgboost(train: QueryGroups):
     return xgboost.train({"objective": "rank:ndcg", "nthread": 1, "verbosity": 0}, data, TREES)
 
 
+def by_catboost(train: QueryGroups):
+    """Train CatBoost's YetiRank, with its defaults, and return the ranker."""
+    import catboost
+
+    quiet = {"verbose": False, "allow_writing_files": False}
+    ranker = catboost.CatBoostRanker(loss_function="YetiRank", iterations=TREES, thread_count=1, **quiet)
+    query = np.repeat(np.arange(train.n_queries), train.queries.sizes)
+    return ranker.fit(train.features, train.queries.relevance, group_id=query)
+
+
 def scores_of(library: str, model, groups: QueryGroups) -> np.ndarray:
     """Return scores, in the order of the caller."""
-    if library == "lightgbm":
-        return model.predict(groups.X, num_threads=1)
-    import xgboost
+    if library == "xgboost":
+        import xgboost
 
-    return model.predict(xgboost.DMatrix(groups.X))
+        return model.predict(xgboost.DMatrix(groups.X))
+    return model.predict(groups.X)
 
 
 def to_the_same_quality(library: str) -> tuple[Work, Work]:
     """Return fits that reach the validation nDCG@10 of the library's trees, ours with early stopping."""
     train, vali = collection()
-    rival = {"lightgbm": by_lightgbm, "xgboost": by_xgboost}[library]
+    rival = {"lightgbm": by_lightgbm, "xgboost": by_xgboost, "catboost": by_catboost}[library]
     level = quality(vali, scores_of(library, rival(train), vali))
 
     def ours(iterations: int) -> ApproxRank:
@@ -172,6 +182,9 @@ def early_stopping(learner) -> tuple[Work, Work]:
     return watched, lambda: alone.fit(rows.X, rows.relevance, **by)
 
 
+RIVALS = {
+    "lightgbm": "LightGBM's lambdarank", "xgboost": "XGBoost's rank:ndcg", "catboost": "CatBoost's YetiRank",
+}  # fmt: skip
 LINEAR = "24,000 documents of 50 features, a linear synthetic collection"
 CASES = (
     *(
@@ -182,7 +195,7 @@ CASES = (
             partial(to_the_same_quality, library),
             faster=True,
         )
-        for library, name in (("lightgbm", "LightGBM's lambdarank"), ("xgboost", "XGBoost's rank:ndcg"))
+        for library, name in RIVALS.items()
     ),
     Case(
         "fits/ranksvm-sklearn",

@@ -12,13 +12,13 @@ from directrank.models.readers.library_model import read_library_model
 from directrank.scorers import Linear
 from directrank.scorers.additive import Additive, stump
 
-N_DOCS, N_FEATURES, N_TREES, N_STUMPS = 60_000, 136, 100, 300
+N_DOCS, N_FEATURES, N_TREES, N_STUMPS = 120_000, 136, 100, 300
 N_TRAINED = 6_000
 
 
 @cache
 def features() -> np.ndarray:
-    """Return features of 33 MB."""
+    """Return features of 65 MB, more than a cache holds."""
     return np.random.default_rng(0).standard_normal((N_DOCS, N_FEATURES), dtype=np.float32)
 
 

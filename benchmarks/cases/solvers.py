@@ -65,9 +65,9 @@ def line_search(name: str) -> tuple[Work, Work]:
 def frank_wolfe() -> tuple[Work, Work]:
     """Return a pass of block-coordinate Frank-Wolfe for SVM^map, and a read pass."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500 * 60, 46)).astype(np.float32)
+    X = rng.normal(size=(5000 * 60, 46)).astype(np.float32)
     truth = X @ rng.normal(size=46) / np.sqrt(46) + rng.normal(size=len(X))
-    groups = QueryGroups(X, (truth > 1.2).astype(float), np.repeat(np.arange(1500), 60))
+    groups = QueryGroups(X, (truth > 1.2).astype(float), np.repeat(np.arange(5000), 60))
     objective = Objective(TypeTwoBound(AP()), groups.queries, groups.shards)
     visits = visits_of(objective, Linear(), groups.features)
     kept, order = no_cuts(1e3 * visits.weights, 8, groups.n_features), np.arange(len(visits.weights))
@@ -96,7 +96,7 @@ CASES = (
     ),
     Case(
         "solvers/bcfw",
-        "a pass of block-coordinate Frank-Wolfe for SVM^map, 1,500 queries of 60 documents and 46 features",
+        "a pass of block-coordinate Frank-Wolfe for SVM^map, 5,000 queries of 60 documents and 46 features",
         "a read pass",
         frank_wolfe,
     ),

@@ -54,6 +54,12 @@ def python_of(name: str) -> Path:
     raise NotMeasuredError(f"no environment of {name}: {why}")
 
 
+def pinned_versions(name: str) -> dict[str, str]:
+    """Return the versions of the packages of an environment."""
+    lines = (line.partition("==") for line in _requirements(name).read_text().splitlines())
+    return {package: version for package, _, version in lines}
+
+
 def create(folder: Path) -> None:
     """Create an environment; where that fails, a file in its folder says why."""
     requirements = _requirements(folder.name)

@@ -46,6 +46,7 @@ class Worker:
         self._process = subprocess.Popen(
             [python, script, self._folder.name],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+            start_new_session=True,  # Ctrl-C is for the runner
         )  # fmt: skip
         weakref.finalize(self, _end, self._process, self._folder, self._errors)
         self.found: dict[str, Any] = self._answer()
@@ -69,8 +70,9 @@ class Worker:
 
 
 def _end(process: subprocess.Popen, folder: tempfile.TemporaryDirectory, errors) -> None:
-    process.stdin.close()
+    process.kill()
     process.wait()
+    process.stdin.close()
     process.stdout.close()
     folder.cleanup()
     errors.close()

@@ -55,7 +55,7 @@ def _asked(rows: Sequence[Row]) -> Iterator[Markup]:
 
 def _topic(rows: Sequence[Row]) -> Iterator[Markup]:
     yield from _charts([row for row in rows if row.ratio is not None])
-    columns = ["case", "what", "against", "ratio", "quartiles", "asked", "seconds", "repetitions"]
+    columns = ["case", "what", "against", "ratio", "quartiles", "asked", "seconds"]
     yield grid("Ratios of times", columns, [_line(row) for row in rows])
 
 
@@ -65,7 +65,7 @@ def _line(row: Row) -> Line:
     cells = (
         Cell(row.name), Cell(row.what, tone="long"), Cell(row.yardstick, tone="long"),
         Cell(wording.ratio(row), row.ratio, tone=failed), Cell(wording.spread(row)),
-        Cell(wording.asked(row), row.asked), seconds, Cell(str(row.repetitions), row.repetitions),
+        Cell(wording.asked(row), row.asked), seconds,
     )  # fmt: skip
     return Line(cells)
 

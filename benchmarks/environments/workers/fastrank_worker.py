@@ -5,18 +5,15 @@ from fastrank import CDataset, TrainRequest
 
 
 def prepare(arrays):
-    """Return the work."""
+    """Return the work, and what is checked of it."""
     X, relevance, qid = (arrays[name] for name in ("X", "relevance", "qid"))
     request = TrainRequest.coordinate_ascent()
     request.measure = str(arrays["measure"])
     request.params.seed, request.params.quiet = 0, True
     request.params.num_restarts = int(arrays["restarts"])
 
-    def work():
-        data = CDataset.from_numpy(X, relevance, qid)
-        return {"scores": data.train_model(request).predict_dense_scores(data)}
-
-    return work
+    data = CDataset.from_numpy(X, relevance, qid)
+    return lambda: data.train_model(request), lambda model: {"scores": model.predict_dense_scores(data)}
 
 
 if __name__ == "__main__":

@@ -16,18 +16,18 @@ import numpy as np
 
 
 def serve(prepare):
-    """Answer requests; ``prepare(arrays)`` returns the work, which returns what is checked."""
+    """Answer requests; ``prepare(arrays)`` returns the work, and what makes of its result what is checked."""
     # What libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     arrays = {path.stem: np.load(path) for path in Path(sys.argv[1]).glob("*.npy")}
-    work = prepare(arrays)
+    work, checked = prepare(arrays)
 
     def answer(found):
         answers.write(json.dumps(found) + "\n")
         answers.flush()
 
-    answer(work())
+    answer(checked(work()))
     for _ in sys.stdin:
         started = time.process_time()
         work()

@@ -11,16 +11,16 @@ import rax
 
 
 def prepare(arrays):
-    """Return the work."""
+    """Return the work, and what is checked of it."""
     measure = rax.approx_t12n(rax.ndcg_metric, temperature=float(1.0 / arrays["steepness"]))
     scores, relevance = jax.numpy.asarray(arrays["scores"]), jax.numpy.asarray(arrays["relevance"])
     value_and_gradient = jax.jit(jax.value_and_grad(lambda s, y: measure(s, y)))
 
-    def work():
-        value, gradient = value_and_gradient(scores, relevance)
+    def checked(found):
+        value, gradient = found
         return {"value": float(value), "gradient": float(abs(gradient).sum())}
 
-    return work
+    return lambda: jax.block_until_ready(value_and_gradient(scores, relevance)), checked
 
 
 if __name__ == "__main__":

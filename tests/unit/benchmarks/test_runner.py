@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import runner
+from benchmarks import __main__ as command
+from benchmarks import measuring, runner
+from benchmarks.__main__ import main
 from benchmarks.case import Case, NotMeasuredError, Seconds
+from benchmarks.cases import load_cases
 from benchmarks.measuring import Effort
 from benchmarks.results.comparison import changes, last_record
 from benchmarks.results.records import Record, Row, read_record, write_record
@@ -116,3 +119,38 @@ def test_the_last_record_of_the_same_machine(tmp_path):
     assert found is not None
     assert found.written == "2026-02"
     assert last_record(Record({"processor": "other", "cores": "2"}, {}), tmp_path) is None
+
+
+def test_names_of_cases_are_unique_and_have_a_topic():
+    names = [case.name for case in load_cases()[0]]
+    assert len(set(names)) == len(names)
+    assert all(name.partition("/")[2] for name in names)
+
+
+def test_a_pattern_without_cases_is_an_error_of_usage(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--only", "nothing-of-this-name"])
+    assert ended.value.code == 2
+    assert "no case matches nothing-of-this-name" in capsys.readouterr().err
+
+
+def test_a_run_of_the_command_writes_the_page_and_names_what_got_worse(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "load_cases", lambda: ([case("a/1"), case("b/1")], {"c": "no such file"}))
+    monkeypatch.setattr(command, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(command, "DOCUMENT", tmp_path / "speed.md")
+    monkeypatch.setattr(runner, "gigabytes_a_second", lambda: 1.0)
+    monkeypatch.setattr(measuring, "MOST_DRIFT", 1e9)
+    words = ["--out", str(tmp_path / "out"), "--repetitions", "2"]
+    assert main([*words, "--record"]) == 0
+    (path,) = (tmp_path / "records").glob("*.json")
+    assert [row.name for row in read_record(path).rows] == ["a/1", "b/1", "c/all"]
+    assert "3.00 times as fast" in (tmp_path / "speed.md").read_text()
+    slower = case("a/1", lambda: (lambda: Seconds(1.2), lambda: Seconds(3.0)))
+    monkeypatch.setattr(command, "load_cases", lambda: ([slower, case("b/1")], {}))
+    capsys.readouterr()
+    assert main(words) == 1
+    assert "a/1: 3.00 → 2.50 times as fast" in capsys.readouterr().out
+    assert "a/1: 3.00 → 2.50" in (tmp_path / "out" / "speed.html").read_text()
+    broken = case("a/1", raising(ZeroDivisionError("x")))
+    monkeypatch.setattr(command, "load_cases", lambda: ([broken], {}))
+    assert main(words) == 4
