@@ -4,9 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from directrank.kernels.half_precision import as_floats, empty_words, pack
 from directrank.oracles import ApproximationErrors, BoundObjective, Part
 from directrank.solvers.smooth.streaming import can_stream, stream
 from directrank.solvers.sums import added_up, sum_over_parts
+
+
+def halved(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
+    """Return features in half precision, for the functions below."""
+    bits, words = features.view(np.uint32), empty_words(features)
+    objective.map_shards(lambda parts: [pack(bits[part.rows], words[part.rows]) for part in parts])
+    return words
 
 
 def value_and_gradient(
@@ -20,7 +28,7 @@ def value_and_gradient(
     typed = parameters.astype(objective.dtype)
 
     def statistic(part: Part) -> tuple[float, np.ndarray]:
-        rows = features[part.rows]
+        rows = as_floats(features[part.rows], len(parameters))
         value, slope = part.oracles.value_and_gradient(scorer.forward(typed, rows, objective.dtype))
         return value, scorer.backward(rows, slope)
 
@@ -50,7 +58,7 @@ def approximation_row(objective: BoundObjective, scorer, parameters, features) -
     def statistic(parts: Sequence[Part]) -> np.ndarray:
         total = np.zeros(3)
         for part in parts:
-            scores = scorer.forward(parameters, features[part.rows], np.float64)
+            scores = scorer.forward(parameters, as_floats(features[part.rows], len(parameters)), np.float64)
             errors, bounds = part.oracles.approximation_errors(scores)
             weights = objective.weights[part.queries]
             total[:2] += weights @ errors, weights @ bounds
