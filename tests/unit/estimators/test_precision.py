@@ -32,7 +32,7 @@ def test_it_is_no_part_of_the_model(groups, tmp_path):
 
 @pytest.mark.parametrize("ranker", [RankSVM(), ApproxRank(solver="sgd")])
 def test_other_solvers_refuse_it_by_name(ranker, groups):
-    with pytest.raises(ValueError, match="trained by L-BFGS.*omit precision"):
+    with pytest.raises(ValueError, match=r"trained by L-BFGS.*omit precision"):
         ranker.set_params(precision="half").fit(groups)
     with pytest.raises(ValueError, match="precision"):
         ListNet(precision="double").fit(groups)
