@@ -200,7 +200,11 @@ class ApproximationErrors(Protocol):
 
 @runtime_checkable
 class GradientKernel(Protocol):
-    """The gradient inside a compiled loop over queries."""
+    """The gradient inside a compiled loop over queries.
+
+    Where weights follow a ranking (`Reweighable`) there is ``joined_plugin(queries, weights, parts)`` too:
+    the plug-in of all queries, with the arrays to which each of its parts writes when it fixes its weights.
+    """
 
     def gradient_plugin(self) -> Any:
         """Return the arrays that `directrank.kernels.plugins.query_gradient` reads."""

@@ -16,7 +16,7 @@ from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
-from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
+from directrank.oracles import GradientKernel, Part, Reweighable, Step, ValueAndGradient
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
@@ -131,7 +131,10 @@ class Objective:
 
     def gradient_plugin(self) -> Any:
         """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
-        if self._plugin is None:
+        if self._plugin is None and Reweighable in self.offers:
+            parts = [part.oracles for parts in self.shards for part in parts]
+            self._plugin = parts[0].joined_plugin(self._queries, self.weights, parts)
+        elif self._plugin is None:
             self._plugin = self.whole().oracles.gradient_plugin()
         return self._plugin
 

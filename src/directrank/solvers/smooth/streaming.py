@@ -63,7 +63,7 @@ def stream(
 
 
 def _scratch(longest: int, typed: np.ndarray):
-    padded = -(-longest // WIDTH) * WIDTH
+    padded = -(-longest // WIDTH) * WIDTH + WIDTH
     scratch = aligned_zeros((4, padded), typed.dtype), np.empty(padded)
     return scratch, aligned_zeros(len(typed), typed.dtype)
 
