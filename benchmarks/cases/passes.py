@@ -15,12 +15,12 @@ from directrank.scorers import Linear
 from directrank.solvers.smooth.passes import halved, value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
 
-N_QUERIES, N_DOCS, N_FEATURES = 3_000, 120, 136
+N_QUERIES, N_DOCS, N_FEATURES = 8_000, 120, 136
 
 
 @cache
 def data():
-    """Return queries, features of 196 MB, and coefficients."""
+    """Return queries, features of 522 MB, and coefficients."""
     rng = np.random.default_rng(0)
     queries = same_length_queries(N_QUERIES, N_DOCS, rng)
     features = aligned_zeros((queries.n_docs, N_FEATURES), np.float32)
@@ -47,7 +47,7 @@ def threads(surrogate: Surrogate) -> tuple[Work, Work]:
     return gradient(surrogate, n_threads=2), gradient(surrogate)
 
 
-PASS = "scores of documents and Xᵀg, 196 MB of features in {}, one thread"
+PASS = "scores of documents and Xᵀg, 522 MB of features in {}, one thread"
 CASES = (
     Case(
         "passes/linear",

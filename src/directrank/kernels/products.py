@@ -40,22 +40,25 @@ def _products_of_floats(features, w, out):
 
 def _products_of_halves(words, w, out):
     # Four rows share each number of w. The last one takes the place of rows beyond it.
-    n_words, last = words.shape[1], len(out) - 1
-    low, high, zero = w[:n_words], w[n_words:], w.dtype.type(0)
-    for i0 in range(0, len(out), 4):
-        i1, i2, i3 = min(i0 + 1, last), min(i0 + 2, last), min(i0 + 3, last)
+    n_words, n_docs, zero = words.shape[1], len(out), w.dtype.type(0)
+    low, high = w[:n_words], w[n_words:]
+    for four in range((n_docs + 3) // 4):
+        i0 = 4 * four
+        i1, i2, i3 = min(i0 + 1, n_docs - 1), min(i0 + 2, n_docs - 1), min(i0 + 3, n_docs - 1)
         s0, s1, s2, s3 = zero, zero, zero, zero
         for k in range(len(high)):
+            a, b, c, d = words[i0, k], words[i1, k], words[i2, k], words[i3, k]
             x, y = low[k], high[k]
-            s0 += lower(words[i0, k]) * x + upper(words[i0, k]) * y
-            s1 += lower(words[i1, k]) * x + upper(words[i1, k]) * y
-            s2 += lower(words[i2, k]) * x + upper(words[i2, k]) * y
-            s3 += lower(words[i3, k]) * x + upper(words[i3, k]) * y
+            s0 += lower(a) * x + upper(a) * y
+            s1 += lower(b) * x + upper(b) * y
+            s2 += lower(c) * x + upper(c) * y
+            s3 += lower(d) * x + upper(d) * y
         for k in range(len(high), n_words):
-            s0 += lower(words[i0, k]) * low[k]
-            s1 += lower(words[i1, k]) * low[k]
-            s2 += lower(words[i2, k]) * low[k]
-            s3 += lower(words[i3, k]) * low[k]
+            x = low[k]
+            s0 += lower(words[i0, k]) * x
+            s1 += lower(words[i1, k]) * x
+            s2 += lower(words[i2, k]) * x
+            s3 += lower(words[i3, k]) * x
         out[i0], out[i1], out[i2], out[i3] = s0, s1, s2, s3
 
 
