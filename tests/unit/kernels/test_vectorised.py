@@ -22,7 +22,7 @@ WIDE = OPERATION + (r"\w+\s.*[yz]mm" if get_host_cpu_features()["avx"] else r"(p
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
 FOUR = (np.float32(1),) * 4
-CELLS = np.ones(64, np.int16)
+CELLS, WORDS = np.ones(64, np.int16), np.ones((64, 16), np.uint32)
 HINGES = (HUBER, SQUARED_HINGE, HINGE)
 
 
@@ -59,6 +59,8 @@ HOT = {
     },
     "row_products": (products.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
     "transposed_product": (products.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
+    "row_products of halves": (products.row_products, WORDS, np.ones(32, np.float32), DOCS.copy()),
+    "transposed_product of halves": (products.transposed_product, WORDS, DOCS, np.zeros(32), np.zeros(32)),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1), 0, 0),
     "_compare_cells": (positions._compare_cells, 0, CELLS, 8, CELLS.copy(), CELLS.copy()),
 }

@@ -12,6 +12,7 @@ import numpy as np
 from directrank.contracts import LinearScorer
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
+from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import row_products, transposed_product
 from directrank.oracles import BoundObjective, GradientKernel, Part
@@ -35,7 +36,8 @@ def stream(
 ) -> list[tuple[float, np.ndarray]]:
     """Return value and gradient of each shard, (n_features,), before the objective's scale.
 
-    A block with a query that the kernel cannot compute goes through the oracles.
+    The features are float32, or words of half precision. A block with a query that the kernel cannot compute
+    goes through the oracles.
     """
     return objective.over_shards(_of_shard, features, scorer, parameters)
 
@@ -50,7 +52,7 @@ def _of_shard(objective, features, parts: Sequence[Part], scorer, parameters) ->
     out, left = np.zeros(len(typed)), np.zeros(len(parts), np.bool_)
     total = loop(features, plugin, bounds, typed, scratch, partial, out, left)
     for part in (part for part, is_left in zip(parts, left, strict=True) if is_left):
-        block = features[part.rows]
+        block = as_floats(features[part.rows], len(typed))
         value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
         total += value
         out += scorer.backward(block, slope)
@@ -65,8 +67,8 @@ def _scratch(longest: int, typed: np.ndarray):
 
 # A plug-in is called here and not in a kernel of its own, whose code for plug-ins of others would be cached.
 def _pass(features, plugin, bounds, w, scratch, partial, out, left):
-    total, n_features, indptr = 0.0, features.shape[1], plugin.indptr
-    most = max(plugin.longest, TILE_BYTES // (features.itemsize * n_features))
+    total, n_features, indptr = 0.0, len(w), plugin.indptr
+    most = max(plugin.longest, TILE_BYTES // (features.itemsize * features.shape[1]))
     # The features of a few whole queries stay in the cache between the two products.
     docs, sums = np.empty((2, most), w.dtype), np.empty(n_features)
     for b in range(len(left)):
