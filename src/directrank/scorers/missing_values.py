@@ -1,19 +1,21 @@
 """Missing values of features: NaN, the medians that stand for them, and the features filled with these."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from directrank.data.shards import map_in_order
 from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
-from directrank.storage.mapped import is_mapped, relieve
+from directrank.storage.mapped import relieve
 
-#: Columns that are turned into contiguous arrays at a time: the values of 16 float32 fill a cache line. Of
-#: features on the disk, they are fewer than this share, but no fewer than 4.
-BLOCK_COLUMNS, SHARE_OF_COLUMNS = 16, 0.125
 #: Rows that are read at a time.
 BLOCK_BYTES = 2**24
+#: Medians of this many rows and more are looked for between limits, which a sample gives, in so many ranges
+#: of rows. Of the values, at most this share is kept.
+FEWEST_ROWS, SAMPLE, RANGES, MOST_BETWEEN = 2**15, 2**11, 8, 0.2
 N_BYTES = 256
 SIGN = np.uint32(2**31)
 
@@ -31,18 +33,104 @@ def missing_counts(features: np.ndarray) -> np.ndarray:
     return counts
 
 
-def medians(features: np.ndarray) -> np.ndarray:
-    """Return the median of the values of each feature, float32 (n_features,); 0 without any value."""
-    n_features = features.shape[1]
-    out, at_once = np.zeros(n_features, np.float32), BLOCK_COLUMNS
-    if is_mapped(features):
-        at_once = max(4, min(at_once, int(SHARE_OF_COLUMNS * n_features)))
-    for first in range(0, n_features, at_once):
-        columns = np.empty((min(at_once, n_features - first), len(features)), np.float32)
-        for rows in _blocks(features):
-            columns[:, rows] = features[rows, first : first + at_once].T
-        out[first : first + at_once] = [_median(column) for column in columns]
+def medians(features: np.ndarray, n_threads: int = 1) -> np.ndarray:
+    """Return the median of the values of each feature, float32 (n_features,); 0 without any value.
+
+    A sample of rows gives limits between which the median of each feature almost surely is. In one pass,
+    values below are counted, and those between are kept, among which the median is then found. Where it is
+    outside, or there are few rows, all values are sorted apart.
+    """
+    n_docs, n_features = features.shape
+    out, whole = np.zeros(n_features, np.float32), np.ones(n_features, np.bool_)
+    if n_docs >= FEWEST_ROWS and features.flags.c_contiguous:
+        low, high = _limits(features[:: n_docs // SAMPLE])
+        parts = map_in_order(lambda rows: _between(features[rows], low, high), _ranges(n_docs), n_threads)
+        for k in range(n_features):
+            found = _middle(
+                sum(part[0][k] for part in parts), [part[1][k] for part in parts], low[k], high[k]
+            )
+            whole[k] = found is None
+            out[k] = 0.0 if found is None else found
+    for k in np.flatnonzero(whole):
+        column = np.concatenate([features[rows, k] for rows in _blocks(features)] or [features[:, k]])
+        out[k] = _median(column)
     return out
+
+
+def _ranges(n_docs: int) -> list[slice]:
+    ends = np.arange(RANGES + 1) * n_docs // RANGES
+    return [slice(int(first), int(last)) for first, last in pairwise(ends)]
+
+
+def _limits(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits that enclose each median with a probability of all but 1e-6."""
+    ordered = np.sort(sample, axis=0)  # missing values are last
+    known = (~np.isnan(sample)).sum(axis=0)
+    width = np.ceil(2.5 * np.sqrt(known)).astype(np.int64)
+    columns, last = np.arange(sample.shape[1]), np.maximum(known - 1, 0)
+    low, high = (np.clip(known // 2 + sign * width, 0, last) for sign in (-1, 1))
+    return ordered[low, columns], ordered[high, columns]
+
+
+def _between(features: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return how many values of each feature are below, at and above two limits, and those between them."""
+    counts = np.zeros((len(low), 5), np.int64)
+    inside = np.empty((len(low), int(MOST_BETWEEN * len(features)) + 1), np.float32)
+    most = max(1, BLOCK_BYTES // features.strides[0])
+    for first in range(0, len(features), most):
+        _count_and_keep(features[first : first + most], low, high, counts, inside)
+        relieve()
+    return counts, [
+        values[: min(n, len(values))].copy() for n, values in zip(counts[:, 2], inside, strict=True)
+    ]
+
+
+def _middle(counts: np.ndarray, inside: list[np.ndarray], low, high) -> np.float32 | None:
+    """Return the median from counts of values below, at `low`, between, at `high` and above."""
+    kept, known = np.concatenate(inside), int(counts.sum())
+    if known == 0 or len(kept) < counts[2]:
+        return None
+    ends, middle = counts.cumsum(), ((known - 1) // 2, known // 2)
+    if middle[0] < ends[0] or middle[1] >= ends[3]:
+        return None
+    within = [place - ends[1] for place in middle if ends[1] <= place < ends[2]]
+    ordered = np.partition(kept, within) if within else kept
+    values = [
+        low if place < ends[1] else high if place >= ends[2] else ordered[place - ends[1]] for place in middle
+    ]
+    return _mean_of_two(*values)
+
+
+def _mean_of_two(low, high) -> np.float32:
+    # Equal zeros may have different signs, in an order that depends on the order of rows.
+    return np.float32(0.5 * (float(low) + float(high)) + 0.0)
+
+
+@kernel
+def _count_and_keep(features, low, high, counts, inside):
+    # Without branches, which nothing could foretell; counts of a block are exact in float32.
+    one, none, last = np.float32(1), np.float32(0), inside.shape[1] - 1
+    seen = np.zeros((4, len(low)), np.float32)
+    below, at_low, at_high, above, kept = seen[0], seen[1], seen[2], seen[3], counts[:, 2].copy()
+    for i in range(features.shape[0]):
+        row = features[i]
+        for k in range(len(low)):
+            x, a, b = row[k], low[k], high[k]
+            below[k] += one if x < a else none
+            at_low[k] += one if x == a else none
+            at_high[k] += one if x == b else none
+            above[k] += one if x > b else none
+        for k in range(len(low)):
+            x = row[k]
+            inside[k, min(kept[k], last)] = x
+            kept[k] += (x > low[k]) & (x < high[k])
+    for k in range(len(low)):
+        same = low[k] == high[k]
+        counts[k, 0] += np.int64(below[k])
+        counts[k, 1] += np.int64(at_low[k])
+        counts[k, 2] = kept[k]
+        counts[k, 3] += np.int64(0 if same else at_high[k])
+        counts[k, 4] += np.int64(above[k])
 
 
 def _blocks(features: np.ndarray) -> Iterator[slice]:
@@ -64,9 +152,7 @@ def _median(column: np.ndarray) -> np.float32:
     half = len(values) // 2
     values.partition(half)
     high = values[half]
-    low = high if len(values) % 2 else values[:half].max()
-    # Equal zeros may have different signs, in an order that depends on the order of rows.
-    return np.float32(0.5 * (float(low) + float(high)) + 0.0)
+    return _mean_of_two(high if len(values) % 2 else values[:half].max(), high)
 
 
 def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:

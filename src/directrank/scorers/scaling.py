@@ -29,7 +29,7 @@ from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
 from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
 from directrank.scorers.linear import Linear
-from directrank.scorers.missing_values import BLOCK_COLUMNS, counted_medians, filled, medians, missing_counts
+from directrank.scorers.missing_values import counted_medians, filled, medians, missing_counts
 from directrank.scorers.query_ranges import scaled_inside_queries
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
 from directrank.scorers.scaling_rule import choose
@@ -231,9 +231,7 @@ def _medians(groups: QueryGroups, weights, n_threads: int) -> np.ndarray:
     features = groups.features
     if weights is not None and not weights.all():
         features = features[np.repeat(weights > 0, groups.queries.sizes)]
-    starts = range(0, features.shape[1], BLOCK_COLUMNS)
-    parts = map_in_order(lambda at: medians(features[:, at : at + BLOCK_COLUMNS]), starts, n_threads)
-    return np.concatenate(parts)
+    return medians(features, n_threads)
 
 
 def _with_features(groups: QueryGroups, features: np.ndarray) -> QueryGroups:

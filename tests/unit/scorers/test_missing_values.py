@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
-from directrank.scorers import Linear, LogLinear, QueryLinear
+from directrank.scorers import Linear, LogLinear, QueryLinear, missing_values
 from directrank.scorers.missing_values import counted_medians, filled, medians, missing_counts
 from directrank.scorers.query_ranges import (
     are_scaled_inside_queries,
@@ -43,6 +43,36 @@ def test_medians_depend_on_values_alone():
     wide = groups_of(holed(2, 200, 50))
     one, three = (fit_scaling("standard", wide, n_threads=n) for n in (1, 3))
     assert one.fill.tobytes() == three.fill.tobytes() == medians(wide.features).tobytes()
+
+
+def test_medians_of_many_rows_by_definition(monkeypatch):
+    """Limits from a sample; ties at the limits, sorted rows, rare values, and samples that mislead."""
+    monkeypatch.setattr(missing_values, "FEWEST_ROWS", 1000)
+    monkeypatch.setattr(missing_values, "SAMPLE", 200)
+    rng = np.random.default_rng(5)
+    n = 3001
+    X = rng.normal(size=(n, 12)).astype(np.float32)
+    X[:, 1] = np.sort(X[:, 1])
+    X[:, 2] = rng.integers(0, 3, n)
+    X[:, 3] = rng.random(n) < 0.5
+    X[:, 4] = 7.0
+    X[:, 5] = np.nan
+    X[1:, 6] = np.nan
+    X[:: n // 200, 7] = 1e6  # exactly the rows of the sample
+    X[:, 8] = np.where(rng.random(n) < 0.4, np.nan, np.round(X[:, 8], 1))
+    X[:, 9] = np.where(np.arange(n) % 2, 0.0, -0.0)
+    X[:: n // 200, 10] = np.nan
+    X[:, 11] = np.exp(9 * X[:, 11])
+    for last in (n, n - 1):
+        rows = X[:last]
+        expected = [
+            np.median(known.astype(np.float64)) if len(known) else 0.0
+            for known in (column[~np.isnan(column)] for column in rows.T)
+        ]
+        found = medians(rows)
+        np.testing.assert_array_equal(found, np.array(expected, np.float32))
+        assert medians(rows, n_threads=3).tobytes() == found.tobytes()
+        assert medians(np.ascontiguousarray(rows[::-1])).tobytes() == found.tobytes()
 
 
 def test_what_is_known_is_kept():
