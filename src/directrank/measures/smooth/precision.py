@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.plugins import position_slopes, register_kernel
+from directrank.kernels.plugins import WIDTH, position_slopes, register_kernel
 from directrank.kernels.vector_math import (
     BAND,
-    FLOAT32_BAND,
-    FLOAT32_REACH,
+    FLOAT64_RANGE,
     LARGEST_EXPONENT,
     REACH,
+    extremes,
     fill_powers_around,
 )
 
@@ -82,69 +82,64 @@ def hits_slopes(form, q, p, scratch, slopes):
 def precision_slopes(form, q, p, scratch, slopes):
     """Return the smooth AP of a query and write its slopes at the positions p.
 
-    Positions are compared in bands, each with a centre of its own; see `directrank.kernels.vector_math`.
+    Positions are compared around one centre, or in bands with a centre each if they are too far apart.
     """
-    beta, value, n = form.truncation, 0.0, len(p)
-    e, place, done = np.empty_like(p), np.empty(n, np.int64), np.zeros(n, np.uint8)
-    band, reach = (FLOAT32_BAND, FLOAT32_REACH) if p.itemsize == 4 else (BAND, REACH)
-    shares, outside = scratch[:n], np.empty(n)
+    beta, n, value = form.truncation, len(p), 0.0
+    # Powers and slopes are padded to whole vectors: the quotient of a power 0 is 0.
+    padded = -(-n // WIDTH) * WIDTH
+    e, g, shares = np.zeros(padded), np.zeros(padded), scratch[:n]
+    band, done, low_high = np.empty(n, np.int64), np.zeros(n, np.uint8), extremes(p)
+    middle = 0.5 * (np.float64(low_high[0]) + np.float64(low_high[1]))
+    is_near = beta * np.float64(low_high[1] - low_high[0]) <= FLOAT64_RANGE
     for i in range(n):
         inside = 1.0 if form.cutoff == math.inf else within(p[i], form.cutoff, beta)
-        shares[i], outside[i], slopes[i] = inside / (form.divisor[q] * p[i]), 1.0 - inside, 0
+        shares[i] = inside / (form.divisor[q] * p[i])
     for first in range(n):
         if done[first]:
             continue
-        centre, count = np.float64(p[first]), 0
-        fill_powers_around(p, -beta, centre, e, reach)
+        centre, count = middle if is_near else np.float64(p[first]), 0
+        fill_powers_around(p, -beta, centre, e, REACH)
         for i in range(first, n):
-            if not done[i] and beta * abs(p[i] - centre) <= band:
-                place[count], done[i] = i, 1
+            if is_near or (not done[i] and beta * abs(p[i] - centre) <= BAND):
+                band[count], done[i] = i, 1
                 count += 1
-        for four in range(0, count, 4):
-            value += _ap_terms(p, e, place[four : min(four + 4, count)], shares, outside, beta, slopes)
+        for half in range(0, count, 2):
+            i, k = band[half], band[min(half + 1, count - 1)]
+            other = shares[k] if half + 1 < count else 0.0
+            value += _ap_terms(p, e, i, k, shares[i], other, form, g)
+    for i in range(n):
+        slopes[i] = g[i]
     return value
 
 
 @kernel
-def _compare_four(e, x, h, g):
-    # Sums over j of t and of h t (1 − t), t = e_j / (x + e_j), for four x; the latter's terms are taken from
-    # g. Two share a division, because divisions dominate the time.
-    one, none = e.dtype.type(1), e.dtype.type(0)
-    c0, c1, c2, c3, s0, s1, s2, s3 = none, none, none, none, none, none, none, none
+def _compare_two(e, x, y, h, k, g):
+    # Sums over j of t and of h t (1 − t), t = e_j / (x + e_j), for x and for y with k; the latter's terms are
+    # taken from g. The two share a division, because divisions dominate the time.
+    first, second, count, other_count = 0.0, 0.0, 0.0, 0.0
     for j in range(len(e)):
-        z = e[j]
-        u0, u1, u2, u3 = x[0] + z, x[1] + z, x[2] + z, x[3] + z
-        r, t = one / (u0 * u1), one / (u2 * u3)
-        q0, q1, q2, q3 = u1 * r, u0 * r, u3 * t, u2 * t
-        c0 += z * q0
-        c1 += z * q1
-        c2 += z * q2
-        c3 += z * q3
-        w0, w1 = h[0] * (z * q0) * (x[0] * q0), h[1] * (z * q1) * (x[1] * q1)
-        w2, w3 = h[2] * (z * q2) * (x[2] * q2), h[3] * (z * q3) * (x[3] * q3)
-        g[j] -= (w0 + w1) + (w2 + w3)
-        s0 += w0
-        s1 += w1
-        s2 += w2
-        s3 += w3
-    return (c0, c1, c2, c3), (s0, s1, s2, s3)
+        z, u, v = e[j], x + e[j], y + e[j]
+        r = 1.0 / (u * v)
+        a, b = v * r, u * r
+        count += z * a
+        other_count += z * b
+        g[j] -= z * (h * (a * a) + k * (b * b))
+        first += z * (a * a)
+        second += z * (b * b)
+    return count, h * first, other_count, k * second
 
 
 @kernel
-def _ap_terms(p, e, place, shares, outside, beta, g):
-    # Up to four documents; one that is missing is the last again with a share of 0.
-    real, last, total = e.dtype.type, len(place) - 1, 0.0
-    a, b, c, d = place[0], place[min(1, last)], place[min(2, last)], place[min(3, last)]
-    h = (
-        real(beta * shares[a]),
-        real(beta * shares[b] if last > 0 else 0.0),
-        real(beta * shares[c] if last > 1 else 0.0),
-        real(beta * shares[d] if last > 2 else 0.0),
+def _ap_terms(p, e, i, k, share, other, form, g):
+    # The terms of two documents; the second may be the first again with a share of 0.
+    beta = form.truncation
+    count, slope, other_count, other_slope = _compare_two(
+        e, e[i], e[k], beta * share * e[i], beta * other * e[k], g
     )
-    counts, pulls = _compare_four(e, (e[a], e[b], e[c], e[d]), h, g)
-    for k in range(last + 1):
-        i = place[k]
-        counted = shares[i] * (0.5 + counts[k])  # the document itself is one half of the count
-        g[i] += real(pulls[k] - counted * (1.0 / p[i] + beta * outside[i]))
-        total += counted
-    return total
+    # A document itself is one half of its count.
+    counted, other_counted = share * (0.5 + count), other * (0.5 + other_count)
+    inside = 1.0 if form.cutoff == math.inf else within(p[i], form.cutoff, beta)
+    other_inside = 1.0 if form.cutoff == math.inf else within(p[k], form.cutoff, beta)
+    g[i] += slope - counted * (1.0 / p[i] + beta * (1.0 - inside))
+    g[k] += other_slope - other_counted * (1.0 / p[k] + beta * (1.0 - other_inside))
+    return counted + other_counted
