@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -284,6 +285,10 @@ class BoundObjective(
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""
+        ...
+
+    def on_threads(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Apply a function to each item, such as a block of columns; results in the order of items."""
         ...
 
 

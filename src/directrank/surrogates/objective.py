@@ -20,6 +20,7 @@ from directrank.oracles import GradientKernel, Part, Reweighable, Step, ValueAnd
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Queries that a message names; all of them are counted.
 NAMED = 20
@@ -140,7 +141,11 @@ class Objective:
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, on threads; the results are in shard order."""
         with phase("passes over shards"):
-            return map_in_order(statistic, self.shards, self.n_threads)
+            return self.on_threads(statistic, self.shards)
+
+    def on_threads(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Apply a function to each item, on threads; the results are in the order of items."""
+        return map_in_order(function, items, self.n_threads)
 
     def _sum(self, statistic: Callable[[Part], Any]) -> Any:
         """Sum a statistic over the parts of each shard, then over shards."""

@@ -201,7 +201,7 @@ def _supervised(
 
 def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: bool) -> list[str]:
     """Train a ranker and return the sentences of the data check, which are printed before."""
-    from directrank.cli.progress import spinner
+    from directrank.cli.progress import training
     from directrank.diagnostics import check_data
     from directrank.errors import DataError, MethodError
     from directrank.timing import phase
@@ -210,8 +210,11 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
         checks = check_data(data["train"]).lines()
     for line in checks:
         remark(f"data check: {line}", quiet=quiet)
+    # Of a method with both, neither is a limit of all iterations.
+    limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
+    limit = limits[0] if len(limits) == 1 else None
     try:
-        with spinner(f"training {label} on {data['train'].n_docs} documents", quiet=quiet):
+        with training(f"training {label} on {data['train'].n_docs} documents", limit, quiet=quiet):
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):
         raise
