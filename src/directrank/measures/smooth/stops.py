@@ -20,8 +20,9 @@ from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import BAND, REACH, fill_powers_around
 from directrank.measures.smooth.precision import within
 
-# Documents that a smaller share of users reaches are skipped: their terms vanish beside the first one.
-NEGLIGIBLE = 1e-30
+# Documents that a smaller share of users reaches are skipped: their terms vanish beside the first one, in
+# float64 and float32.
+NEGLIGIBLE, FLOAT32_NEGLIGIBLE = 1e-22, 1e-11
 # Times 1/β: positions further apart are in order, since 1 + e^−45 is 1.
 SURE = 45.0
 
@@ -82,7 +83,8 @@ def stops_slopes(form, q, p, scratch, slopes):
             share,
         )
         share *= u[k]
-    total = _sum_of_terms(form, q, x, r, u, e, g, passed, begin)
+    negligible = FLOAT32_NEGLIGIBLE if p.itemsize == 4 else NEGLIGIBLE
+    total = _sum_of_terms(form, q, x, r, u, e, g, passed, begin, negligible)
     for k in range(n):
         slopes[order[k]] = g[k]
     return total / form.norm[q]
@@ -111,7 +113,7 @@ def _sort_by_rank(p, order, begin):
 
 
 @kernel
-def _sum_of_terms(form, q, x, r, u, e, g, passed, begin):
+def _sum_of_terms(form, q, x, r, u, e, g, passed, begin, negligible):
     # Documents of ranks within `reach` are compared. Those further before y pass on a share of 1 − r of the
     # users, and those further behind all of them.
     beta, total, ranks, norm = form.truncation, 0.0, len(begin) - 1, form.norm[q]
@@ -119,7 +121,7 @@ def _sum_of_terms(form, q, x, r, u, e, g, passed, begin):
     centre, least = -math.inf, 1.0
     for rank in range(ranks):
         # At most twice as large a share of users reaches a document of a later rank.
-        if least < NEGLIGIBLE:
+        if least < negligible:
             return total
         low, high = begin[max(rank - reach, 0)], begin[min(rank + reach + 1, ranks)]
         for y in range(begin[rank], begin[rank + 1]):
@@ -133,7 +135,7 @@ def _sum_of_terms(form, q, x, r, u, e, g, passed, begin):
             term = r[y] * inside * arrive / x[y]
             total += term
             least = min(least, arrive)
-            if arrive > NEGLIGIBLE:
+            if arrive > negligible:
                 pull = _pull(near, rs, us, e[y], beta * term / norm, gs)
                 # The pull of y itself is added to g[y] there, and is taken off again here.
                 g[y] -= pull + term / norm * (1.0 / x[y] + beta * (1.0 - inside))

@@ -214,6 +214,8 @@ def backward_quotients(e, u, h, g):
     zero, n = e.dtype.type(0.0), len(u)
     for half in range((n + 1) // 2):
         i, k = 2 * half, min(2 * half + 1, n - 1)
+        if u[i] == 0 and u[k] == 0:  # Documents that no user reaches, for ERR and RR.
+            continue
         other = e.dtype.type(u[k]) * h * e[k] if k > i else zero
         first, second = _spread_quotients(e, e[i], e[k], e.dtype.type(u[i]) * h * e[i], other, g)
         # g is read only now: the call has added to it.
