@@ -13,12 +13,17 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, position_slopes, register_kernel
 from directrank.kernels.vector_math import (
     BAND,
-    FLOAT64_RANGE,
     LARGEST_EXPONENT,
     REACH,
     extremes,
     fill_powers_around,
 )
+from directrank.measures.smooth.ranks import rank_of, sort_by_rank
+
+# Times 1/β: positions further apart are in order, to the last digits of float64 and of float32.
+SURE, FLOAT32_SURE = 40.0, 20.0
+# After all positions.
+BEYOND = 1e30
 
 
 def soft_ap_naive(p, divisor, cutoff, beta) -> tuple[float, np.ndarray]:
@@ -80,36 +85,59 @@ def hits_slopes(form, q, p, scratch, slopes):
 @register_kernel(position_slopes, PrecisionForm)
 @kernel
 def precision_slopes(form, q, p, scratch, slopes):
-    """Return the smooth AP of a query and write its slopes at the positions p.
-
-    Positions are compared around one centre, or in bands with a centre each if they are too far apart.
-    """
-    beta, n, value = form.truncation, len(p), 0.0
-    # Powers and slopes are padded to whole vectors: the quotient of a power 0 is 0.
-    padded = -(-n // WIDTH) * WIDTH
-    e, g, shares = np.zeros(padded), np.zeros(padded), scratch[:n]
-    band, done, low_high = np.empty(n, np.int64), np.zeros(n, np.uint8), extremes(p)
-    middle = 0.5 * (np.float64(low_high[0]) + np.float64(low_high[1]))
-    is_near = beta * np.float64(low_high[1] - low_high[0]) <= FLOAT64_RANGE
-    for i in range(n):
-        inside = 1.0 if form.cutoff == math.inf else within(p[i], form.cutoff, beta)
-        shares[i] = inside / (form.divisor[q] * p[i])
-    for first in range(n):
-        if done[first]:
-            continue
-        centre, count = middle if is_near else np.float64(p[first]), 0
-        fill_powers_around(p, -beta, centre, e, REACH)
-        for i in range(first, n):
-            if is_near or (not done[i] and beta * abs(p[i] - centre) <= BAND):
-                band[count], done[i] = i, 1
-                count += 1
-        for half in range(0, count, 2):
-            i, k = band[half], band[min(half + 1, count - 1)]
-            other = shares[k] if half + 1 < count else 0.0
-            value += _ap_terms(p, e, i, k, shares[i], other, form, g)
-    for i in range(n):
-        slopes[i] = g[i]
+    """Return the smooth AP of a query and write its slopes at the positions p."""
+    n, ranks = len(p), max(np.int64(extremes(p)[1]), 0) + 1
+    order, begin = np.empty(n, np.int64), np.zeros(ranks + 1, np.int64)
+    sort_by_rank(p, order, begin)
+    # Slopes are padded to whole vectors, and positions by some beyond all others.
+    numbers = np.zeros((4, n + WIDTH))
+    x, e, shares, g = numbers[0], numbers[1], numbers[2], numbers[3]
+    for k in range(n):
+        x[k] = p[order[k]]
+        inside = 1.0 if form.cutoff == math.inf else within(x[k], form.cutoff, form.truncation)
+        shares[k] = inside / (form.divisor[q] * x[k])
+    x[n:] = BEYOND
+    value = _sum_of_terms(form, x, e, shares, g, begin, FLOAT32_SURE if p.itemsize == 4 else SURE)
+    for k in range(n):
+        slopes[order[k]] = g[k]
     return value
+
+
+@kernel
+def _sum_of_terms(form, x, e, shares, g, begin, sure):
+    # Documents of ranks within `reach` are compared, two with all those near them at once. Those further
+    # before them count in full.
+    beta, value, y, ranks, n = form.truncation, 0.0, 0, len(begin) - 1, begin[-1]
+    reach, centre = np.int64(min(sure / beta, 1.0 * ranks)) + 1, -math.inf
+    while y < n:
+        low = begin[max(rank_of(x[y], ranks) - reach, 0)]
+        if beta * abs(x[y] - centre) > BAND:
+            centre = x[y]
+            last = begin[min(np.int64(min(centre + BAND / beta, ranks)) + reach + 1, ranks)] + WIDTH
+            fill_powers_around(x[low:last], -beta, centre, e[low:last], REACH)
+        # The second may be the first again with a share of 0.
+        k = y + 1 if y + 1 < n and beta * abs(x[y + 1] - centre) <= BAND else y
+        share, other = shares[y], shares[k] if k > y else 0.0
+        high = begin[min(rank_of(x[k], ranks) + reach + 1, ranks)]
+        end = low + -(-(high - low) // WIDTH) * WIDTH
+        count, slope, other_count, other_slope = _compare_two(
+            e[low:end], e[y], e[k], beta * share * e[y], beta * other * e[k], g[low:end]
+        )
+        # A document itself is one half of its count.
+        count, other_count = share * (low + 0.5 + count), other * (low + 0.5 + other_count)
+        g[y] += slope - count * _rate(form, x[y])
+        g[k] += other_slope - other_count * _rate(form, x[k])
+        value += count + other_count
+        y = k + 1
+    return value
+
+
+@kernel
+def _rate(form, position):
+    # Minus the logarithmic derivative of the share of a document.
+    beta = form.truncation
+    outside = 0.0 if form.cutoff == math.inf else 1.0 - within(position, form.cutoff, beta)
+    return 1.0 / position + beta * outside
 
 
 @kernel
@@ -127,19 +155,3 @@ def _compare_two(e, x, y, h, k, g):
         first += z * (a * a)
         second += z * (b * b)
     return count, h * first, other_count, k * second
-
-
-@kernel
-def _ap_terms(p, e, i, k, share, other, form, g):
-    # The terms of two documents; the second may be the first again with a share of 0.
-    beta = form.truncation
-    count, slope, other_count, other_slope = _compare_two(
-        e, e[i], e[k], beta * share * e[i], beta * other * e[k], g
-    )
-    # A document itself is one half of its count.
-    counted, other_counted = share * (0.5 + count), other * (0.5 + other_count)
-    inside = 1.0 if form.cutoff == math.inf else within(p[i], form.cutoff, beta)
-    other_inside = 1.0 if form.cutoff == math.inf else within(p[k], form.cutoff, beta)
-    g[i] += slope - counted * (1.0 / p[i] + beta * (1.0 - inside))
-    g[k] += other_slope - other_counted * (1.0 / p[k] + beta * (1.0 - other_inside))
-    return counted + other_counted

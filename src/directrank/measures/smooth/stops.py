@@ -19,6 +19,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import BAND, REACH, fill_powers_around
 from directrank.measures.smooth.precision import within
+from directrank.measures.smooth.ranks import sort_by_rank
 
 # Documents that a smaller share of users reaches are skipped: their terms vanish beside the first one, in
 # float64 and float32.
@@ -69,7 +70,7 @@ def stops_slopes(form, q, p, scratch, slopes):
     """Return the smooth value of a query and write its slopes at the positions p."""
     n, start = len(p), form.indptr[q]
     order, begin = np.empty(n, np.int64), np.zeros(form.indptr[q + 1] - start + 2, np.int64)
-    _sort_by_rank(p, order, begin)
+    sort_by_rank(p, order, begin)
     numbers = np.empty((6, n))
     x, r, u, e, g, passed = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     share = 1.0
@@ -88,28 +89,6 @@ def stops_slopes(form, q, p, scratch, slopes):
     for k in range(n):
         slopes[order[k]] = g[k]
     return total / form.norm[q]
-
-
-@kernel
-def _rank(position, ranks):
-    return min(max(np.int64(position), 0), ranks - 1)  # NaN must not become an index
-
-
-@kernel
-def _sort_by_rank(p, order, begin):
-    # Order documents by the whole part of their position; that of rank t begins at begin[t].
-    ranks = len(begin) - 1
-    for i in range(len(p)):
-        begin[_rank(p[i], ranks) + 1] += 1
-    for t in range(1, len(begin)):
-        begin[t] += begin[t - 1]
-    for i in range(len(p)):
-        rank = _rank(p[i], ranks)
-        order[begin[rank]] = i
-        begin[rank] += 1
-    for t in range(len(begin) - 1, 0, -1):
-        begin[t] = begin[t - 1]
-    begin[0] = 0
 
 
 @kernel
