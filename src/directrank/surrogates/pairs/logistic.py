@@ -15,6 +15,7 @@ import numpy as np
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
 from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
+from directrank.surrogates.pairs.logistic_products import fours_of_winners
 
 #: What a pair weighs; see `pair_weight`.
 EQUAL, BY_LEVEL, BY_DISTANCE, BY_TABLE = 0, 1, 2, 3
@@ -180,7 +181,9 @@ def _run_value(plugin, run, weight, row, n, typed):
     e, s, slopes, total = typed[0], typed[1], typed[2], 0.0
     begin, end = row + start, row + start + size
     columns = plugin.gain[begin:end], plugin.level[begin:end], plugin.place[begin:end]
-    for four in range((last - first) // 4 + 1):
+    fours = (last - first + 1) // 4 if plugin.kind == EQUAL else 0
+    total += fours_of_winners(weight, typed, first, fours, start, size)
+    for four in range(fours, (last - first) // 4 + 1):
         # A winner past the last is the last with the weight 0.
         a = first + 4 * four
         b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
