@@ -252,6 +252,9 @@ class Solver(Protocol):
     convex_only: ClassVar[bool] = False
     #: Whether the monitor can change the solution, as it chooses among starts, rounds or iterates.
     chooses: bool = True
+    #: Whether it reads features by sums over shards alone (`BoundObjective.over_shards`) and by columns, so
+    #: that they may be in other processes.
+    sums_over_shards: ClassVar[bool] = False
 
     def solve(
         self,
@@ -278,13 +281,18 @@ def check_fit(
     the scorer. The message names those of `solvers` or `scorers` that would do.
     """
     problem = _misfit(surrogate, type(solver))
-    fitting = [each.__name__ for each in solvers if not _misfit(surrogate, each)]
+    fitting = [each.__name__ for each in fitting_solvers(surrogate, solvers)]
     if not problem and scorer is not None and not isinstance(scorer, solver.trains):
         kind = solver.trains.__name__
         problem = f"{type(solver).__name__} needs a scorer of type {kind}; {type(scorer).__name__} is none."
         fitting = [each.__name__ for each in scorers if isinstance(each(), solver.trains)]
     if problem:
         raise UnfitPairError(problem + (f" Use {' or '.join(fitting)}." if fitting else ""))
+
+
+def fitting_solvers(surrogate: Surrogate, solvers: Sequence[type[Solver]]) -> list[type[Solver]]:
+    """Return those of some solvers that can minimise a surrogate."""
+    return [each for each in solvers if not _misfit(surrogate, each)]
 
 
 def _misfit(surrogate: Surrogate, solver: type[Solver]) -> str:

@@ -291,6 +291,21 @@ class BoundObjective(
         """Apply a function to each item, such as a block of columns; results in the order of items."""
         ...
 
+    def over_shards(
+        self,
+        statistic: Callable[..., Result],
+        features: Any,
+        *arguments: Any,
+        rows: Sequence[np.ndarray] = (),
+    ) -> list[Result]:
+        """Apply a statistic of features to each shard, where its features are; results in shard order.
+
+        It is a function of a module, which can be sent to another process, and is called as
+        ``statistic(objective, features, parts, *arguments, *rows)``. In another process the objective, the
+        features, the parts and the vectors of documents in `rows` are those of the shard alone.
+        """
+        ...
+
 
 def names_of(oracles: frozenset[type]) -> str:
     """Return the names of some oracles, in alphabetical order."""

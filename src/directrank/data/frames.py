@@ -6,6 +6,7 @@ import numpy as np
 
 from directrank.data.categories import as_grades
 from directrank.data.groups import QueryGroups
+from directrank.data.remote.workers import RemoteGroups
 from directrank.errors import DataError
 
 
@@ -85,6 +86,8 @@ def columns_in_order(X, names: Sequence[str] | None):
     if isinstance(X, QueryGroups):
         given = names if X.feature_names is None else X.feature_names
         if columns := _columns(list(given), list(names)):
+            if isinstance(X, RemoteGroups):
+                return X.transformed(_chosen, columns, feature_names=names)
             features = np.take(X.features, columns, axis=1)
             return QueryGroups.from_inner(
                 features, X.queries, feature_names=names, name=X.name, labelled=X.labelled
@@ -94,6 +97,10 @@ def columns_in_order(X, names: Sequence[str] | None):
 
     table = nw.from_native(X, eager_only=True)
     return table.select(list(names)).to_native() if _columns(table.columns, list(names)) else X
+
+
+def _chosen(features, indptr, blocks, columns: list[int]) -> np.ndarray:
+    return np.take(features, columns, axis=1)
 
 
 def _columns(given: list, wanted: list) -> list[int] | None:

@@ -3,13 +3,14 @@
 import os
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
-from directrank.data.shards import Shard, make_shards
+from directrank.data.shards import Shard, make_shards, map_in_order
 from directrank.data.store.reading import read_store
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
@@ -52,6 +53,8 @@ class QueryGroups:
 
     #: Whether the features were copied from those given, to bring them into the inner order.
     is_copy = False
+    #: The processes that hold the features, `directrank.data.remote.workers.Workers`; None if this one does.
+    workers: Any = None
 
     def __init__(self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name=""):
         features = checked_features(X, name)
@@ -194,6 +197,30 @@ class QueryGroups:
     def docid(self) -> np.ndarray | None:
         """Names of documents in the caller's row order, or None."""
         return None if self.queries.docid is None else self.to_caller(self.queries.docid)
+
+    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list:
+        """Return what a function returns for each shard, in shard order.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module, called with the features of the shard, the boundaries of its queries, its
+            blocks (counted from 0), the arguments, and its own rows of each vector of `rows`.
+        *arguments
+        rows : sequence of ndarray of shape (n_docs,)
+        n_threads : int, default=1
+        """
+
+        def applied(shard: Shard):
+            indptr = self.queries.indptr[shard.first_query : shard.last_query + 1] - shard.first_row
+            own = (each[shard.rows] for each in rows)
+            return function(self.features[shard.rows], indptr, shard.own_blocks, *arguments, *own)
+
+        return map_in_order(applied, self.shards, n_threads)
+
+    def total(self, function, *arguments, rows=(), n_threads=1) -> Any:
+        """Return the sum over shards of an array of whole numbers; see `over_shards`."""
+        return sum(self.over_shards(function, *arguments, rows=rows, n_threads=n_threads))
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:

@@ -49,6 +49,15 @@ class Shard(Block):
 
     blocks: tuple[Block, ...]
 
+    @property
+    def own_blocks(self) -> tuple[Block, ...]:
+        """The blocks, their queries and rows counted from the beginning of the shard."""
+        q, r = self.first_query, self.first_row
+        return tuple(
+            Block(each.first_query - q, each.last_query - q, each.first_row - r, each.last_row - r)
+            for each in self.blocks
+        )
+
 
 def shard_count(n_docs: int, n_features: int) -> int:
     """Return the number of shards: one a MiB of float32 features, from 1 to 64."""

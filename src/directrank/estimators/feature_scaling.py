@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from directrank.data.groups import QueryGroups
+from directrank.data.remote.workers import RemoteFeatures
 from directrank.errors import DataError, check_choice
+from directrank.estimators.inputs.distributed import remote_scores
 from directrank.scorers import LINEAR, OF_QUERIES, Linear
 from directrank.scorers.missing_values import missing_counts
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
@@ -39,7 +41,7 @@ def scaling_for(
     return found
 
 
-def scores_of(scorer: Any, features: np.ndarray, X: Any, qid=None) -> np.ndarray:
+def scores_of(scorer: Any, features: Any, X: Any, qid=None) -> np.ndarray:
     """Return the scores of the features of X, which are in the order of its inner rows or of the caller's.
 
     Raises
@@ -48,6 +50,8 @@ def scores_of(scorer: Any, features: np.ndarray, X: Any, qid=None) -> np.ndarray
         If the model scales features or scores inside each query, and neither X nor `qid` tells the queries;
         or if a value is missing and a linear scorer has no medians.
     """
+    if isinstance(features, RemoteFeatures):
+        return remote_scores(features, scorer)
     if isinstance(scorer, LINEAR) and scorer.fill is None:
         _refuse_missing(features)
     if not isinstance(scorer, OF_QUERIES):

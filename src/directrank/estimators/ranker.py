@@ -15,6 +15,7 @@ from directrank.data.shards import processors
 from directrank.errors import DataError
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.inputs.checks import query_weights, single_part
+from directrank.estimators.inputs.distributed import check_distributed, scoring_where
 from directrank.estimators.inputs.long_lists import refuse_long_lists
 from directrank.estimators.inputs.reading import features_of, groups_of, training_data
 from directrank.estimators.outcome import check_finite, warn_of_stop
@@ -164,7 +165,11 @@ class Ranker(BaseEstimator):
         surrogate, solver, scorer = self.components()
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
         refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
-        objective = Objective(surrogate, groups.queries, groups.shards, weights=weights, n_threads=n_threads)
+        check_distributed(self, surrogate, solver, groups)
+        objective = Objective(
+            surrogate, groups.queries, groups.shards,
+            weights=weights, n_threads=n_threads, workers=groups.workers,
+        )  # fmt: skip
         with phase("scaling"):
             scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
             groups = scaling.of(groups, n_threads, in_place=own)
@@ -172,13 +177,13 @@ class Ranker(BaseEstimator):
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        scorer = self._initial_scorer(scorer, groups, weights, scaling)
+        scorer = scoring_where(groups, self._initial_scorer(scorer, groups, weights, scaling))
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
         with threadpool_limits(limits=1, user_api="blas"), overflows:
             with phase("solver"):
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
-            if profile := current_profile():
+            if (profile := current_profile()) and groups.workers is None:
                 divide_pass(profile, objective, solution.scorer, groups.features)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = [*objective.notes(), *scaling.notes]

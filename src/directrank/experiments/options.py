@@ -58,6 +58,7 @@ class Options:
     refit: bool = False
     restarts: int = 0
     jobs: int = 1
+    scheduler: Any = None
     baseline: str | None = None
     correction: str = "holm"
     audit: bool = True

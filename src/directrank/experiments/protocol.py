@@ -28,6 +28,7 @@ from directrank.experiments.sweep import Sweep
 from directrank.experiments.tables.chosen import chosen_cells, entry
 from directrank.experiments.tables.own_measures import described_measures
 from directrank.experiments.tables.significance import significance
+from directrank.experiments.tasks import fit_in_tasks
 from directrank.measures.naming.names import name_of
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable
@@ -61,6 +62,7 @@ def compare(
     refit: bool = False,
     restarts: int = 0,
     jobs: int = 1,
+    scheduler: Any = None,
     baseline: str | None = None,
     correction: str = "holm",
     audit: bool = True,
@@ -125,6 +127,8 @@ def compare(
     jobs : int, default=1
         Processes, of one thread each, that share the fits. One process uses all processors within a fit.
         Results do not depend on it.
+    scheduler : str or distributed.Client, optional
+        A Dask cluster whose workers make the fits; see docs/clusters.md.
     baseline : str, optional
         Test the other methods against this one; by default every pair of methods is tested.
     correction : {"holm", "bh"}, default="holm"
@@ -154,7 +158,7 @@ def compare(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
         grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
         seeds=seeds or (), missing=missing, qid=qid, label=label, docid=docid, features=features,
-        kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs,
+        kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
         baseline=baseline, correction=correction, audit=audit,
     )  # fmt: skip
     plan, store = prepare(source, methods, options)
@@ -208,10 +212,11 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     for cell in plan.cells:
         if cell.key in plan.finished:
             observer.finished(cell.named(plan.finished[cell.key]), True)
-    if options.jobs == 1:
-        records = Sweep(plan, store, observer, reader).run()
-    else:
+    fit_in_tasks(plan, store, observer)
+    if options.jobs > 1:
         records = run_in_processes(plan, store, observer, options.jobs)
+    else:
+        records = Sweep(plan, store, observer, reader).run()
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     summary = _summary(plan, check, command)

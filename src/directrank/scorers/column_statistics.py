@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.shards import map_in_order
 from directrank.kernels.compile import kernel
 from directrank.scorers.scaled_linear import read_row
 
@@ -59,24 +58,30 @@ def column_statistics(
     columns, queries = np.flatnonzero(logarithm), groups.queries
     rows = np.repeat(np.ones(groups.n_queries) if weights is None else weights, queries.sizes)
 
-    def over_blocks(fill: Callable[..., None], n_sums: int, *arguments) -> list[np.ndarray]:
-        def of_shard(shard) -> list[np.ndarray]:
-            tables = []
-            for block in shard.blocks:
-                table = np.zeros((n_sums, groups.n_features))
-                fill(groups.features[block.rows], rows[block.rows], columns, *arguments, table)
-                tables.append(table)
-            return tables
-
-        shards = map_in_order(of_shard, groups.shards, n_threads)
+    def over_blocks(statistic: Callable[..., list], *arguments) -> list[np.ndarray]:
+        shards = groups.over_shards(statistic, columns, *arguments, rows=(rows,), n_threads=n_threads)
         return [table for tables in shards for table in tables]
 
-    total, tables = rows.sum(), over_blocks(_sums_and_ranges, 3)
+    total, tables = rows.sum(), over_blocks(_sums_and_ranges_of_shard)
     mean = sum(table[0] for table in tables) / total
     smallest = np.min([table[1] for table in tables], axis=0)
     largest = np.max([table[2] for table in tables], axis=0)
-    squares = sum(table[0] for table in over_blocks(_squares, 1, mean)) / total
+    squares = sum(table[0] for table in over_blocks(_squares_of_shard, mean)) / total
     return ColumnStatistics(mean, np.sqrt(squares), smallest, largest)
+
+
+def _sums_and_ranges_of_shard(features, indptr, blocks, columns, weights) -> list[np.ndarray]:
+    tables = np.zeros((len(blocks), 3, features.shape[1]))
+    for block, table in zip(blocks, tables, strict=True):
+        _sums_and_ranges(features[block.rows], weights[block.rows], columns, table)
+    return list(tables)
+
+
+def _squares_of_shard(features, indptr, blocks, columns, mean, weights) -> list[np.ndarray]:
+    tables = np.zeros((len(blocks), 1, features.shape[1]))
+    for block, table in zip(blocks, tables, strict=True):
+        _squares(features[block.rows], weights[block.rows], columns, mean, table)
+    return list(tables)
 
 
 def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStatistics:

@@ -11,8 +11,6 @@ from directrank.kernels.compile import kernel
 MOST_QUERIES = 0.9
 # Text files keep six digits.
 DIGITS = 1e-5
-# A feature has reached 0, adding 1, and 1, adding 2.
-BOTH = 3
 
 
 def scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -44,9 +42,23 @@ def are_scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> bool:
     Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
     between them, if the feature reaches both in some query.
     """
-    counts, varied, reached = (np.zeros(features.shape[1], np.int64) for _ in range(3))
-    _count(features, indptr, DIGITS, counts, varied, reached)
-    enough = (counts >= MOST_QUERIES * varied) & ((reached == BOTH) | (varied == 0))
+    return are_counted_as_scaled(range_counts(features, indptr))
+
+
+def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) -> np.ndarray:
+    """Return counts of queries for each feature, int64 (4, n_features), which add up over shards.
+
+    They are of queries in which it runs from 0 to 1, varies, reaches 0, and reaches 1.
+    """
+    counts, varied, low, high = table = np.zeros((4, features.shape[1]), np.int64)
+    _count(features, indptr, DIGITS, counts, varied, low, high)
+    return table
+
+
+def are_counted_as_scaled(table: np.ndarray) -> bool:
+    """Return whether the counts of all queries are those of features scaled inside each query."""
+    counts, varied, low, high = table
+    enough = (counts >= MOST_QUERIES * varied) & (((low > 0) & (high > 0)) | (varied == 0))
     return bool(varied.any() and enough.all())
 
 
@@ -75,7 +87,7 @@ def _scale(features, indptr, out):
 
 
 @kernel
-def _count(features, indptr, digits, counts, varied, reached):
+def _count(features, indptr, digits, counts, varied, low, high):
     smallest, largest = np.empty(features.shape[1]), np.empty(features.shape[1])
     for q in range(len(indptr) - 1):
         rows = features[indptr[q] : indptr[q + 1]]
@@ -85,7 +97,8 @@ def _count(features, indptr, digits, counts, varied, reached):
                 continue
             zero, one = abs(smallest[k]) <= digits, abs(largest[k] - 1.0) <= digits
             varied[k] += 1
-            reached[k] |= zero + 2 * one
+            low[k] += zero
+            high[k] += one
             if zero and one:
                 counts[k] += 1
             elif smallest[k] >= -digits and largest[k] <= 1.0 + digits:

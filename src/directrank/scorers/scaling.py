@@ -22,12 +22,14 @@ from typing import Literal
 import numpy as np
 
 from directrank.data.groups import QueryGroups
+from directrank.data.queries import Queries
+from directrank.data.remote.workers import RemoteGroups
 from directrank.data.shards import map_in_order
 from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
 from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
 from directrank.scorers.linear import Linear
-from directrank.scorers.missing_values import BLOCK_COLUMNS, filled, medians, missing_counts
+from directrank.scorers.missing_values import BLOCK_COLUMNS, counted_medians, filled, medians, missing_counts
 from directrank.scorers.query_ranges import scaled_inside_queries
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
 from directrank.scorers.scaling_rule import choose
@@ -80,6 +82,8 @@ class Scaling:
         """
         if self.fill is None:
             return groups
+        if isinstance(groups, RemoteGroups):
+            return groups.transformed(_scaled_shard, self)
         if self.kind == "query":
             scaled = scaled_inside_queries(groups.features, groups.queries.indptr)
             return _with_features(groups, filled(scaled, self.fill))
@@ -143,10 +147,7 @@ def fit_scaling(
     n_threads : int, default=1
         Results do not depend on it.
     """
-    features = groups.features
-    if kind == "query":
-        features = scaled_inside_queries(features, groups.queries.indptr)
-    fill = _medians(features, groups, weights, n_threads)
+    fill = _medians(_inside_queries(groups) if kind == "query" else groups, weights, n_threads)
     simple = kind in ("none", "query")
     found = Scaling(kind) if simple else _fit_filled(kind, groups, fill, weights, n_threads)
     return replace(found, fill=fill, notes=_notes(groups))
@@ -156,11 +157,37 @@ def with_medians(groups: QueryGroups) -> QueryGroups:
     """Return the same queries with medians in place of missing values."""
     if not missing_counts(groups.features).any():
         return groups
-    return _with_features(groups, filled(groups.features, medians(groups.features)))
+    return _filled(groups, medians(groups.features))
+
+
+def _filled(groups: QueryGroups, fill: np.ndarray) -> QueryGroups:
+    if not isinstance(groups, RemoteGroups):
+        return _with_features(groups, filled(groups.features, fill))
+    return groups.transformed(_filled_shard, fill) if _missing(groups).any() else groups
+
+
+def _filled_shard(features, indptr, blocks, fill) -> np.ndarray:
+    return filled(features, fill)
+
+
+def _inside_queries(groups: QueryGroups) -> QueryGroups:
+    if isinstance(groups, RemoteGroups):
+        return groups.transformed(_shard_inside_queries)
+    return _with_features(groups, scaled_inside_queries(groups.features, groups.queries.indptr))
+
+
+def _shard_inside_queries(features, indptr, blocks) -> np.ndarray:
+    return scaled_inside_queries(features, indptr)
+
+
+def _scaled_shard(features, indptr, blocks, scaling: Scaling) -> np.ndarray:
+    """Return the scaled features of a shard that another process holds."""
+    queries = Queries(np.zeros(len(features)), indptr, np.arange(len(features)), np.arange(len(indptr) - 1))
+    return scaling.of(QueryGroups.from_inner(features, queries)).features
 
 
 def _fit_filled(kind, groups: QueryGroups, fill: np.ndarray, weights, n_threads: int) -> Scaling:
-    whole = _with_features(groups, filled(groups.features, fill))
+    whole = _filled(groups, fill)
     plain = np.full(groups.n_features, False)
     if kind == "log":
         found = column_statistics(whole, ~plain, weights, n_threads)
@@ -178,7 +205,7 @@ def _fit_filled(kind, groups: QueryGroups, fill: np.ndarray, weights, n_threads:
 
 def _notes(groups: QueryGroups) -> list[str]:
     """Return what is said of missing values, if there are any."""
-    counts = missing_counts(groups.features)
+    counts = _missing(groups)
     if not counts.any():
         return []
     n_missing, empty = int((counts > 0).sum()), int((counts == groups.n_docs).sum())
@@ -188,8 +215,20 @@ def _notes(groups: QueryGroups) -> list[str]:
     return [f"filled {counts.sum()} missing {which} of {of} by their training medians{without}"]
 
 
-def _medians(features: np.ndarray, groups: QueryGroups, weights, n_threads: int) -> np.ndarray:
+def _missing(groups: QueryGroups) -> np.ndarray:
+    """Return the number of missing values of each feature."""
+    return groups.total(_missing_of_shard)
+
+
+def _missing_of_shard(features, indptr, blocks) -> np.ndarray:
+    return missing_counts(features)
+
+
+def _medians(groups: QueryGroups, weights, n_threads: int) -> np.ndarray:
     """Return the median of each feature over the documents of queries that count."""
+    if isinstance(groups, RemoteGroups):
+        return counted_medians(groups, weights)
+    features = groups.features
     if weights is not None and not weights.all():
         features = features[np.repeat(weights > 0, groups.queries.sizes)]
     starts = range(0, features.shape[1], BLOCK_COLUMNS)

@@ -9,7 +9,7 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.scorers.column_statistics import ColumnStatistics
-from directrank.scorers.query_ranges import are_scaled_inside_queries
+from directrank.scorers.query_ranges import are_counted_as_scaled, range_counts
 
 #: A feature has a heavy tail if it reaches further from its mean than this many standard deviations.
 HEAVY = 6.0
@@ -39,7 +39,7 @@ def choose(groups: QueryGroups, found: ColumnStatistics) -> Choice:
     them after the logarithm if many have heavy tails.
     """
     plain = np.full(groups.n_features, False)
-    if are_scaled_inside_queries(groups.features, groups.queries.indptr):
+    if are_counted_as_scaled(groups.total(range_counts)):
         return Choice("none", "features are scaled to [0, 1] inside queries", plain)
     heavy, n_features = heavy_tailed(found), groups.n_features
     if heavy.any():

@@ -1,19 +1,16 @@
 """The scores of all documents, in one pass over the features."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from directrank.oracles import BoundObjective, Part
+from directrank.oracles import BoundObjective
 
 
 def all_scores(objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
     """Return the scores of all documents at `parameters`, of the objective's type."""
-    scores = np.empty(len(features), objective.dtype)
+    return np.concatenate(objective.over_shards(_of_shard, features, scorer, parameters))
 
-    def statistic(parts: Sequence[Part]) -> None:
-        for part in parts:
-            scores[part.rows] = scorer.forward(parameters, features[part.rows], objective.dtype)
 
-    objective.map_shards(statistic)
-    return scores
+def _of_shard(objective, features, parts, scorer, parameters) -> np.ndarray:
+    return np.concatenate(
+        [scorer.forward(parameters, features[part.rows], objective.dtype) for part in parts]
+    )

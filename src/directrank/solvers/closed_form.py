@@ -4,7 +4,7 @@ import numpy as np
 
 from directrank.contracts import LinearScorer, Solution, Solver
 from directrank.oracles import Part, Targets
-from directrank.solvers.sums import sum_over_parts
+from directrank.solvers.sums import sum_over_rows
 
 # Directions that vary less than this, relative to the largest, count as constant: float32 features have no
 # more than seven digits, and their squares twice as many.
@@ -35,6 +35,7 @@ class ClosedForm(Solver):
     needs = frozenset({Targets})
     trains = LinearScorer
     chooses = False
+    sums_over_shards = True
 
     def __init__(self, *, ridge: float = 0.0):
         self.ridge = ridge
@@ -72,20 +73,22 @@ class ClosedForm(Solver):
 
 
 def _means(objective, features: np.ndarray) -> tuple[np.ndarray, float]:
-    def statistic(part: Part) -> tuple[np.ndarray, float, float]:
-        y, w = part.oracles.targets()
-        return w @ features[part.rows].astype(np.float64), w @ y, w.sum()
-
-    total, target, weight = sum_over_parts(objective, statistic)
+    total, target, weight = sum_over_rows(objective, _sums, features)
     return total / weight, float(target / weight)
 
 
-def _centred_products(objective, features: np.ndarray, mean: np.ndarray, target: float):
-    def statistic(part: Part) -> tuple[np.ndarray, np.ndarray, float]:
-        y, w = part.oracles.targets()
-        centred = features[part.rows] - mean
-        weighted = centred * w[:, None]
-        return weighted.T @ centred, (y - target) @ weighted, w.sum()
+def _sums(part: Part, rows: np.ndarray) -> tuple[np.ndarray, float, float]:
+    y, w = part.oracles.targets()
+    return w @ rows.astype(np.float64), w @ y, w.sum()
 
-    products, moments, weight = sum_over_parts(objective, statistic)
+
+def _centred_products(objective, features: np.ndarray, mean: np.ndarray, target: float):
+    products, moments, weight = sum_over_rows(objective, _products, features, mean, target)
     return products / weight, moments / weight
+
+
+def _products(part: Part, rows: np.ndarray, mean: np.ndarray, target: float):
+    y, w = part.oracles.targets()
+    centred = rows - mean
+    weighted = centred * w[:, None]
+    return weighted.T @ centred, (y - target) @ weighted, w.sum()

@@ -8,15 +8,18 @@ objective sees them.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
+from directrank.data.remote.workers import Workers
 from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
 from directrank.oracles import GradientKernel, Part, Reweighable, Step, ValueAndGradient
+from directrank.surrogates.remote.shards import RemoteShards
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
@@ -42,6 +45,8 @@ class Objective:
         Divide by the value at zero scores, so that one grid of penalties fits every surrogate.
     n_threads : int, default=1
         Threads that map over shards. Results do not depend on it.
+    workers : Workers, optional
+        The processes that hold the features, where those are not in this one.
 
     Attributes
     ----------
@@ -70,6 +75,7 @@ class Objective:
         weights: np.ndarray | None = None,
         normalise: bool = True,
         n_threads: int = 1,
+        workers: Workers | None = None,
     ):
         self.offers = surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
@@ -78,7 +84,7 @@ class Objective:
         self.left_out = weights == 0
         self.surrogate = surrogate.estimated(queries, weights)
         self.weights = weights / weights.sum()
-        self._queries, self._plugin = queries, None
+        self._queries, self._plugin, self._lock = queries, None, Lock()
         self.shards = tuple(
             tuple(self._part(block.first_query, block.last_query) for block in shard.blocks)
             for shard in shards
@@ -86,9 +92,13 @@ class Objective:
         self._normalise = normalise and ValueAndGradient in self.offers
         self.dtype = np.float64 if len(self.shards) == 1 else np.float32
         self.stages = tuple(
-            Objective(each, queries, shards, weights=weights, normalise=normalise, n_threads=n_threads)
+            Objective(
+                each, queries, shards,
+                weights=weights, normalise=normalise, n_threads=n_threads, workers=workers,
+            )
             for each in surrogate.easier()
-        )
+        )  # fmt: skip
+        self._remote = None if workers is None else RemoteShards(self, queries.longest, workers)
 
     @cached_property
     def scale(self) -> float:
@@ -131,11 +141,13 @@ class Objective:
 
     def gradient_plugin(self) -> Any:
         """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
-        if self._plugin is None and Reweighable in self.offers:
-            parts = [part.oracles for parts in self.shards for part in parts]
-            self._plugin = parts[0].joined_plugin(self._queries, self.weights, parts)
-        elif self._plugin is None:
-            self._plugin = self.whole().oracles.gradient_plugin()
+        # Shards ask for it on several threads.
+        with self._lock:
+            if self._plugin is None and Reweighable in self.offers:
+                parts = [part.oracles for parts in self.shards for part in parts]
+                self._plugin = parts[0].joined_plugin(self._queries, self.weights, parts)
+            elif self._plugin is None:
+                self._plugin = self.whole().oracles.gradient_plugin()
         return self._plugin
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
@@ -146,6 +158,19 @@ class Objective:
     def on_threads(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Apply a function to each item, on threads; the results are in the order of items."""
         return map_in_order(function, items, self.n_threads)
+
+    def over_shards(
+        self,
+        statistic: Callable[..., Result],
+        features: Any,
+        *arguments: Any,
+        rows: Sequence[np.ndarray] = (),
+    ) -> list[Result]:
+        """Apply a statistic of features to each shard, where they are; see `BoundObjective`."""
+        if self._remote is None:
+            return self.map_shards(lambda parts: statistic(self, features, parts, *arguments, *rows))
+        with phase("passes over shards"):
+            return self._remote.over_shards(statistic, features, arguments, rows)
 
     def _sum(self, statistic: Callable[[Part], Any]) -> Any:
         """Sum a statistic over the parts of each shard, then over shards."""
@@ -243,6 +268,8 @@ class Objective:
         # Cache the scale before the weights change: it is defined at zero scores.
         _ = self.scale
         self._for_each(lambda part: part.oracles.reweigh(scores[part.rows]))
+        if self._remote is not None:
+            self._remote.reweigh(scores)
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""

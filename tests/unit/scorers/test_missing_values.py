@@ -5,7 +5,7 @@ import pytest
 
 from directrank.data.groups import QueryGroups
 from directrank.scorers import Linear, LogLinear, QueryLinear
-from directrank.scorers.missing_values import filled, medians, missing_counts
+from directrank.scorers.missing_values import counted_medians, filled, medians, missing_counts
 from directrank.scorers.query_ranges import (
     are_scaled_inside_queries,
     scaled_inside_queries,
@@ -127,3 +127,25 @@ def test_holes_do_not_hide_that_features_are_scaled():
     assert not are_scaled_inside_queries(np.where(holes, np.nan, X), indptr)
     # Small values never reach 1.
     assert not are_scaled_inside_queries(0.01 * scaled, indptr)
+
+
+@pytest.mark.parametrize("n", [1, 2, 299, 300])
+def test_medians_by_counting_are_those_by_sorting(n):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 8)).astype(np.float32)
+    X[:, 0] = np.nan
+    X[:, 1] = np.where(np.arange(n) % 2, 0.0, -0.0)
+    X[:, 2] = np.round(X[:, 2])
+    X[:, 3] = np.finfo(np.float32).max
+    X[:, 4] *= np.float32(1e-42)  # subnormal numbers
+    X[rng.random(X.shape) < 0.3] = np.nan
+    found = counted_medians(groups_of(X))
+    assert found.tobytes() == medians(X).tobytes()
+
+
+def test_counted_medians_leave_out_queries_without_weight():
+    X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    weights = np.array([0.0, 1, 2, 0, 1, 1])
+    counted = np.repeat(weights > 0, 10)
+    groups = groups_of(X)
+    assert counted_medians(groups, weights).tobytes() == medians(groups.features[counted]).tobytes()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from directrank.cli.clusters import Scheduler
 from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
 from directrank.cli.options import (
     JSON,
@@ -130,6 +131,7 @@ def compare(
         ),
     ] = None,
     restarts: Annotated[int, option("--restarts N", "Extra random restarts, where supported.")] = 0,
+    scheduler: Scheduler = None,
     jobs: Annotated[int, option("--jobs N", "Processes, of one thread each; at most one per processor.")] = 1,
     baseline: Annotated[
         str | None, option("--baseline NAME", "Test the other methods against this one, not every pair.")

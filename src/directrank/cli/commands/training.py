@@ -1,10 +1,12 @@
 """`directrank fit` and `rank`."""
 
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from directrank.cli.clusters import Scheduler, distributed
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import (
     JSON,
@@ -66,6 +68,7 @@ def fit(
     docid: Docid = None,
     features: Features = None,
     plugin: Plugin = None,
+    scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -88,11 +91,14 @@ def fit(
     with Profile() if profile else nullcontext() as found:
         with phase("reading"):
             data = _supervised(_read(train, valid, how, quiet=quiet or json), preferences, rankings)
-        checks = _trained(ranker, chosen.label, data, quiet=quiet or json)
-        with phase("saving"):
-            save(ranker, out)
-        with phase("evaluation"):
-            facts = _facts(chosen.label, ranker, data, out)
+        checks = _checked(data["train"], quiet=quiet or json)
+        stores = {} if preferences or rankings else {"train": train, "vali": valid}
+        with distributed(scheduler, data, stores) as used:
+            _train(ranker, chosen.label, used, quiet=quiet or json)
+            with phase("saving"):
+                save(ranker, out)
+            with phase("evaluation"):
+                facts = _facts(chosen.label, ranker, used, out)
     facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
     measured = None if found is None else profile_facts(found, data["train"].features.nbytes)
     if json:
@@ -125,6 +131,7 @@ def rank(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -144,7 +151,8 @@ def rank(
     ranker = load(model)
     how = read_options(missing, qid, label, docid, features, ranker, labelled=False)
     groups = read_documents(data, how, quiet=quiet or json)
-    scores = ranker.predict(groups)
+    with distributed(scheduler, {"data": groups}, {"data": data}) as used:
+        scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
     if out is not None:
@@ -199,17 +207,22 @@ def _supervised(
     return {name: with_rankings(groups) for name, groups in data.items()} if rankings else data
 
 
-def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: bool) -> list[str]:
-    """Train a ranker and return the sentences of the data check, which are printed before."""
-    from directrank.cli.progress import training
+def _checked(train: "QueryGroups", *, quiet: bool) -> list[str]:
+    """Print the sentences of the data check, and return them."""
     from directrank.diagnostics import check_data
-    from directrank.errors import DataError, MethodError
     from directrank.timing import phase
 
     with phase("data check"):
-        checks = check_data(data["train"]).lines()
+        checks = check_data(train).lines()
     for line in checks:
         remark(f"data check: {line}", quiet=quiet)
+    return checks
+
+
+def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet: bool) -> None:
+    from directrank.cli.progress import training
+    from directrank.errors import DataError, MethodError, UnfitPairError
+
     # Of a method with both, neither is a limit of all iterations.
     limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
     limit = limits[0] if len(limits) == 1 else None
@@ -218,11 +231,12 @@ def _trained(ranker: Any, label: str, data: dict[str, "QueryGroups"], *, quiet: 
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):
         raise
+    except UnfitPairError as error:  # Other pairs are refused before.
+        raise UsageError(f"--scheduler: {error}") from error
     except MethodError as error:
         raise MethodError(f"{label} failed: {error}") from error
     except Exception as error:
         raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
-    return checks
 
 
 def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
@@ -241,7 +255,7 @@ def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> Non
         remark(line) if to_stderr else print(line)
 
 
-def _facts(label: str, ranker: Any, data: dict[str, "QueryGroups"], out: Path) -> dict[str, Any]:
+def _facts(label: str, ranker: Any, data: Mapping[str, "QueryGroups"], out: Path) -> dict[str, Any]:
     from directrank.estimators.outcome import remedy
     from directrank.measures import evaluate as measured
 

@@ -21,20 +21,21 @@ def weak_ranker_table(objective, features: np.ndarray, signed: bool) -> np.ndarr
 
     Column k is feature k; with `signed`, column n_features + k is minus feature k.
     """
-    n_features = features.shape[1]
-    table = np.empty((objective.n_queries, n_features * (1 + signed)))
     kind = np.float64 if features.size < FEW_NUMBERS else features.dtype
+    return np.concatenate(objective.over_shards(_table_of_shard, features, signed, kind))
 
-    def statistic(parts: Sequence[Part]) -> None:
-        for part in parts:
-            columns = np.array(features[part.rows].T, kind, order="C")
-            for k, column in enumerate(columns):
-                table[part.queries, k] = part.oracles.query_values(column)
-                if signed:
-                    table[part.queries, n_features + k] = part.oracles.query_values(-column)
 
-    objective.map_shards(statistic)
-    return table
+def _table_of_shard(objective, features, parts: Sequence[Part], signed: bool, kind) -> np.ndarray:
+    n_features, tables = features.shape[1], []
+    for part in parts:
+        columns = np.array(features[part.rows].T, kind, order="C")
+        table = np.empty((part.queries.stop - part.queries.start, n_features * (1 + signed)))
+        for k, column in enumerate(columns):
+            table[:, k] = part.oracles.query_values(column)
+            if signed:
+                table[:, n_features + k] = part.oracles.query_values(-column)
+        tables.append(table)
+    return np.concatenate(tables)
 
 
 @dataclass
@@ -88,6 +89,7 @@ class QueryBoosting(Solver):
     needs = frozenset({Value, QueryValues, QueryWeights})
     trains = LinearScorer
     max_repeats = 5
+    sums_over_shards = True
 
     def __init__(self, *, rounds=100, signed=False, queue=False, weights="bound", tolerance=0.002):
         self.rounds, self.signed, self.queue = rounds, signed, queue

@@ -9,7 +9,7 @@ from directrank.oracles import Part, ValueAndGradient
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.cuts.line_search import minimise_on_line
 from directrank.solvers.cuts.planes import BEYOND, Planes
-from directrank.solvers.sums import sum_over_parts
+from directrank.solvers.sums import sum_over_parts, sum_over_rows
 
 
 class CuttingPlane(Solver):
@@ -50,6 +50,7 @@ class CuttingPlane(Solver):
     needs = frozenset({ValueAndGradient})
     convex_only = True
     chooses = False
+    sums_over_shards = True
 
     def __init__(self, *, C=10.0, penalty=None, line_search=True, tolerance=1e-3, max_iterations=500):
         if not C > 0:
@@ -146,13 +147,9 @@ class _Run:
 
     def _plane(self, scores: np.ndarray) -> tuple[float, np.ndarray, float]:
         """Return the risk at some scores and the plane that touches it there."""
-
-        def statistic(part: Part) -> tuple[float, float, np.ndarray]:
-            value, direction = part.oracles.value_and_gradient(scores[part.rows])
-            slope = float(direction @ scores[part.rows].astype(np.float64))
-            return value, slope, self.scorer.backward(self.features[part.rows], direction)
-
-        risk, slope, vector = sum_over_parts(self.objective, statistic)
+        risk, slope, vector = sum_over_rows(
+            self.objective, _plane_of_part, self.features, self.scorer, rows=(scores,)
+        )
         return risk, vector, risk - slope
 
     def _line(self, scores: np.ndarray, move: np.ndarray) -> list[float]:
@@ -163,3 +160,8 @@ class _Run:
             return value, float(direction @ move[part.rows].astype(np.float64))
 
         return sum_over_parts(self.objective, statistic)
+
+
+def _plane_of_part(part: Part, rows: np.ndarray, scorer, scores) -> tuple[float, float, np.ndarray]:
+    value, direction = part.oracles.value_and_gradient(scores)
+    return value, float(direction @ scores.astype(np.float64)), scorer.backward(rows, direction)

@@ -47,6 +47,7 @@ class LBFGS(Solver):
 
     needs = frozenset({ValueAndGradient})
     uses = frozenset({ApproximationErrors, GradientKernel, Staged})
+    sums_over_shards = True
 
     def __init__(
         self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last",

@@ -7,7 +7,7 @@ from directrank.oracles import BoundObjective, GradientKernel, HessianVector, Pa
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.smooth.passes import penalised
 from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
-from directrank.solvers.sums import sum_over_parts
+from directrank.solvers.sums import sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.
 ARMIJO = 1e-4
@@ -21,13 +21,13 @@ def hessian_vector(
 
     The scorer must be linear in its parameters. Shards are added in index order.
     """
+    products = sum_over_rows(objective, _product_of_part, features, scorer, direction, rows=(scores,))
+    return objective.scale * products[0]
 
-    def statistic(part: Part) -> tuple[np.ndarray]:
-        rows = features[part.rows]
-        along = scorer.forward(direction, rows, objective.dtype)
-        return (scorer.backward(rows, part.oracles.hessian_vector(scores[part.rows], along)),)
 
-    return objective.scale * sum_over_parts(objective, statistic)[0]
+def _product_of_part(part: Part, rows: np.ndarray, scorer, direction, scores) -> tuple[np.ndarray]:
+    along = scorer.forward(direction, rows, scores.dtype.type)
+    return (scorer.backward(rows, part.oracles.hessian_vector(scores, along)),)
 
 
 class TruncatedNewton(Solver):
@@ -62,6 +62,7 @@ class TruncatedNewton(Solver):
     needs = frozenset({ValueAndGradient, HessianVector})
     uses = frozenset({GradientKernel})
     chooses = False
+    sums_over_shards = True
 
     def __init__(self, *, penalty=0.1, max_iterations=100, max_products=200, tolerance=1e-6):
         if not penalty > 0:

@@ -6,7 +6,7 @@ import numpy as np
 
 from directrank.oracles import ApproximationErrors, BoundObjective, Part
 from directrank.solvers.smooth.streaming import can_stream, stream
-from directrank.solvers.sums import added_up, sum_over_parts
+from directrank.solvers.sums import added_up, sum_over_rows
 
 
 def value_and_gradient(
@@ -18,17 +18,16 @@ def value_and_gradient(
     follow each other while a block is in the processor's cache. Shards are added in index order.
     """
     typed = parameters.astype(objective.dtype)
-
-    def statistic(part: Part) -> tuple[float, np.ndarray]:
-        rows = features[part.rows]
-        value, slope = part.oracles.value_and_gradient(scorer.forward(typed, rows, objective.dtype))
-        return value, scorer.backward(rows, slope)
-
     if can_stream(objective, scorer):
-        value, gradient = added_up(stream(objective, scorer, parameters, features))
+        value, gradient = added_up(stream(objective, scorer, typed, features))
     else:
-        value, gradient = sum_over_parts(objective, statistic)
+        value, gradient = sum_over_rows(objective, _of_part, features, scorer, typed)
     return objective.scale * value, objective.scale * gradient
+
+
+def _of_part(part: Part, rows: np.ndarray, scorer, typed: np.ndarray) -> tuple[float, np.ndarray]:
+    value, slope = part.oracles.value_and_gradient(scorer.forward(typed, rows, typed.dtype.type))
+    return value, scorer.backward(rows, slope)
 
 
 def penalised(
@@ -47,20 +46,21 @@ def approximation_row(objective: BoundObjective, scorer, parameters, features) -
     if ApproximationErrors not in objective.offers:
         return {}
 
-    def statistic(parts: Sequence[Part]) -> np.ndarray:
-        total = np.zeros(3)
-        for part in parts:
-            scores = scorer.forward(parameters, features[part.rows], np.float64)
-            errors, bounds = part.oracles.approximation_errors(scores)
-            weights = objective.weights[part.queries]
-            total[:2] += weights @ errors, weights @ bounds
-            total[2] = max(total[2], bounds.max(initial=0.0, where=weights > 0))
-        return total
-
-    results = np.array(objective.map_shards(statistic))
+    results = np.array(objective.over_shards(_errors_of_shard, features, scorer, parameters))
     error, bound = results[:, :2].sum(axis=0)
     return {
         "approximation_error": float(error),
         "certified_error": float(bound),
         "largest_certified_error": float(results[:, 2].max()),
     }
+
+
+def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> np.ndarray:
+    total = np.zeros(3)
+    for part in parts:
+        scores = scorer.forward(parameters, features[part.rows], np.float64)
+        errors, bounds = part.oracles.approximation_errors(scores)
+        weights = objective.weights[part.queries]
+        total[:2] += weights @ errors, weights @ bounds
+        total[2] = max(total[2], bounds.max(initial=0.0, where=weights > 0))
+    return total

@@ -50,6 +50,7 @@ class Reweighted(Solver):
 
     needs = frozenset({ValueAndGradient, Reweighable})
     uses = frozenset({GradientKernel})
+    sums_over_shards = True
 
     def __init__(self, *, penalty=0.01, rounds=100, max_iterations=50, keep="last"):
         check_not_negative("penalty", penalty)

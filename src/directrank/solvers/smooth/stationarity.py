@@ -12,7 +12,7 @@ import numpy as np
 from directrank.contracts import LinearScorer
 from directrank.kernels.compile import kernel
 from directrank.oracles import BoundObjective, Part
-from directrank.solvers.sums import sum_over_parts
+from directrank.solvers.sums import sum_over_rows
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
@@ -49,14 +49,14 @@ class Stationarity:
 def spread_of(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each feature over all documents, float64 (n_features,)."""
     origin = features[0].astype(np.float64)
-
-    def statistic(part: Part) -> tuple[np.ndarray, np.ndarray]:
-        sums, squares = np.zeros((2, len(origin)))
-        _add_moments(features[part.rows], origin, sums, squares)
-        return sums, squares
-
-    sums, squares = sum_over_parts(objective, statistic)
+    sums, squares = sum_over_rows(objective, _moments, features, origin)
     return np.sqrt(np.maximum(squares - sums * sums / len(features), 0.0) / len(features))
+
+
+def _moments(part: Part, rows: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    sums, squares = np.zeros((2, len(origin)))
+    _add_moments(rows, origin, sums, squares)
+    return sums, squares
 
 
 @kernel

@@ -4,7 +4,6 @@ It serves linear scorers, surrogates that offer `GradientKernel` and collections
 computes what the oracles compute, without a return to Python for every block.
 """
 
-import threading
 from collections.abc import Sequence
 
 import numba
@@ -38,26 +37,24 @@ def stream(
 
     A block with a query that the kernel cannot compute goes through the oracles.
     """
-    plugin, per_thread = objective.gradient_plugin(), threading.local()
+    return objective.over_shards(_of_shard, features, scorer, parameters)
+
+
+def _of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> tuple[float, np.ndarray]:
+    plugin = objective.gradient_plugin()
     loop = _stream if is_ours(plugin) else _stream_foreign
     typed = aligned_zeros(len(parameters), objective.dtype)
     typed[:] = parameters
-
-    def statistic(parts: Sequence[Part]) -> tuple[float, np.ndarray]:
-        if not hasattr(per_thread, "scratch"):
-            per_thread.scratch = _scratch(plugin.longest, typed)
-        scratch, partial = per_thread.scratch
-        bounds = np.array([part.queries.start for part in parts] + [parts[-1].queries.stop])
-        out, left = np.zeros(len(typed)), np.zeros(len(parts), np.bool_)
-        total = loop(features, plugin, bounds, typed, scratch, partial, out, left)
-        for part in (part for part, is_left in zip(parts, left, strict=True) if is_left):
-            block = features[part.rows]
-            value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
-            total += value
-            out += scorer.backward(block, slope)
-        return total, out
-
-    return objective.map_shards(statistic)
+    scratch, partial = _scratch(plugin.longest, typed)
+    bounds = np.array([part.queries.start for part in parts] + [parts[-1].queries.stop])
+    out, left = np.zeros(len(typed)), np.zeros(len(parts), np.bool_)
+    total = loop(features, plugin, bounds, typed, scratch, partial, out, left)
+    for part in (part for part, is_left in zip(parts, left, strict=True) if is_left):
+        block = features[part.rows]
+        value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
+        total += value
+        out += scorer.backward(block, slope)
+    return total, out
 
 
 def _scratch(longest: int, typed: np.ndarray):

@@ -1,0 +1,1 @@
+"""Query groups whose features are in other processes."""

@@ -1,0 +1,77 @@
+"""Training and scoring where the features are in other processes (`directrank.data.remote.workers`)."""
+
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.base import clone
+
+from directrank.contracts import Solver, Surrogate, fitting_solvers
+from directrank.data.groups import QueryGroups
+from directrank.data.remote.workers import Held, RemoteFeatures, RemoteGroups
+from directrank.errors import UnfitPairError
+from directrank.estimators.parameters.allowed import parameters_of
+from directrank.scorers import OF_QUERIES, Linear
+from directrank.solvers import SOLVERS
+
+#: Methods that workers can share, for messages.
+OTHERS = "another method, such as approxndcg, ranksvm or adarank"
+
+
+class RemoteLinear(Linear):
+    """A linear scorer that has rows scored where they are."""
+
+    def __reduce__(self):
+        return Linear, (self.coefficients, self.fill)
+
+    def at(self, parameters: np.ndarray) -> "RemoteLinear":
+        """Return the scorer with these coefficients."""
+        return RemoteLinear(np.array(parameters, dtype=np.float64), self.fill)
+
+    def scores(self, features: Any) -> np.ndarray:
+        """Return the scores of documents, float64 (n_docs,)."""
+        if not isinstance(features, RemoteFeatures):
+            return super().scores(features)
+        return remote_scores(features, self)
+
+
+def scoring_where(groups: QueryGroups, scorer: Any) -> Any:
+    """Return a scorer that can score the rows of these groups."""
+    return RemoteLinear(scorer.coefficients, scorer.fill) if isinstance(groups, RemoteGroups) else scorer
+
+
+def remote_scores(features: RemoteFeatures, scorer: Any) -> np.ndarray:
+    """Return the scores of documents in their inner order, float64 (n_docs,)."""
+    return np.concatenate(features.workers.over_shards(_scores, features.key, scorer))
+
+
+def _scores(held: Held, key: str, scorer: Any) -> np.ndarray:
+    if isinstance(scorer, OF_QUERIES):
+        return scorer.scores(held[key], held["queries"].indptr)
+    return scorer.scores(held[key])
+
+
+def check_distributed(ranker: Any, surrogate: Surrogate, solver: Solver, groups: QueryGroups) -> None:
+    """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
+    if groups.workers is None or solver.sums_over_shards:
+        return
+    others = _choices(ranker, surrogate)
+    instead = f"set solver to {' or '.join(others)}" if others else f"train {OTHERS}"
+    raise UnfitPairError(
+        f"{type(ranker).__name__}: {type(solver).__name__} is no sum over shards, so that workers cannot "
+        f"share it: {instead}, or train in one process"
+    )
+
+
+def _choices(ranker: Any, surrogate: Surrogate) -> list[str]:
+    """Return the values of a ranker's parameter `solver` that workers can share."""
+    parameter = parameters_of(type(ranker)).get("solver")
+    if parameter is None:
+        able = [each for each in SOLVERS if each.sums_over_shards]
+        fitting = [each.__name__ for each in fitting_solvers(surrogate, able)]
+        return fitting if "solver" in ranker.get_params(deep=False) else []
+    names = []
+    for each in get_args(parameter.kind):
+        other: Any = clone(ranker)
+        if other.set_params(solver=each).components()[1].sums_over_shards:
+            names.append(repr(each))
+    return names

@@ -1,0 +1,156 @@
+"""Training on a Dask cluster: the workers hold the features, and this process runs the solver.
+
+::
+
+    import directrank.dask
+
+    ranker = ApproxRank("nDCG@10")
+    with directrank.dask.connect("tcp://10.0.0.1:8786") as client:
+        train = directrank.dask.distribute("data/train.store", client)
+        vali = directrank.dask.distribute("data/vali.store", client)
+        ranker.fit(train, eval_set=vali)
+        scores = ranker.predict(vali)
+
+The model has the same bits as one trained in this process. docs/clusters.md says what is sent, and where the
+limits are.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+try:
+    import distributed
+except ImportError as _error:
+    raise ImportError(f"dask cannot be used ({_error}): pip install 'directrank[dask]'") from None
+
+from directrank.data.groups import QueryGroups
+from directrank.data.remote.workers import RemoteGroups
+from directrank.errors import DataError
+from directrank.integrations.dask.clusters import connect
+from directrank.integrations.dask.placement import DaskWorkers
+from directrank.integrations.dask.sources import RAW, Load, from_rows, from_store
+
+__all__ = ["connect", "distribute", "fit", "predict"]
+
+
+def distribute(
+    data: Any,
+    client: "distributed.Client",
+    *,
+    relevance: str | None = "relevance",
+    qid: str = "qid",
+    features: Sequence[str] | None = None,
+) -> RemoteGroups:
+    """Have the workers of a cluster load data, shard by shard.
+
+    Parameters
+    ----------
+    data : path-like, QueryGroups or dask.dataframe.DataFrame
+        A store of `directrank convert`, in a folder that all workers can read; or query groups, which are
+        sent from this process; or a Dask data frame, whose rows may be in any order: the rows of a query that
+        spans partitions are brought together.
+    client : distributed.Client
+    relevance, qid, features
+        The columns of a Dask data frame, as in `directrank.from_frame`.
+
+    Returns
+    -------
+    RemoteGroups
+        Query groups for `Ranker.fit`, its `eval_set`, `predict` and `score`, as long as the client is open.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    MethodError
+        If no worker is left.
+    """
+    if isinstance(data, str | os.PathLike):
+        groups = QueryGroups.open(data)
+        return _loaded(client, groups, from_store(data, groups.queries, groups.shards))
+    if isinstance(data, RemoteGroups):
+        return data
+    if isinstance(data, QueryGroups):
+        given: QueryGroups = data
+        load = from_rows(lambda shard: given.features[shard.rows], given.queries, given.shards)
+        return _loaded(client, given, load)
+    if type(data).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(data, "to_delayed"):
+        return _from_frame(client, data, relevance, qid, features)
+    raise DataError(
+        f"a {type(data).__name__} cannot be distributed: give the folder of a store, QueryGroups, or a Dask "
+        "data frame"
+    )
+
+
+def fit(
+    ranker: Any,
+    data: Any,
+    *,
+    client: Any = None,
+    eval_set: Any = None,
+    sample_weight: np.ndarray | None = None,
+    **columns: Any,
+) -> Any:
+    """Train a ranker on a cluster.
+
+    Parameters
+    ----------
+    ranker : Ranker
+    data, eval_set
+        As `data` of `distribute`.
+    client : distributed.Client or str, optional
+        As in `connect`; by default workers on this machine.
+    sample_weight : array of shape (n_queries,) or (n_docs,), optional
+        As in `Ranker.fit`.
+    **columns
+        The columns of Dask data frames, as in `distribute`.
+
+    Returns
+    -------
+    Ranker
+        The ranker, with the bits that it has when it is trained in this process.
+
+    Raises
+    ------
+    UnfitPairError
+        If its solver is no sum over shards.
+    """
+    with connect(client) as open_client:
+        validation = None if eval_set is None else distribute(eval_set, open_client, **columns)
+        train = distribute(data, open_client, **columns)
+        return ranker.fit(train, eval_set=validation, sample_weight=sample_weight)
+
+
+def predict(ranker: Any, data: Any, *, client: Any = None, **columns: Any) -> np.ndarray:
+    """Return the scores of documents, float64 (n_docs,), in the order of the rows given.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Trained anywhere.
+    data, client, **columns
+        As in `fit`; a Dask data frame without grades needs ``relevance=None``.
+    """
+    with connect(client) as open_client:
+        return ranker.predict(distribute(data, open_client, **columns))
+
+
+def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> RemoteGroups:
+    return RemoteGroups(
+        DaskWorkers(client, groups.shards, load), RAW, groups.queries, groups.n_features,
+        feature_names=groups.feature_names, name=groups.name, labelled=groups.labelled,
+    )  # fmt: skip
+
+
+def _from_frame(client, frame, relevance, qid, features) -> RemoteGroups:
+    from directrank.integrations.dask.frames import FrameRows
+
+    found = FrameRows(client, frame, relevance, qid, features)
+    load = from_rows(found.rows_of, found.queries, found.shards)
+    return RemoteGroups(
+        DaskWorkers(client, found.shards, load), RAW, found.queries, len(found.columns),
+        feature_names=found.columns, name="", labelled=found.labelled,
+    )  # fmt: skip

@@ -1,0 +1,280 @@
+"""Shards on the workers of a Dask cluster, and elsewhere when a worker is lost."""
+
+import contextlib
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+from distributed import CancelledError, Client, Future, KilledWorker
+
+from directrank.data.shards import Shard
+from directrank.errors import MethodError
+from directrank.integrations.dask.holder import Answer, Holder
+
+#: Seconds between looks whether a worker that has not answered still exists.
+BETWEEN_LOOKS = 0.5
+#: Seconds to wait for a worker where none is left.
+PATIENCE = 30.0
+#: Workers lost one after the other, without a call that has ended, after which training gives up.
+MOST_LOSSES = 8
+#: What Dask raises where a worker, or the scheduler's record of it, has gone.
+GONE = (OSError, CancelledError, KilledWorker)
+
+
+class LostError(Exception):
+    """A worker does not exist any more."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call for every shard; `given` returns what only one shard receives."""
+
+    function: Callable
+    arguments: tuple
+    given: Callable[[int], tuple]
+    again: int = 1
+
+
+@dataclass(eq=False)
+class Placed:
+    """An actor, the worker that it lives on, and the shards that it holds."""
+
+    address: str
+    future: Future
+    actor: Any
+    shards: frozenset[int]
+
+
+class DaskWorkers:
+    """The workers of a cluster that hold the shards of some query groups (`directrank.data.remote.workers`).
+
+    Parameters
+    ----------
+    client : distributed.Client
+    shards : sequence of Shard
+    load : callable
+        From the number of a shard to the function that loads it on a worker, and its arguments.
+    """
+
+    def __init__(self, client: Client, shards: Sequence[Shard], load: Callable[[int], tuple]):
+        self.client, self.shards = client, shards
+        self._load = load
+        self._kept: dict[str, list[Call]] = {}
+        self._placed: list[Placed] = []
+        self._dropped: list[str] = []
+        self._keys, self._losses = count(), 0
+
+    def over_shards(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> list[Any]:
+        """Return what a function returns for each shard, in shard order."""
+        results = self._called(Call(function, arguments, self._slices(rows)))
+        found = {shard: each for part in results for shard, each in part.items()}
+        return [found[shard] for shard in range(len(self.shards))]
+
+    def total(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> Any:
+        """Return the sum over shards of an array of whole numbers, added up on the workers first."""
+        return sum(self._called(Call(function, arguments, self._slices(rows)), total=True))
+
+    def keep(
+        self,
+        key: str,
+        function: Callable,
+        *arguments: Any,
+        rows: Sequence[np.ndarray] = (),
+        by_query: Sequence[np.ndarray] = (),
+    ) -> None:
+        """Keep what a function returns for each shard under a key, also where a shard is loaded again."""
+        call = Call(_keep, (key, function, arguments), self._slices(rows, by_query))
+        self._called(call)
+        self._kept[key] = [call]
+
+    def change(
+        self, key: str, function: Callable, *, rows: Sequence[np.ndarray] = (), again: int = 1
+    ) -> None:
+        """Call a function on what is kept under a key, to change it; `again` times after loading again."""
+        # The caller may write to its vectors afterwards.
+        call = Call(_change, (key, function), self._slices([each.copy() for each in rows]))
+        # A shard that is loaded while this call runs must be as it was before.
+        self._called(call)
+        self._kept[key] = [self._kept[key][0], replace(call, again=again)]
+
+    def drop_with(self, owner: Any, key: str) -> None:
+        """Forget what is kept under a key when its owner is gone."""
+        # A finalizer runs anywhere, so that it must not call a worker: the next call does.
+        weakref.finalize(owner, self._dropped.append, key).atexit = False
+
+    def new_key(self, kind: str) -> str:
+        """Return a key that is not in use."""
+        return f"{kind}-{next(self._keys)}"
+
+    def _slices(
+        self, rows: Sequence[np.ndarray], by_query: Sequence[np.ndarray] = ()
+    ) -> Callable[[int], tuple]:
+        def given(number: int) -> tuple:
+            shard = self.shards[number]
+            own = [each[shard.rows] for each in rows]
+            return (*own, *(each[shard.first_query : shard.last_query] for each in by_query))
+
+        return given
+
+    def _called(self, call: Call, total: bool = False) -> list[Any]:
+        """Return the answers of the workers, each for its shards, which together are all of them."""
+        self._forget()
+        wanted, answers = set(range(len(self.shards))), []
+        while wanted:
+            self._place()
+            sent = [
+                (placed, self._send(placed, call, here, total))
+                for placed in self._placed
+                if (here := placed.shards & wanted)
+            ]
+            for placed, future in sent:
+                try:
+                    answers.append(self._answer(placed, future))
+                except LostError:
+                    self._lose(placed)
+                else:
+                    wanted -= placed.shards
+                    self._losses = 0
+        return answers
+
+    def _send(self, placed: Placed, call: Call, shards, total: bool = False) -> Any:
+        """Send a call to an actor; return its future, or None if it is lost."""
+        given = {number: call.given(number) for number in sorted(shards)}
+        try:
+            return placed.actor.call(call.function, call.arguments, given, total)
+        except RuntimeError:  # Dask knows already that the worker is lost.
+            return None
+
+    def _answer(self, placed: Placed, future: Any) -> Any:
+        """Wait for the answer of an actor; raise `LostError` if its worker is gone."""
+        while future is not None:
+            try:
+                answer: Answer = future.result(timeout=BETWEEN_LOOKS)
+            except TimeoutError:
+                if placed.future.status == "finished" and placed.address in self._addresses():
+                    continue
+                raise LostError from None
+            except GONE:
+                raise LostError from None
+            if answer.error is not None:
+                raise answer.error
+            return answer.value
+        raise LostError
+
+    def _lose(self, placed: Placed) -> None:
+        self._placed.remove(placed)
+        self._count_loss(placed.address)
+
+    def _count_loss(self, address: str) -> None:
+        self._losses += 1
+        if self._losses >= MOST_LOSSES:
+            raise MethodError(
+                f"{self._losses} workers of {self._name()} were lost one after the other, the last one at "
+                f"{address}: see their logs; if their memory ran out, add workers"
+            )
+
+    def _place(self) -> None:
+        """Load shards that no worker holds."""
+        while homeless := set(range(len(self.shards))) - {n for each in self._placed for n in each.shards}:
+            addresses = self._living()
+            for address, own in zip(addresses, self._divided(sorted(homeless), addresses), strict=True):
+                if not own:
+                    continue
+                try:
+                    self._placed.append(self._loaded(address, frozenset(own)))
+                except LostError:
+                    self._count_loss(address)
+
+    def _divided(self, numbers: list[int], addresses: list[str]) -> list[list[int]]:
+        """Return shards for each worker: the next one goes to the worker with the fewest documents."""
+        load = dict.fromkeys(addresses, 0)
+        for placed in self._placed:
+            for number in placed.shards if placed.address in load else ():
+                load[placed.address] += self._n_docs(number)
+        own: dict[str, list[int]] = {address: [] for address in addresses}
+        for number in numbers:
+            least = min(addresses, key=lambda address: load[address])
+            own[least].append(number)
+            load[least] += self._n_docs(number)
+        return list(own.values())
+
+    def _n_docs(self, number: int) -> int:
+        return self.shards[number].last_row - self.shards[number].first_row
+
+    def _loaded(self, address: str, shards: frozenset[int]) -> Placed:
+        """Return a new actor on a worker that holds shards in the state that they had before."""
+        placed = Placed(address, *self._actor(address), shards)
+        # One shard at a time, so that this process never holds the features of all.
+        for number in sorted(shards):
+            function, *arguments = self._load(number)
+            call = Call(function, tuple(arguments), lambda _: ())
+            self._answer(placed, self._send(placed, call, {number}))
+        for call in [call for calls in self._kept.values() for call in calls]:
+            for _ in range(call.again):
+                self._answer(placed, self._send(placed, call, shards))
+        return placed
+
+    def _actor(self, address: str) -> tuple[Future, Any]:
+        with self.client.as_current():
+            future = self.client.submit(
+                Holder, actor=True, workers=[address], allow_other_workers=False, pure=False
+            )
+            while True:
+                try:
+                    return future, future.result(timeout=BETWEEN_LOOKS)
+                except TimeoutError:
+                    if address not in self._addresses():
+                        future.cancel()
+                        raise LostError from None
+                except GONE:
+                    raise LostError from None
+                except ImportError as error:
+                    raise MethodError(
+                        f"worker {address}: {error}; install this version of directrank on every worker"
+                    ) from None
+
+    def _living(self) -> list[str]:
+        """Return the addresses of all workers, or wait for one."""
+        end = time.monotonic() + PATIENCE
+        while not (found := self._addresses()):
+            if time.monotonic() > end:
+                raise MethodError(
+                    f"no worker is left on {self._name()}: start workers, or train without a scheduler"
+                )
+            time.sleep(BETWEEN_LOOKS)
+        return found
+
+    def _addresses(self) -> list[str]:
+        try:
+            workers: Any = self.client.nthreads()
+            return sorted(workers)
+        except GONE as error:
+            raise MethodError(
+                f"the scheduler of {self._name()} does not answer ({error}): start it again"
+            ) from None
+
+    def _name(self) -> str:
+        return str(getattr(self.client.scheduler, "address", "the cluster"))
+
+    def _forget(self) -> None:
+        """Have workers forget what nothing uses any more."""
+        keys = [self._dropped.pop() for _ in range(len(self._dropped))]
+        if not keys:
+            return
+        for key in keys:
+            self._kept.pop(key, None)
+        for placed in self._placed:
+            with contextlib.suppress(RuntimeError):
+                placed.actor.forget(keys)
+
+
+def _keep(held, key: str, function: Callable, arguments: Sequence[Any], *own: Any) -> None:
+    held[key] = function(held, *arguments, *own)
+
+
+def _change(held, key: str, function: Callable, *own: Any) -> None:
+    function(held[key], *own)

@@ -1,0 +1,1 @@
+"""Objectives whose features are in other processes."""

@@ -1,0 +1,246 @@
+"""Dask: the model of any number of workers has the bits of one trained in this process."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank.data import make_ranking
+from directrank.data.store.writing import StoreWriter
+from directrank.errors import DataError, MethodError, UnfitPairError
+from directrank.estimators.methods import configured
+from directrank.measures import evaluate
+
+pytestmark = [
+    pytest.mark.heavy,
+    # What Dask leaves open when a cluster ends is not ours.
+    pytest.mark.filterwarnings("ignore"),
+]
+dask = pytest.importorskip("directrank.dask")
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "system" / "dask_kills.py"
+#: Methods with a solver that is a sum over shards, and parameters that choose it.
+METHODS = {
+    "approxndcg": {"max_iterations": 8},
+    "approxndcg(nDCG@10)": {"max_iterations": 8, "n_restarts": 1},
+    "approxap": {"max_iterations": 5, "anneal": 2.0},
+    "ranksvm": {},
+    "regression": {"scaling": "query"},
+    "consistent-ndcg": {"scaling": "standard"},
+    "lambdarank": {"rounds": 5},
+    "lambdaloss": {"rounds": 5, "scaling": "log"},
+    "yetiloss": {"rounds": 4},
+    "svmmap": {"solver": "ocas", "max_passes": 20},
+    "adarank": {"signed": True},
+}
+
+
+@contextmanager
+def cluster(n_workers, threads=1):
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=threads, processes=False, protocol="tcp",
+            host="127.0.0.1", dashboard_address=None,
+        ) as made,
+        Client(made, direct_to_workers=True) as client,
+    ):  # fmt: skip
+        yield client
+
+
+@pytest.fixture(scope="module")
+def shards():
+    """Many shards of little data."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("directrank.data.shards.SHARD_BYTES", 2**9)
+        yield
+
+
+@pytest.fixture(scope="module")
+def parts(shards):
+    found = [make_ranking(n, 12, 6, random_state=n) for n in (100, 30)]
+    assert len(found[0].shards) > 40
+    rng = np.random.default_rng(0)
+    for part in found:
+        part.features[rng.random(part.features.shape) < 0.05] = np.nan
+    return found
+
+
+@pytest.fixture(scope="module")
+def client(shards):
+    with cluster(2, threads=2) as made:
+        yield made
+
+
+def made(name, **parameters):
+    ranker = configured(name, "AP")[0].build(random_state=1)
+    return ranker.set_params(**parameters)
+
+
+def the_same(one, other):
+    assert one.coef_.tobytes() == other.coef_.tobytes()
+    assert one.scorer_.fill.tobytes() == other.scorer_.fill.tobytes()
+    assert one.history_ == other.history_
+    assert (one.notes_, one.scaling_, one.scaling_reason_) == (
+        other.notes_, other.scaling_, other.scaling_reason_,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_model_has_the_bits_of_one_trained_here(name, parts, client):
+    train, vali = parts
+    remote = [dask.distribute(part, client) for part in parts]
+    here = made(name, **METHODS[name]).fit(train, eval_set=vali)
+    there = made(name, **METHODS[name]).fit(remote[0], eval_set=remote[1])
+    the_same(here, there)
+    assert there.predict(remote[1]).tobytes() == here.predict(vali).tobytes()
+    assert there.score(remote[1]) == here.score(vali)
+
+
+def test_tiles_of_a_shard_are_those_of_all_data(client):
+    # A tile is at least as long as the longest query of all, and of many features it is no longer.
+    wide = make_ranking(40, 25, 3000, random_state=0)
+    here = made("approxndcg", max_iterations=2, scaling="none").fit(wide)
+    the_same(here, made("approxndcg", max_iterations=2, scaling="none").fit(dask.distribute(wide, client)))
+
+
+@pytest.mark.parametrize("n_workers", [1, 4])
+def test_the_number_of_workers_changes_nothing(n_workers, parts):
+    train, vali = parts
+    weights = np.arange(train.n_queries) % 3.0
+    here = made("approxndcg", max_iterations=5).fit(train, eval_set=vali, sample_weight=weights)
+    with cluster(n_workers) as client:
+        there = dask.fit(
+            made("approxndcg", max_iterations=5), train, client=client, eval_set=vali, sample_weight=weights
+        )
+    the_same(here, there)
+
+
+def test_the_monitor_chooses_among_iterates(parts, client):
+    from directrank import Ranker
+    from directrank.measures import NDCG
+    from directrank.solvers import LBFGS
+    from directrank.surrogates import SmoothedPositions
+
+    def ranker():
+        return Ranker(SmoothedPositions(NDCG(10)), LBFGS(max_iterations=20, keep="best"), select_by="nDCG@10")
+
+    train, vali = parts
+    here = ranker().fit(train, eval_set=vali)
+    there = ranker().fit(dask.distribute(train, client), eval_set=dask.distribute(vali, client))
+    the_same(here, there)
+    assert max(row["monitor"] for row in here.history_) > here.history_[-1]["monitor"]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "instead"),
+    [
+        ("svmmap", {}, "set solver to 'ocas' or 'bmrm'"),
+        ("approxndcg", {"solver": "sgd"}, "set solver to 'lbfgs'"),
+        ("rankboost", {}, "train another method, such as approxndcg"),
+    ],
+)
+def test_a_solver_that_steps_query_by_query_is_refused_by_name(name, parameters, instead, parts, client):
+    with pytest.raises(UnfitPairError, match=f"is no sum over shards.*: {instead}"):
+        made(name, **parameters).fit(dask.distribute(parts[0], client))
+
+
+def test_queries_of_a_data_frame_may_span_partitions(parts, client):
+    import dask.dataframe as dd
+
+    train = parts[0]
+    frame = pd.DataFrame(train.X, columns=[f"f{k}" for k in range(6)])
+    frame = frame.assign(grade=train.relevance, query=[f"q{each}" for each in train.qid])
+    frame = frame.sample(frac=1.0, random_state=0, ignore_index=True)
+    columns = {"relevance": "grade", "qid": "query"}
+    remote = dask.distribute(dd.from_pandas(frame, npartitions=5, sort=False), client, **columns)
+    from directrank.data.frames import from_frame
+
+    local = from_frame(frame, **columns)
+    the_same(made("ranksvm").fit(local), ranker := made("ranksvm").fit(remote))
+    scores = ranker.predict(local)
+    assert ranker.predict(remote).tobytes() == scores.tobytes()
+    assert evaluate(remote, scores, measures="AP")["AP"] == evaluate(local, scores, measures="AP")["AP"]
+    # Columns are found by their names.
+    turned = dd.from_pandas(frame[frame.columns[::-1]], npartitions=2)
+    assert ranker.predict(dask.distribute(turned, client, **columns)).tobytes() == scores.tobytes()
+    with pytest.raises(DataError, match="no column 'relevance'"):
+        dask.distribute(turned, client)
+
+
+def test_a_store_is_opened_by_the_workers(parts, client, tmp_path):
+    train = parts[0]
+    writer = StoreWriter(tmp_path / "store")
+    writer.allocate("made", *train.features.shape)[:] = train.features
+    writer.finish(train.queries, train.n_features, None, "made", True)
+    remote = dask.distribute(tmp_path / "store", client)
+    the_same(made("regression").fit(train), made("regression").fit(remote))
+    for file in (tmp_path / "store").iterdir():
+        file.unlink()
+    with pytest.raises(DataError, match="no store"):
+        dask.distribute(tmp_path / "store", client)
+
+
+def test_features_are_not_fetched(parts, client):
+    remote = dask.distribute(parts[0], client)
+    with pytest.raises(TypeError, match="other processes"):
+        _ = remote.features[:10]
+    with pytest.raises(TypeError, match="before they are distributed"):
+        remote.select([0])
+
+
+def test_what_is_not_data_is_refused(client):
+    with pytest.raises(DataError, match="a dict cannot be distributed"):
+        dask.distribute({}, client)
+
+
+@pytest.mark.parametrize("place", ["local:0", "local:x"])
+def test_a_place_that_is_none_is_refused(place):
+    with pytest.raises(ValueError, match="local:WORKERS"), dask.connect(place):
+        pass
+
+
+def test_lost_workers_are_named(parts, monkeypatch):
+    monkeypatch.setattr("directrank.integrations.dask.placement.PATIENCE", 1.0)
+    with cluster(1) as client:
+        remote = dask.distribute(parts[0], client)
+        client.retire_workers(list(client.nthreads()))
+        with pytest.raises(MethodError, match="no worker is left on tcp://127"):
+            made("regression").fit(remote)
+
+
+def test_killed_workers_change_nothing():
+    ended = subprocess.run(
+        [sys.executable, str(SCRIPT), "--kills", "3"], capture_output=True, text=True, timeout=300
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "0 other models, 0 hangs" in ended.stdout
+
+
+def test_the_command_line_trains_on_workers(tmp_path):
+    lines = [
+        f"{(k * 7) % 3} qid:{k // 8} 1:{np.sin(k):.5f} 2:{np.cos(3 * k):.5f} 3:{(k * k) % 11}"
+        for k in range(160)
+    ]
+    (tmp_path / "train.txt").write_text("\n".join(lines) + "\n")
+    command = [sys.executable, "-m", "directrank"]
+
+    def run(*words):
+        return subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    for model, place in (("here.dr", []), ("there.dr", ["--scheduler", "local:2"])):
+        ended = run("fit", "regression", "train.txt", "-o", model, *place)
+        assert ended.returncode == 0, ended.stderr
+        ended = run("rank", model, "train.txt", "-o", f"{model}.txt", *place)
+        assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "here.dr.txt").read_bytes() == (tmp_path / "there.dr.txt").read_bytes()
+    for out, place in (("here", []), ("there", ["--scheduler", "local:2"])):
+        ended = run("compare", "train.txt", "--kfold", "3", "--methods", "regression", "--out", out, *place)
+        assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "here/results.csv").read_bytes() == (tmp_path / "there/results.csv").read_bytes()
+    refused = run("fit", "svmmap", "train.txt", "--scheduler", "local:x")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
