@@ -112,7 +112,9 @@ class Objective:
         if not self._normalise or ValueAndGradient not in self.offers:
             return 1.0
         # With a plug-in, training seldom calls the oracles in float32: do not compile them for this alone.
-        exact = np.float64 if GradientKernel in self.offers else self.dtype
+        # Values of convex losses at zero scores are rounded in float32, though, and the scale with them.
+        is_exact = GradientKernel in self.offers and not self.surrogate.is_convex
+        exact = np.float64 if is_exact else self.dtype
         zeros = np.zeros(self.n_docs, exact)
         at_zero = self._unscaled(lambda oracles, s: oracles.value_and_gradient(s), zeros)[0]
         return 1.0 / at_zero if at_zero > 0 else 1.0

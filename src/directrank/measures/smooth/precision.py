@@ -151,7 +151,8 @@ def _compare_two(e, x, y, h, k, g):
         a, b = v * r, u * r
         count += z * a
         other_count += z * b
-        g[j] -= z * (h * (a * a) + k * (b * b))
-        first += z * (a * a)
-        second += z * (b * b)
-    return count, h * first, other_count, k * second
+        s, t = z * (h * (a * a)), z * (k * (b * b))
+        g[j] -= s + t
+        first += s
+        second += t
+    return count, first, other_count, second

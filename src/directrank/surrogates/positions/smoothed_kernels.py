@@ -201,11 +201,12 @@ def _spread_quotients(e, x, y, h, k, g):
     for j in range(len(e)):
         u, v = x + e[j], y + e[j]
         r = one / (u * v)
-        p, q = (v * r) * (v * r), (u * r) * (u * r)
-        g[j] += e[j] * (p * h + q * k)
-        first += e[j] * p
-        second += e[j] * q
-    return first * h, second * k
+        s = e[j] * (v * r) * (v * r) * h
+        t = e[j] * (u * r) * (u * r) * k
+        g[j] += s + t
+        first += s
+        second += t
+    return first, second
 
 
 @kernel
