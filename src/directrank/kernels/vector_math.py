@@ -18,8 +18,6 @@ LARGEST_EXPONENT = 700.0
 # powers of the band by a factor of at least e^170, beside which 1 vanishes. Products of two powers, and of
 # two inverse sums, must fit in any order.
 BAND, REACH = 170.0, 340.0
-# The same in float32, with a factor of at least e^22.
-FLOAT32_BAND, FLOAT32_REACH = 20.0, 42.0
 
 
 @kernel

@@ -18,7 +18,8 @@ from directrank.data.queries import Queries
 from directrank.data.remote.workers import Workers
 from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
-from directrank.oracles import GradientKernel, Part, Reweighable, Step, ValueAndGradient
+from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
+from directrank.surrogates.gradient_plugins import gradient_plugin
 from directrank.surrogates.remote.shards import RemoteShards
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
@@ -111,7 +112,9 @@ class Objective:
         if not self._normalise or ValueAndGradient not in self.offers:
             return 1.0
         # With a plug-in, training seldom calls the oracles in float32: do not compile them for this alone.
-        exact = np.float64 if GradientKernel in self.offers else self.dtype
+        # Values of convex losses at zero scores are rounded in float32, though, and the scale with them.
+        is_exact = GradientKernel in self.offers and not self.surrogate.is_convex
+        exact = np.float64 if is_exact else self.dtype
         zeros = np.zeros(self.n_docs, exact)
         at_zero = self._unscaled(lambda oracles, s: oracles.value_and_gradient(s), zeros)[0]
         return 1.0 / at_zero if at_zero > 0 else 1.0
@@ -143,11 +146,9 @@ class Objective:
         """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
         # Shards ask for it on several threads.
         with self._lock:
-            if self._plugin is None and Reweighable in self.offers:
-                parts = [part.oracles for parts in self.shards for part in parts]
-                self._plugin = parts[0].joined_plugin(self._queries, self.weights, parts)
-            elif self._plugin is None:
-                self._plugin = self.whole().oracles.gradient_plugin()
+            if self._plugin is None:
+                parts = [part for shard in self.shards for part in shard]
+                self._plugin = gradient_plugin(self.surrogate, self._queries, self.weights, parts)
         return self._plugin
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:

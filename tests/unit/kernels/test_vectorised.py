@@ -11,8 +11,10 @@ from directrank.kernels import products
 from directrank.kernels.compile import OPTIONS, kernel
 from directrank.measures import positions
 from directrank.measures.smooth import precision as smooth_precision
+from directrank.measures.smooth import stops as smooth_stops
 from directrank.surrogates.margins import HINGE, HUBER, SQUARED_HINGE
 from directrank.surrogates.pairs import kernels as pair_kernels
+from directrank.surrogates.pairs import logistic
 from directrank.surrogates.positions import smoothed_kernels
 
 # Arithmetic, for memory is cleared and copied on wide registers in any code. Without AVX the widest are xmm,
@@ -34,20 +36,26 @@ def of_margin(function, margin):
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
-    "_compare_by_quotients": (
-        *(smooth_precision._compare_by_quotients, DOCS, np.float32(1)),
-        *(np.float32(1), DOCS.copy()),
-    ),
+    "_compare_two": (smooth_precision._compare_two, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
+    "_arrive": (smooth_stops._arrive, DOCS, DOCS, 1.0),
+    "_pull": (smooth_stops._pull, DOCS, DOCS, DOCS, 1.0, 1.0, DOCS.copy()),
     **{
         f"_winner {code}": (of_margin(pair_kernels._winner, code), np.float32(1), DOCS, DOCS.copy(), 0.5, 0.5)
         for code in HINGES
     },
     **{
-        f"_four_winners {code}": (
-            *(of_margin(pair_kernels._four_winners, code), FOUR, DOCS, DOCS.copy(), 0.5),
+        f"four_winners {code}": (
+            *(of_margin(pair_kernels.four_winners, code), FOUR, DOCS, DOCS.copy(), 0.5),
             *((0.1,) * 4, 0.5),
         )
         for code in HINGES
+    },
+    **{
+        f"logistic.four_winners {kind}": (
+            *(of_margin(logistic.four_winners, kind), FOUR, FOUR, ((np.float32(1),) * 5,) * 4, DOCS, DOCS),
+            *((DOCS, DOCS, DOCS), (DOCS,) * 4, DOCS, DOCS.copy()),
+        )
+        for kind in (logistic.EQUAL, logistic.BY_LEVEL, logistic.BY_DISTANCE, logistic.BY_TABLE)
     },
     "_logistic_chunk": (pair_kernels._logistic_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
     **{

@@ -10,15 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.plugins import position_slopes, register_kernel
+from directrank.kernels.plugins import WIDTH, position_slopes, register_kernel
 from directrank.kernels.vector_math import (
     BAND,
-    FLOAT32_BAND,
-    FLOAT32_REACH,
     LARGEST_EXPONENT,
     REACH,
+    extremes,
     fill_powers_around,
 )
+from directrank.measures.smooth.ranks import rank_of, sort_by_rank
+
+# Times 1/β: positions further apart are in order, to the last digits of float64 and of float32.
+SURE, FLOAT32_SURE = 40.0, 20.0
+# After all positions.
+BEYOND = 1e30
 
 
 def soft_ap_naive(p, divisor, cutoff, beta) -> tuple[float, np.ndarray]:
@@ -80,71 +85,74 @@ def hits_slopes(form, q, p, scratch, slopes):
 @register_kernel(position_slopes, PrecisionForm)
 @kernel
 def precision_slopes(form, q, p, scratch, slopes):
-    """Return the smooth AP of a query and write its slopes at the positions p.
-
-    Positions are compared in bands, each with a centre of its own; see `directrank.kernels.vector_math`.
-    """
-    beta, value, n = form.truncation, 0.0, len(p)
-    e, place, done = np.empty_like(p), np.empty(n, np.int64), np.zeros(n, np.uint8)
-    band, reach = (FLOAT32_BAND, FLOAT32_REACH) if p.itemsize == 4 else (BAND, REACH)
-    shares, outside = scratch[:n], np.empty(n)
-    for i in range(n):
-        inside = 1.0 if form.cutoff == math.inf else within(p[i], form.cutoff, beta)
-        shares[i], outside[i], slopes[i] = inside / (form.divisor[q] * p[i]), 1.0 - inside, 0
-    for first in range(n):
-        if done[first]:
-            continue
-        centre, count = np.float64(p[first]), 0
-        fill_powers_around(p, -beta, centre, e, reach)
-        for i in range(first, n):
-            if not done[i] and beta * abs(p[i] - centre) <= band:
-                place[count], done[i] = i, 1
-                count += 1
-        for four in range(0, count, 4):
-            value += _ap_terms(p, e, place[four : min(four + 4, count)], shares, outside, beta, slopes)
+    """Return the smooth AP of a query and write its slopes at the positions p."""
+    n, ranks = len(p), max(np.int64(extremes(p)[1]), 0) + 1
+    order, begin = np.empty(n, np.int64), np.zeros(ranks + 1, np.int64)
+    sort_by_rank(p, order, begin)
+    # Slopes are padded to whole vectors, and positions by some beyond all others.
+    numbers = np.zeros((4, n + WIDTH))
+    x, e, shares, g = numbers[0], numbers[1], numbers[2], numbers[3]
+    for k in range(n):
+        x[k] = p[order[k]]
+        inside = 1.0 if form.cutoff == math.inf else within(x[k], form.cutoff, form.truncation)
+        shares[k] = inside / (form.divisor[q] * x[k])
+    x[n:] = BEYOND
+    value = _sum_of_terms(form, x, e, shares, g, begin, FLOAT32_SURE if p.itemsize == 4 else SURE)
+    for k in range(n):
+        slopes[order[k]] = g[k]
     return value
 
 
 @kernel
-def _compare_four(e, x, h, g):
-    # Sums over j of t and of h t (1 − t), t = e_j / (x + e_j), for four x; the latter's terms are taken from
-    # g. Two share a division, because divisions dominate the time.
-    one, none = e.dtype.type(1), e.dtype.type(0)
-    c0, c1, c2, c3, s0, s1, s2, s3 = none, none, none, none, none, none, none, none
-    for j in range(len(e)):
-        z = e[j]
-        u0, u1, u2, u3 = x[0] + z, x[1] + z, x[2] + z, x[3] + z
-        r, t = one / (u0 * u1), one / (u2 * u3)
-        q0, q1, q2, q3 = u1 * r, u0 * r, u3 * t, u2 * t
-        c0 += z * q0
-        c1 += z * q1
-        c2 += z * q2
-        c3 += z * q3
-        w0, w1 = h[0] * (z * q0) * (x[0] * q0), h[1] * (z * q1) * (x[1] * q1)
-        w2, w3 = h[2] * (z * q2) * (x[2] * q2), h[3] * (z * q3) * (x[3] * q3)
-        g[j] -= (w0 + w1) + (w2 + w3)
-        s0 += w0
-        s1 += w1
-        s2 += w2
-        s3 += w3
-    return (c0, c1, c2, c3), (s0, s1, s2, s3)
+def _sum_of_terms(form, x, e, shares, g, begin, sure):
+    # Documents of ranks within `reach` are compared, two with all those near them at once. Those further
+    # before them count in full.
+    beta, value, y, ranks, n = form.truncation, 0.0, 0, len(begin) - 1, begin[-1]
+    reach, centre = np.int64(min(sure / beta, 1.0 * ranks)) + 1, -math.inf
+    while y < n:
+        low = begin[max(rank_of(x[y], ranks) - reach, 0)]
+        if beta * abs(x[y] - centre) > BAND:
+            centre = x[y]
+            last = begin[min(np.int64(min(centre + BAND / beta, ranks)) + reach + 1, ranks)] + WIDTH
+            fill_powers_around(x[low:last], -beta, centre, e[low:last], REACH)
+        # The second may be the first again with a share of 0.
+        k = y + 1 if y + 1 < n and beta * abs(x[y + 1] - centre) <= BAND else y
+        share, other = shares[y], shares[k] if k > y else 0.0
+        high = begin[min(rank_of(x[k], ranks) + reach + 1, ranks)]
+        end = low + -(-(high - low) // WIDTH) * WIDTH
+        count, slope, other_count, other_slope = _compare_two(
+            e[low:end], e[y], e[k], beta * share * e[y], beta * other * e[k], g[low:end]
+        )
+        # A document itself is one half of its count.
+        count, other_count = share * (low + 0.5 + count), other * (low + 0.5 + other_count)
+        g[y] += slope - count * _rate(form, x[y])
+        g[k] += other_slope - other_count * _rate(form, x[k])
+        value += count + other_count
+        y = k + 1
+    return value
 
 
 @kernel
-def _ap_terms(p, e, place, shares, outside, beta, g):
-    # Up to four documents; one that is missing is the last again with a share of 0.
-    real, last, total = e.dtype.type, len(place) - 1, 0.0
-    a, b, c, d = place[0], place[min(1, last)], place[min(2, last)], place[min(3, last)]
-    h = (
-        real(beta * shares[a]),
-        real(beta * shares[b] if last > 0 else 0.0),
-        real(beta * shares[c] if last > 1 else 0.0),
-        real(beta * shares[d] if last > 2 else 0.0),
-    )
-    counts, pulls = _compare_four(e, (e[a], e[b], e[c], e[d]), h, g)
-    for k in range(last + 1):
-        i = place[k]
-        counted = shares[i] * (0.5 + counts[k])  # the document itself is one half of the count
-        g[i] += real(pulls[k] - counted * (1.0 / p[i] + beta * outside[i]))
-        total += counted
-    return total
+def _rate(form, position):
+    # Minus the logarithmic derivative of the share of a document.
+    beta = form.truncation
+    outside = 0.0 if form.cutoff == math.inf else 1.0 - within(position, form.cutoff, beta)
+    return 1.0 / position + beta * outside
+
+
+@kernel
+def _compare_two(e, x, y, h, k, g):
+    # Sums over j of t and of h t (1 − t), t = e_j / (x + e_j), for x and for y with k; the latter's terms are
+    # taken from g. The two share a division, because divisions dominate the time.
+    first, second, count, other_count = 0.0, 0.0, 0.0, 0.0
+    for j in range(len(e)):
+        z, u, v = e[j], x + e[j], y + e[j]
+        r = 1.0 / (u * v)
+        a, b = v * r, u * r
+        count += z * a
+        other_count += z * b
+        s, t = z * (h * (a * a)), z * (k * (b * b))
+        g[j] -= s + t
+        first += s
+        second += t
+    return count, first, other_count, second

@@ -19,9 +19,11 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import BAND, REACH, fill_powers_around
 from directrank.measures.smooth.precision import within
+from directrank.measures.smooth.ranks import sort_by_rank
 
-# Documents that a smaller share of users reaches are skipped: their terms vanish beside the first one.
-NEGLIGIBLE = 1e-30
+# Documents that a smaller share of users reaches are skipped: their terms vanish beside the first one, in
+# float64 and float32.
+NEGLIGIBLE, FLOAT32_NEGLIGIBLE = 1e-22, 1e-11
 # Times 1/β: positions further apart are in order, since 1 + e^−45 is 1.
 SURE = 45.0
 
@@ -68,7 +70,7 @@ def stops_slopes(form, q, p, scratch, slopes):
     """Return the smooth value of a query and write its slopes at the positions p."""
     n, start = len(p), form.indptr[q]
     order, begin = np.empty(n, np.int64), np.zeros(form.indptr[q + 1] - start + 2, np.int64)
-    _sort_by_rank(p, order, begin)
+    sort_by_rank(p, order, begin)
     numbers = np.empty((6, n))
     x, r, u, e, g, passed = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     share = 1.0
@@ -82,36 +84,15 @@ def stops_slopes(form, q, p, scratch, slopes):
             share,
         )
         share *= u[k]
-    total = _sum_of_terms(form, q, x, r, u, e, g, passed, begin)
+    negligible = FLOAT32_NEGLIGIBLE if p.itemsize == 4 else NEGLIGIBLE
+    total = _sum_of_terms(form, q, x, r, u, e, g, passed, begin, negligible)
     for k in range(n):
         slopes[order[k]] = g[k]
     return total / form.norm[q]
 
 
 @kernel
-def _rank(position, ranks):
-    return min(max(np.int64(position), 0), ranks - 1)  # NaN must not become an index
-
-
-@kernel
-def _sort_by_rank(p, order, begin):
-    # Order documents by the whole part of their position; that of rank t begins at begin[t].
-    ranks = len(begin) - 1
-    for i in range(len(p)):
-        begin[_rank(p[i], ranks) + 1] += 1
-    for t in range(1, len(begin)):
-        begin[t] += begin[t - 1]
-    for i in range(len(p)):
-        rank = _rank(p[i], ranks)
-        order[begin[rank]] = i
-        begin[rank] += 1
-    for t in range(len(begin) - 1, 0, -1):
-        begin[t] = begin[t - 1]
-    begin[0] = 0
-
-
-@kernel
-def _sum_of_terms(form, q, x, r, u, e, g, passed, begin):
+def _sum_of_terms(form, q, x, r, u, e, g, passed, begin, negligible):
     # Documents of ranks within `reach` are compared. Those further before y pass on a share of 1 − r of the
     # users, and those further behind all of them.
     beta, total, ranks, norm = form.truncation, 0.0, len(begin) - 1, form.norm[q]
@@ -119,7 +100,7 @@ def _sum_of_terms(form, q, x, r, u, e, g, passed, begin):
     centre, least = -math.inf, 1.0
     for rank in range(ranks):
         # At most twice as large a share of users reaches a document of a later rank.
-        if least < NEGLIGIBLE:
+        if least < negligible:
             return total
         low, high = begin[max(rank - reach, 0)], begin[min(rank + reach + 1, ranks)]
         for y in range(begin[rank], begin[rank + 1]):
@@ -133,7 +114,7 @@ def _sum_of_terms(form, q, x, r, u, e, g, passed, begin):
             term = r[y] * inside * arrive / x[y]
             total += term
             least = min(least, arrive)
-            if arrive > NEGLIGIBLE:
+            if arrive > negligible:
                 pull = _pull(near, rs, us, e[y], beta * term / norm, gs)
                 # The pull of y itself is added to g[y] there, and is taken off again here.
                 g[y] -= pull + term / norm * (1.0 / x[y] + beta * (1.0 - inside))

@@ -17,7 +17,7 @@ from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndG
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import distance_losses, swap_curvatures, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
-from directrank.surrogates.pairs.logistic import DistancePairs, LevelPairs, LogisticPairs, plugin_of
+from directrank.surrogates.pairs.logistic import BY_DISTANCE, BY_LEVEL, LogisticPairs, plugin_of
 from directrank.surrogates.pairs.runs import pair_counts, runs_of_pairs, weighted_runs
 
 WEIGHTS = ("swap", "ndcg2")
@@ -156,7 +156,7 @@ class BoundSwaps(BoundKernel):
         runs, each = weighted_runs(queries, weights, normalise=False)
         by_distance = distance_losses(np.append(discounts, 0.0)).astype(np.float32)
         return plugin_of(
-            queries, runs, each, LevelPairs if self.kind == "swap" else DistancePairs,
+            queries, runs, each, BY_LEVEL if self.kind == "swap" else BY_DISTANCE,
             level=numbers[0], inside=numbers[1], place=numbers[2], gain=numbers[3], by_distance=by_distance,
         )  # fmt: skip
 

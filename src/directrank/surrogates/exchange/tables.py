@@ -12,7 +12,7 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import logistic_curvature, weighted_logistic
-from directrank.surrogates.pairs.logistic import TablePairs, plugin_of
+from directrank.surrogates.pairs.logistic import BY_TABLE, LogisticPairs, plugin_of
 from directrank.surrogates.pairs.runs import weighted_runs
 
 #: Orders of tied documents over which weights are averaged.
@@ -43,11 +43,11 @@ class BoundSwapTable(BoundKernel):
         """Fix the weights at the ranking of these scores."""
         self._fill(expected_differences(self.measure, self.queries, scores))
 
-    def gradient_plugin(self) -> TablePairs:
+    def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
         return self.joined_plugin(self.queries, self.weights, [self])
 
-    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> TablePairs:
+    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
         """Return the plug-in of all queries; see `directrank.oracles.GradientKernel`."""
         start, first = pair_table(queries).start, 0
         table = np.zeros(start[-1] + WIDTH, np.float32)
@@ -57,7 +57,7 @@ class BoundSwapTable(BoundKernel):
             view[:], part.table, first = part.table, view, first + len(view)
             part.arguments = (*part.pairs, view)
         runs, each = weighted_runs(queries, weights, normalise=False)
-        return plugin_of(queries, runs, each, TablePairs, start=start, table=table)
+        return plugin_of(queries, runs, each, BY_TABLE, start=start, table=table)
 
     def _fill(self, table: np.ndarray) -> None:
         self.table[:] = table

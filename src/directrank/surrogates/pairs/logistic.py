@@ -15,7 +15,7 @@ import numpy as np
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
 from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
-from directrank.surrogates.pairs.kernels import named_for
+from directrank.surrogates.pairs.logistic_products import fours_of_winners
 
 #: What a pair weighs; see `pair_weight`.
 EQUAL, BY_LEVEL, BY_DISTANCE, BY_TABLE = 0, 1, 2, 3
@@ -33,7 +33,7 @@ C0, C1, C2, C3, C4, C5, C6, C7, C8 = SERIES
 
 
 class LogisticPairs(NamedTuple):
-    """Pairs of one weight in each run.
+    """What `logistic_gradient` reads.
 
     Attributes
     ----------
@@ -44,8 +44,12 @@ class LogisticPairs(NamedTuple):
     runs : ndarray of shape (n_runs, 4), int64
         See `directrank.surrogates.pairs.runs`.
     weights : ndarray of shape (n_runs,), float64
+    kind : int
+        What a pair weighs besides: nothing (`EQUAL`); the difference of gains, times that of levels, plus
+        `inside` if they share a place (`BY_LEVEL`), or times a function of distance, which is `inside` at 0
+        (`BY_DISTANCE`); an entry in a table (`BY_TABLE`).
     gain, level, place, inside : ndarray of shape (n_docs + WIDTH,), float32
-        Numbers of documents that weights by levels and by distances are made of; may be empty for others.
+        Numbers of documents; may be empty where they are not read, as the arrays below.
     by_distance : ndarray, float32
     start : ndarray of shape (n_docs + 1,), int64
         The first entry in `table` of each document; see `directrank.measures.exchange.tables.PairTable`.
@@ -57,6 +61,7 @@ class LogisticPairs(NamedTuple):
     first_run: np.ndarray
     runs: np.ndarray
     weights: np.ndarray
+    kind: int
     gain: np.ndarray
     level: np.ndarray
     place: np.ndarray
@@ -66,32 +71,21 @@ class LogisticPairs(NamedTuple):
     table: np.ndarray
 
 
-class LevelPairs(LogisticPairs):
-    """Pairs that weigh the difference of gains times that of levels, plus `inside` if they share a place."""
-
-
-class DistancePairs(LogisticPairs):
-    """Pairs that weigh the difference of gains times a function of distance; `inside` at distance 0."""
-
-
-class TablePairs(LogisticPairs):
-    """Pairs that weigh their entry in a table."""
-
-
 # `kind` is a constant where these kernels are inlined, and what another kind reads is left out.
 @inline_kernel
-def pair_weight(kind, own, gain, level, place, cell, by_distance):
-    """Return what a pair weighs, from the numbers of the winner, `own`, and those of the loser."""
+def pair_weight(kind, own, columns, cells, by_distance, j):
+    """Return what a pair weighs, from the numbers of the winner, `own`, and those of loser j."""
     if kind == EQUAL:
         return own[0]
     if kind == BY_TABLE:
-        return own[0] * cell
+        return own[0] * cells[j]
+    gains, levels, places = columns
     if kind == BY_LEVEL:
-        tied = own[4] if place == own[3] else np.float32(0)
-        return own[0] * (own[1] - gain) * (abs(own[2] - level) + tied)
-    distance = abs(own[3] - place)
+        tied = own[4] if places[j] == own[3] else np.float32(0)
+        return own[0] * (own[1] - gains[j]) * (abs(own[2] - levels[j]) + tied)
+    distance = abs(own[3] - places[j])
     loss = by_distance[np.uint64(np.int32(distance))]
-    return own[0] * (own[1] - gain) * (loss if distance > 0 else own[4])
+    return own[0] * (own[1] - gains[j]) * (loss if distance > 0 else own[4])
 
 
 @inline_kernel
@@ -109,18 +103,16 @@ def four_winners(kind, e, s, own, powers, scores, columns, cells, by_distance, s
     """
     real = powers.dtype.type
     none, one = real(0), real(1)
-    gains, levels, places = columns
-    row0, row1, row2, row3 = cells
     total, pull0, pull1, pull2, pull3 = none, none, none, none, none
     for j in range(len(powers)):
-        x, z, g, d, p = powers[j], scores[j], gains[j], levels[j], places[j]
+        x, z = powers[j], scores[j]
         u0, u1, u2, u3 = e[0] + x, e[1] + x, e[2] + x, e[3] + x
         r, t = one / (u0 * u1), one / (u2 * u3)
         q0, q1, q2, q3 = u1 * r, u0 * r, u3 * t, u2 * t
-        w0 = pair_weight(kind, own[0], g, d, p, row0[j], by_distance)
-        w1 = pair_weight(kind, own[1], g, d, p, row1[j], by_distance)
-        w2 = pair_weight(kind, own[2], g, d, p, row2[j], by_distance)
-        w3 = pair_weight(kind, own[3], g, d, p, row3[j], by_distance)
+        w0 = pair_weight(kind, own[0], columns, cells[0], by_distance, j)
+        w1 = pair_weight(kind, own[1], columns, cells[1], by_distance, j)
+        w2 = pair_weight(kind, own[2], columns, cells[2], by_distance, j)
+        w3 = pair_weight(kind, own[3], columns, cells[3], by_distance, j)
         total += w0 * (max(z - s[0], none) + log_share(min(x, e[0]) * q0))
         total += w1 * (max(z - s[1], none) + log_share(min(x, e[1]) * q1))
         total += w2 * (max(z - s[2], none) + log_share(min(x, e[2]) * q2))
@@ -156,94 +148,87 @@ def padded(first, last, end):
     return last - first if last < end else -(-(last - first) // WIDTH) * WIDTH
 
 
-def _gradient_of(kind):
-    @inline_kernel
-    @named_for(kind)
-    def winner(i, last, weight, plugin, row, real):
+@kernel
+def _own(plugin, k, weight):
+    none = np.float32(0)
+    if plugin.kind in (BY_LEVEL, BY_DISTANCE):
+        return weight, plugin.gain[k], plugin.level[k], plugin.place[k], plugin.inside[k]
+    return weight, none, none, none, none
+
+
+@kernel
+def _cells(plugin, k, size):
+    begin = plugin.start[k] if plugin.kind == BY_TABLE else 0
+    return plugin.table[begin : begin + size]
+
+
+@kernel
+def _four_of(plugin, e, s, own, powers, scores, columns, cells, slopes):
+    losses = plugin.by_distance
+    if plugin.kind == EQUAL:
+        return four_winners(EQUAL, e, s, own, powers, scores, columns, cells, losses, slopes)
+    if plugin.kind == BY_TABLE:
+        return four_winners(BY_TABLE, e, s, own, powers, scores, columns, cells, losses, slopes)
+    if plugin.kind == BY_LEVEL:
+        return four_winners(BY_LEVEL, e, s, own, powers, scores, columns, cells, losses, slopes)
+    return four_winners(BY_DISTANCE, e, s, own, powers, scores, columns, cells, losses, slopes)
+
+
+@kernel
+def _run_value(plugin, run, weight, row, n, typed):
+    real, first, last = typed.dtype.type, run[0] - row, run[1] - row - 1
+    start, size = run[2] - row, padded(run[2] - row, run[3] - row, n)
+    e, s, slopes, total = typed[0], typed[1], typed[2], 0.0
+    begin, end = row + start, row + start + size
+    columns = plugin.gain[begin:end], plugin.level[begin:end], plugin.place[begin:end]
+    fours = (last - first + 1) // 4 if plugin.kind == EQUAL else 0
+    total += fours_of_winners(weight, typed, first, fours, start, size)
+    for four in range(fours, (last - first) // 4 + 1):
         # A winner past the last is the last with the weight 0.
-        k = row + min(i, last)
-        w = real(weight if i <= last else 0.0)
-        if kind in (EQUAL, BY_TABLE):
-            return w, w, w, w, w
-        return w, plugin.gain[k], plugin.level[k], plugin.place[k], plugin.inside[k]
-
-    @inline_kernel
-    @named_for(kind)
-    def cells_of(i, last, plugin, row, length, others):
-        if kind != BY_TABLE:
-            return others
-        begin = plugin.start[row + min(i, last)]
-        return plugin.table[begin : begin + length]
-
-    @inline_kernel
-    @named_for(kind)
-    def run_value(run, weight, plugin, row, n, typed):
-        real, first, last = typed.dtype.type, run[0] - row, run[1] - row - 1
-        start, size = run[2] - row, padded(run[2] - row, run[3] - row, n)
-        powers, scores = typed[0, start : start + size], typed[1, start : start + size]
-        slopes, total, columns = typed[2], 0.0, (powers, powers, powers)
-        if kind in (BY_LEVEL, BY_DISTANCE):
-            begin, end = row + start, row + start + size
-            columns = plugin.gain[begin:end], plugin.level[begin:end], plugin.place[begin:end]
-        e, s = typed[0], typed[1]
-        for four in range((last - first) // 4 + 1):
-            i = first + 4 * four
-            a, b, c, d = i, min(i + 1, last), min(i + 2, last), min(i + 3, last)
-            own = (
-                winner(i, last, weight, plugin, row, real),
-                winner(i + 1, last, weight, plugin, row, real),
-                winner(i + 2, last, weight, plugin, row, real),
-                winner(i + 3, last, weight, plugin, row, real),
-            )
-            cells = (
-                cells_of(i, last, plugin, row, size, powers),
-                cells_of(i + 1, last, plugin, row, size, powers),
-                cells_of(i + 2, last, plugin, row, size, powers),
-                cells_of(i + 3, last, plugin, row, size, powers),
-            )
-            value, pulls = four_winners(
-                kind, (e[a], e[b], e[c], e[d]), (s[a], s[b], s[c], s[d]), own, powers, scores, columns,
-                cells, plugin.by_distance, slopes[start : start + size],
-            )  # fmt: skip
-            total += np.float64(value)
-            slopes[a] -= pulls[0]
-            slopes[b] -= pulls[1]
-            slopes[c] -= pulls[2]
-            slopes[d] -= pulls[3]
-        return total
-
-    @kernel
-    @named_for(kind)
-    def logistic_gradient(plugin, q, scores, scratch, gradient):
-        typed, total, row = scratch[0], 0.0, plugin.indptr[q]
-        first, last = plugin.first_run[q], plugin.first_run[q + 1]
-        if first < last and not _prepare(scores, typed):
-            return np.nan
-        for r in range(first, last):
-            total += run_value(plugin.runs[r], plugin.weights[r], plugin, row, len(scores), typed)
-        for j in range(len(scores)):
-            gradient[j] = typed[2, j] if first < last else 0
-        return total
-
-    return logistic_gradient
+        a = first + 4 * four
+        b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
+        own = (
+            _own(plugin, row + a, real(weight)),
+            _own(plugin, row + b, real(weight if b > a else 0.0)),
+            _own(plugin, row + c, real(weight if c > b else 0.0)),
+            _own(plugin, row + d, real(weight if d > c else 0.0)),
+        )
+        cells = (
+            _cells(plugin, row + a, size), _cells(plugin, row + b, size), _cells(plugin, row + c, size),
+            _cells(plugin, row + d, size),
+        )  # fmt: skip
+        value, pulls = _four_of(
+            plugin, (e[a], e[b], e[c], e[d]), (s[a], s[b], s[c], s[d]), own, e[start : start + size],
+            s[start : start + size], columns, cells, slopes[start : start + size],
+        )  # fmt: skip
+        total += np.float64(value)
+        slopes[a] -= pulls[0]
+        slopes[b] -= pulls[1]
+        slopes[c] -= pulls[2]
+        slopes[d] -= pulls[3]
+    return total
 
 
-for _plugin, _kind in (
-    (LogisticPairs, EQUAL), (LevelPairs, BY_LEVEL), (DistancePairs, BY_DISTANCE), (TablePairs, BY_TABLE)
-):  # fmt: skip
-    register_kernel(query_gradient, _plugin)(_gradient_of(_kind))
+@register_kernel(query_gradient, LogisticPairs)
+@kernel
+def logistic_gradient(plugin, q, scores, scratch, gradient):
+    """Return the weighted value of query q and write its gradient; NaN where the powers would overflow."""
+    typed, total, row = scratch[0], 0.0, plugin.indptr[q]
+    first, last = plugin.first_run[q], plugin.first_run[q + 1]
+    if first < last and not _prepare(scores, typed):
+        return np.nan
+    for r in range(first, last):
+        total += _run_value(plugin, plugin.runs[r], plugin.weights[r], row, len(scores), typed)
+    for j in range(len(scores)):
+        gradient[j] = typed[2, j] if first < last else 0
+    return total
 
 
-def plugin_of(queries, runs, weights, kind: type[LogisticPairs] = LogisticPairs, **arrays) -> LogisticPairs:
+def plugin_of(queries, runs, weights, kind: int = EQUAL, **arrays) -> LogisticPairs:
     """Return a plug-in of runs and what their pairs weigh; `arrays` that its kind does not read are empty."""
-    reals, whole = np.zeros(0, np.float32), np.zeros(0, np.int64)
-    empty = dict.fromkeys(("gain", "level", "place", "inside", "by_distance", "table"), reals)
-    first_run = np.searchsorted(runs[:, 0], queries.indptr)
-    return kind(
-        queries.indptr,
-        max(queries.longest, 1),
-        first_run,
-        runs,
-        weights,
-        **{**empty, "start": whole, **arrays},
+    none = dict.fromkeys(
+        ("gain", "level", "place", "inside", "by_distance", "table"), np.zeros(0, np.float32)
     )
+    first_run = np.searchsorted(runs[:, 0], queries.indptr)
+    given = none | {"start": np.zeros(0, np.int64)} | arrays
+    return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, kind, **given)

@@ -210,80 +210,13 @@ def _spread_quotients(e, x, y, h, k, g):
 
 
 @kernel
-def _sums_with_slopes(e, x, y, first_slopes, second_slopes):
-    one = e.dtype.type(1.0)
-    first, second = e.dtype.type(0.5), e.dtype.type(0.5)
-    for j in range(len(e)):
-        z, u, v = e[j], x + e[j], y + e[j]
-        r = one / (u * v)
-        a, b = v * r, u * r
-        p, q = z * a, z * b
-        first_slopes[j], second_slopes[j] = p * (x * a), q * (y * b)
-        first += p
-        second += q
-    return first, second
-
-
-@kernel
-def forward_with_slopes(e, out, slopes):
-    """Fill `out` as `forward_quotients`, and `slopes` with σ (1 − σ) of each of its documents and all."""
-    n, last = len(e), len(out) - 1
-    for half in range((len(out) + 1) // 2):
-        i, k = 2 * half, min(2 * half + 1, last)
-        out[i], out[k] = _sums_with_slopes(
-            e, e[i], e[k], slopes[n * i : n * (i + 1)], slopes[n * (i + 1) : n * (i + 2)]
-        )
-
-
-@kernel
-def _spread_four(rows, h, g):
-    none = g.dtype.type(0.0)
-    t0, t1, t2, t3 = none, none, none, none
-    row0, row1, row2, row3 = rows
-    for j in range(len(g)):
-        g[j] += (h[0] * row0[j] + h[1] * row1[j]) + (h[2] * row2[j] + h[3] * row3[j])
-        t0 += row0[j]
-        t1 += row1[j]
-        t2 += row2[j]
-        t3 += row3[j]
-    return h[0] * t0, h[1] * t1, h[2] * t2, h[3] * t3
-
-
-@kernel
-def backward_with_slopes(slopes, u, h, g):
-    """Add h times the derivative of Σ u π̂ to g, from the slopes of `forward_with_slopes`."""
-    real, n, last = g.dtype.type, len(g), len(u) - 1
-    none = real(0.0)
-    for four in range(last // 4 + 1):
-        # A document past the last is the last with a slope of 0.
-        i = 4 * four
-        j, k, m = min(i + 1, last), min(i + 2, last), min(i + 3, last)
-        flow = (
-            real(u[i]) * h,
-            real(u[j]) * h if j > i else none,
-            real(u[k]) * h if k > j else none,
-            real(u[m]) * h if m > k else none,
-        )
-        rows = (
-            slopes[n * i : n * (i + 1)],
-            slopes[n * j : n * (j + 1)],
-            slopes[n * k : n * (k + 1)],
-            slopes[n * m : n * (m + 1)],
-        )
-        t0, t1, t2, t3 = _spread_four(rows, flow, g)
-        # g is read only now: the call has added to it.
-        g[i] -= t0
-        g[j] -= t1
-        g[k] -= t2
-        g[m] -= t3
-
-
-@kernel
 def backward_quotients(e, u, h, g):
     """Add h times the derivative of Σ u π̂ to g, from the powers of all."""
     zero, n = e.dtype.type(0.0), len(u)
     for half in range((n + 1) // 2):
         i, k = 2 * half, min(2 * half + 1, n - 1)
+        if u[i] == 0 and u[k] == 0:  # Documents that no user reaches, for ERR and RR.
+            continue
         other = e.dtype.type(u[k]) * h * e[k] if k > i else zero
         first, second = _spread_quotients(e, e[i], e[k], e.dtype.type(u[i]) * h * e[i], other, g)
         # g is read only now: the call has added to it.

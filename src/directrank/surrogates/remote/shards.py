@@ -11,6 +11,7 @@ import numpy as np
 from directrank.contracts import Surrogate
 from directrank.data.remote.workers import Held, Workers
 from directrank.oracles import GradientKernel, Part
+from directrank.surrogates.gradient_plugins import gradient_plugin
 
 
 class ShardObjective:
@@ -46,7 +47,8 @@ class ShardObjective:
         )
         self._plugin = None
         if GradientKernel in self.offers and dtype == np.float32:
-            self._plugin = surrogate.bind(queries, weights).gradient_plugin()._replace(longest=longest)
+            plugin = gradient_plugin(surrogate, queries, weights, self.parts)
+            self._plugin = plugin._replace(longest=longest)
 
     def gradient_plugin(self) -> Any:
         """Return the plug-in of the shard's queries."""

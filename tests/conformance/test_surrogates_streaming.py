@@ -1,0 +1,69 @@
+"""Every registered surrogate with a kernel for the compiled pass: it computes what the oracles compute."""
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.data.shards import make_shards
+from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
+from directrank.measures import AP, NDCG
+from directrank.oracles import GradientKernel, Reweighable
+from directrank.scorers import Linear
+from directrank.solvers.smooth import passes
+from directrank.surrogates import Objective, SwapWeighted
+from directrank.surrogates.remote.shards import ShardObjective, _reweigh
+from surrogate_examples import examples
+
+STREAMED = [each for each in examples(GradientKernel) if GradientKernel in each.values[0].offers]
+
+
+def several_queries():
+    """Queries that cannot teach, and lists of several vectors and of numbers of winners that are no fours."""
+    idle, long = idle_queries(), some_queries(46, sizes=(21, 70), grades=4)
+    relevance = np.concatenate((idle.relevance, long.relevance))
+    qid = np.repeat(np.arange(idle.n_queries + 2), np.concatenate((idle.sizes, long.sizes)))
+    return group_rows(relevance, qid)[0]
+
+
+def scores_of(kind, queries):
+    """Scores that are random, tied, all equal, or far apart in some queries and in none."""
+    scores = random_scores(queries, 41)
+    if kind == "tied":
+        return np.round(scores)
+    if kind == "equal":
+        return np.zeros(queries.n_docs)
+    far = np.repeat(np.arange(queries.n_queries) % 2 == 0, queries.sizes)
+    return np.where(far, 300.0 * scores, scores) if kind == "far" else scores
+
+
+@pytest.mark.parametrize("kind", ["random", "tied", "equal", "far"])
+@pytest.mark.parametrize("surrogate", STREAMED)
+def test_the_compiled_pass_equals_the_oracles(surrogate, kind, monkeypatch):
+    queries, rng = several_queries(), np.random.default_rng(42)
+    weights = rng.integers(0, 3, queries.n_queries).astype(float)
+    weights[: queries.n_queries : 5] = 1.0
+    # The first feature is the score; products with the others show the derivative of each document.
+    features = rng.normal(size=(queries.n_docs, 8)).astype(np.float32)
+    features[:, 0] = scores_of(kind, queries)
+    theta = np.append(1.0, np.zeros(7))
+    objective = Objective(surrogate, queries, make_shards(queries.indptr, 8), weights=weights)
+    objective.dtype = np.float32
+    if Reweighable in objective.offers:
+        objective.gradient_plugin()  # The arrays that it reads must follow the ranking.
+        objective.reweigh(features[:, 0])
+    found = passes.value_and_gradient(objective, Linear(), theta, features)
+    monkeypatch.setattr(passes, "can_stream", lambda *_: False)
+    expected = passes.value_and_gradient(objective, Linear(), theta, features)
+    assert found[0] == pytest.approx(expected[0], rel=1e-6, abs=1e-7)
+    np.testing.assert_allclose(found[1], expected[1], atol=2e-6 * max(np.abs(expected[1]).max(), 1e-3))
+
+
+@pytest.mark.parametrize("surrogate", [SwapWeighted(NDCG()), SwapWeighted(AP(), weights="swap")])
+def test_weights_of_a_shard_in_another_process_follow_the_ranking(surrogate):
+    queries = some_queries(44)
+    held = {"queries": queries, "blocks": make_shards(queries.indptr, 4)[0].blocks}
+    shard = ShardObjective(held, surrogate, np.float32, queries.longest, np.ones(queries.n_queries))
+    before = [np.copy(each) for each in shard.gradient_plugin()]
+    _reweigh(shard, random_scores(queries, 45))
+    after = shard.gradient_plugin()
+    assert any((old != new).any() for old, new in zip(before, after, strict=True))
