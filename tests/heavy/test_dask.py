@@ -30,7 +30,7 @@ METHODS = {
     "regression": {"scaling": "query"},
     "consistent-ndcg": {"scaling": "log"},
     "lambdarank": {"rounds": 5, "scaling": "standard"},
-    "xendcg": {"rounds": 4},
+    "yetiloss": {"rounds": 3},
     "svmmap": {"solver": "ocas", "max_passes": 20},
     "adarank": {"signed": True},
 }
