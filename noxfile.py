@@ -18,8 +18,6 @@ ELSEWHERE = {
     "report": ["interface/test_page.py"],
     "papers": ["interface/test_papers.py"],
 }
-#: Scripts that print the speed of kernels as ratios to a yardstick.
-BENCHMARKS = ["gradient", "pairwise", "listwise", "evaluation", "reader", "scaling"]
 
 nox.options.default_venv_backend = "none" if READY else "venv"
 nox.options.reuse_venv = "yes"
@@ -74,9 +72,8 @@ def browser(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """The benchmarks of the kernels, or the scripts after --: nox -s bench -- system/store."""
-    for name in session.posargs or [f"kernels/{each}" for each in BENCHMARKS]:
-        prepared(session).run("python", f"benchmarks/{name}.py")
+    """The speed of everything beside its yardstick; or less: nox -s bench -- --only readers."""
+    prepared(session).run("python", "-m", "benchmarks", *session.posargs)
 
 
 @nox.session

@@ -19,7 +19,8 @@ class Case:
         What is timed, and what it is compared with, in words.
     prepare : callable
         Makes the data, and returns the work and the yardstick, two functions without arguments. Neither
-        changes what the other reads, and each can be called again and again.
+        changes what the other reads, and each can be called again and again. It raises `NotMeasuredError`,
+        or ImportError, where something is missing that it needs.
     faster : bool
         The ratio is the yardstick's time over ours ("times as fast"), else ours over the yardstick's ("times
         as long").
@@ -36,3 +37,11 @@ class Case:
     faster: bool = False
     asked: float | None = None
     clock: Literal["processor", "elapsed"] = "processor"
+
+
+class Seconds(float):
+    """What work returns that has timed itself, as in another process; the runner's own clock is not used."""
+
+
+class NotMeasuredError(Exception):
+    """Why a case cannot be measured here: what it needs is missing."""

@@ -1,6 +1,6 @@
 """Gradient and curvature of surrogates, as a multiple of the gradient alone: what a round of trees asks for.
 
-    python benchmarks/kernels/curvature.py [--documents 60000] [--rounds 5]
+    python -m benchmarks.kernels.curvature [--documents 60000] [--rounds 5]
 
 On lists of 25, 120 and 1,000 documents, with respect to scores, in float64. Both are timed in turns in one
 process on one thread; times are minima of processor time. SoftRank is timed on a twentieth of the documents.
@@ -10,6 +10,7 @@ import argparse
 
 import numpy as np
 
+from benchmarks.kernels.pairwise import fastest, lists
 from directrank.measures import AP, NDCG
 from directrank.surrogates import (
     CosineDistance,
@@ -27,7 +28,6 @@ from directrank.surrogates import (
     SquaredError,
     SwapWeighted,
 )
-from pairwise import fastest, lists
 
 SURROGATES = {
     "least squares": SquaredError(),

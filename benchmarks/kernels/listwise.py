@@ -4,8 +4,7 @@
 
 For each surrogate, at 25, 120 and 1,000 documents a query and at list lengths like MSLR-WEB30K's: value and
 gradient with respect to scores alone, and the whole gradient of a linear model (scores, surrogate, product
-with the features), both divided by one pass that reads the features. At 120 documents ApproxNDCG is also
-compared with the plain double loop over pairs, compiled, with `math.exp`. One thread, float32, least
+with the features), both divided by one pass that reads the features. One thread, float32, least
 processor time of some repetitions, all in one process.
 """
 
@@ -72,24 +71,6 @@ def read_pass(features):
     return total
 
 
-@numba.njit(error_model="numpy")
-def plain_approx_ndcg(s, gain, ideal, indptr, alpha, gradient):
-    value = 0.0
-    for q in range(len(indptr) - 1):
-        a, b = indptr[q], indptr[q + 1]
-        for x in range(a, b):
-            position = 0.5
-            for y in range(a, b):
-                position += 1.0 / (1.0 + math.exp(-alpha * (s[y] - s[x])))
-            value += gain[x] / ideal[q] / math.log2(1.0 + position)
-            slope = -gain[x] / ideal[q] * math.log(2.0) / ((1.0 + position) * math.log(1.0 + position) ** 2)
-            for y in range(a, b):
-                t = 1.0 / (1.0 + math.exp(-alpha * (s[y] - s[x])))
-                gradient[y] += slope * alpha * t * (1.0 - t)
-                gradient[x] -= slope * alpha * t * (1.0 - t)
-    return value
-
-
 def fastest(calls, rounds):
     """Return the seconds of the fastest call of each; calls take turns, so that other load disturbs all."""
     seconds = dict.fromkeys(calls, math.inf)
@@ -130,27 +111,6 @@ def table(length, relevant, n_docs, rounds):
             print(f"{name:16}{alone * 1e9:15.1f}{alone / one_pass:11.2f}x{whole / one_pass:11.2f}x")
 
 
-def against_plain(relevant, n_docs, rounds):
-    queries, _ = collection(120, n_docs, relevant)
-    objective = Objective(SURROGATES["ApproxNDCG"], queries, make_shards(queries.indptr, N_FEATURES))
-    scores = np.random.default_rng(1).normal(size=queries.n_docs).astype(np.float32)
-    gain = (np.exp2(queries.relevance) - 1.0).astype(np.float32)
-    ideal = np.ones(queries.n_queries)
-    seconds = fastest(
-        {
-            "ours": lambda: objective.value_and_gradient(scores),
-            "plain": lambda: plain_approx_ndcg(
-                scores, gain, ideal, queries.indptr, 10.0, np.zeros(queries.n_docs)
-            ),
-        },
-        rounds,
-    )
-    print(
-        f"\nApproxNDCG at 120 documents, {relevant:.0%} relevant: plain loops take "
-        f"{seconds['plain'] / seconds['ours']:.0f} x ours"
-    )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=120_000)
@@ -160,7 +120,6 @@ def main():
     for relevant in asked.relevant:
         for length in (25, 120, 1000, "web30k"):
             table(length, relevant, asked.documents, asked.rounds)
-        against_plain(relevant, asked.documents // 10, asked.rounds)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Losses on pairs as multiples of one read pass over the features.
 
-    python benchmarks/kernels/pairwise.py [--multiple 0.1] [--pieces 1] [--documents 200000] [--rounds 7]
+    python -m benchmarks.kernels.pairwise [--multiple 0.1] [--pieces 1] [--documents 200000] [--rounds 7]
 
 First the kernels alone, on lists of 25, 120 and 1,000 documents, in both forms: the vectorised loop over
 pairs, and sorting with prefix sums; then the list length from which sorting is faster. Then whole gradients,
@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 
+from benchmarks.kernels.web30k import make_web30k
 from directrank.data.grouping import group_rows
 from directrank.kernels.compile import kernel
 from directrank.measures import AP, DCG, NDCG
@@ -30,7 +31,6 @@ from directrank.surrogates import (
     SwapWeighted,
 )
 from directrank.surrogates.pairs import by_sorting as pair_sorting
-from web30k import make_web30k
 
 N_FEATURES = 136
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]

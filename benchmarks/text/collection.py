@@ -1,6 +1,6 @@
 """Index a large synthetic collection of short documents, and search it: documents a second, memory, latency.
 
-    python benchmarks/text/collection.py [--documents 100000,200000,400000]
+    python -m benchmarks.text.collection [--documents 100000,200000,400000]
 
 Each size is indexed in a process of its own, whose largest resident memory is printed: it includes the pages
 of the files that it maps. The latency is that of BM25's first 200 and their 45 features, beside bm25s alone.
@@ -16,7 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from zipf import queries, write_texts
+
+from benchmarks.text.zipf import queries, write_texts
 
 WORDS, N_QUERIES = 30, 30
 

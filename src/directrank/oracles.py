@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -199,7 +200,11 @@ class ApproximationErrors(Protocol):
 
 @runtime_checkable
 class GradientKernel(Protocol):
-    """The gradient inside a compiled loop over queries."""
+    """The gradient inside a compiled loop over queries.
+
+    Where weights follow a ranking (`Reweighable`) there is ``joined_plugin(queries, weights, parts)`` too:
+    the plug-in of all queries, with the arrays to which each of its parts writes when it fixes its weights.
+    """
 
     def gradient_plugin(self) -> Any:
         """Return the arrays that `directrank.kernels.plugins.query_gradient` reads."""
@@ -280,6 +285,10 @@ class BoundObjective(
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, possibly in parallel; results in shard order."""
+        ...
+
+    def on_threads(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Apply a function to each item, such as a block of columns; results in the order of items."""
         ...
 
     def over_shards(

@@ -1,12 +1,19 @@
-"""Where the time of a piece of work goes: the code marks phases, which are timed while someone profiles."""
+"""Where the time of a piece of work goes, and how far it is.
+
+The code marks phases, which are timed while someone profiles, and tells values of the monitor to whoever
+watches.
+"""
 
 import time
 from collections import Counter, defaultdict
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, Token
 from typing import Any
 
 _current: "ContextVar[Profile | None]" = ContextVar("profile", default=None)
+Watcher = Callable[[str, float], None]
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 class Profile:
@@ -84,3 +91,20 @@ def phase(name: str) -> AbstractContextManager[None]:
 def current_profile() -> Profile | None:
     """Return the profile of the block that runs, or None."""
     return _current.get()
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Pass the name of the measure and its value to a function, whenever the monitor of a fit computes it."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def tell(measure: str, value: float) -> None:
+    """Tell whoever watches that the monitor has a value."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(measure, value)

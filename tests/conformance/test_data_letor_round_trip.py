@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from benchmarks.kernels.web30k import make_web30k, write_web30k
 from directrank.data import QueryGroups, make_ranking, read_letor, write_letor
 from directrank.errors import DataError, DataFormatError
-from web30k import make_web30k, write_web30k
 
 MUTANTS = int(os.environ.get("DIRECTRANK_MUTANTS", "3000"))
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)

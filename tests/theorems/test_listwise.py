@@ -23,7 +23,7 @@ from directrank.surrogates.listwise_kernels import (
     likelihoods,
     softmax_of_segments,
 )
-from directrank.surrogates.positions.gaussian import expectation_naive, expectations
+from directrank.surrogates.positions.gaussian_kernels import expectation_naive, expectations
 from oracles import slope
 
 SURROGATES = (

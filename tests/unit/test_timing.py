@@ -6,10 +6,10 @@ import threading
 import numpy as np
 import pytest
 
-from directrank import make_ranking, timing, write_letor
+from directrank import RankSVM, evaluate, make_ranking, timing, write_letor
 from directrank.cli import main
 from directrank.estimators.methods import configured
-from directrank.timing import Profile, current_profile, phase
+from directrank.timing import Profile, current_profile, phase, watching
 
 
 @pytest.fixture
@@ -88,3 +88,15 @@ def test_the_command_prints_it(tmp_path, capsys):
     assert "times the training features" in out
     assert main(["fit", "ranksvm", str(data), "-o", "-", "--profile"]) == 2
     assert "--profile: the model goes to standard output" in capsys.readouterr().err
+
+
+def test_who_watches_is_told_of_every_value_of_the_monitor():
+    train, vali = (make_ranking(12, 6, 3, random_state=seed) for seed in range(2))
+    seen = []
+    with watching(lambda measure, value: seen.append((measure, value))):
+        ranker = RankSVM(select_by="AP").fit(train, eval_set=vali)
+    assert max(value for _, value in seen) == evaluate(vali, ranker.predict(vali), measures="AP")["AP"]
+    assert {measure for measure, _ in seen} == {"AP"}
+    told = len(seen)
+    ranker.fit(train)
+    assert len(seen) == told

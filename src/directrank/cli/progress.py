@@ -1,12 +1,15 @@
 """Progress of a comparison: a bar on a terminal, lines in a pipe, nothing with --quiet."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from directrank.cli.output import remark
+from directrank.cli.remaining import Remaining
 from directrank.experiments import Observer
+from directrank.timing import watching
 
 
 class Lines(Observer, ExitStack):
@@ -16,10 +19,12 @@ class Lines(Observer, ExitStack):
         super().__init__()
         self.quiet = quiet
         self.n_cells = self.seen = self.saved = 0
+        self.remaining = Remaining()
 
     def planned(self, plan) -> None:
         """Print the number of fits."""
         self.n_cells, self.saved = len(plan.cells), len(plan.finished)
+        self.remaining = Remaining(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
         self.say(plan_line(plan))
 
     def reading(self, lines: list[str]) -> None:
@@ -36,10 +41,11 @@ class Lines(Observer, ExitStack):
         """Print the outcome of a cell."""
         self.seen += 1
         self.saved += not reused and "error" not in cell
+        self.remaining.finished(cell, reused)
         if reused:  # the line about the plan has counted them
             return
-        width = len(str(self.n_cells))
-        self.say(f"[{self.seen:>{width}}/{self.n_cells}] {cell_line(cell)}")
+        width, left = len(str(self.n_cells)), str(self.remaining)
+        self.say(f"[{self.seen:>{width}}/{self.n_cells}] {cell_line(cell)}{left and f'; {left}'}")
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -51,19 +57,18 @@ class Bar(Lines):
 
     def __enter__(self) -> Self:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("fits, left:"),
-            TimeRemainingColumn(),
+            TextColumn("fits {task.fields[left]}", markup=False),
             console=Console(stderr=True),
             transient=True,
         )
         self._progress = self.enter_context(progress)
-        self._task = self._progress.add_task("", total=None)
+        self._task = self._progress.add_task("", total=None, left="")
         return self
 
     def planned(self, plan) -> None:
@@ -74,7 +79,8 @@ class Bar(Lines):
     def finished(self, cell: dict[str, Any], reused: bool) -> None:
         """Print the outcome of a cell, and count it in the bar."""
         super().finished(cell, reused)
-        self._progress.update(self._task, description=f"{self.seen} of {self.n_cells} cells")
+        text = f"{self.seen} of {self.n_cells} cells"
+        self._progress.update(self._task, description=text, left=str(self.remaining))
 
     def starting(self, fold: str, method: str, n_points: int) -> None:
         """Name the method in the bar."""
@@ -113,13 +119,43 @@ def cell_line(cell: dict[str, Any]) -> str:
 
 
 @contextmanager
-def spinner(text: str, *, quiet: bool) -> Iterator[None]:
-    """Name a long step while it runs: a spinner on a terminal, a line in a pipe."""
+def spinner(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Name a long step while it runs: a spinner on a terminal, a line in a pipe.
+
+    Yields a function that adds how far the step is, on a terminal.
+    """
     if quiet or not sys.stderr.isatty():
         remark(f"{text} …", quiet=quiet)
-        yield
+        yield lambda _: None
         return
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(text):
+    with Console(stderr=True).status(escape(text)) as status:
+        yield lambda how_far: status.update(escape(f"{text}: {how_far}"))
+
+
+@contextmanager
+def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
+    """Name a fit while it runs, with the last value of its monitor and the longest it may still take.
+
+    Parameters
+    ----------
+    text : str
+    limit : int, optional
+        Largest number of values of the monitor.
+    quiet : bool
+    """
+    start, seen = time.monotonic(), 0
+
+    def show(measure: str, value: float) -> None:
+        nonlocal seen
+        seen += 1
+        of, left = "", ""
+        if limit is not None and seen <= limit:
+            longest = (limit - seen) * (time.monotonic() - start) / seen
+            of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
+        say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
+
+    with spinner(text, quiet=quiet) as say, watching(show):
         yield

@@ -7,7 +7,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.measures import mean_values
-from directrank.timing import phase
+from directrank.timing import phase, tell
 
 
 class MeanMonitor:
@@ -22,4 +22,6 @@ class MeanMonitor:
         if not np.isfinite(scores).all():
             return -math.inf
         with phase("monitor"):
-            return mean_values([self.measure], self.groups.queries, scores, self.weights, n_threads=1)[0]
+            value = mean_values([self.measure], self.groups.queries, scores, self.weights, n_threads=1)[0]
+        tell(self.measure.name, value)
+        return value

@@ -118,16 +118,18 @@ def _measured(method: AnyMethod, splits: Splits, options: Options, fits, refits)
 
 
 def _weights(train: QueryGroups, method: AnyMethod, fit: Record) -> Record | None:
-    if fit["scorer"]["kind"] == SCORES:
+    """Return the weight of each feature: coefficients, or of stumps and trees, importances."""
+    if fit["scorer"]["kind"] == SCORES or train.n_features > MOST_WEIGHTS:
         return None
-    coefficients: Any = getattr(restored(fit, method).scorer_, "coefficients", None)
-    if np.shape(coefficients) != (train.n_features,) or train.n_features > MOST_WEIGHTS:
+    scorer: Any = restored(fit, method).scorer_
+    # The coefficients of boosted models belong to their rounds.
+    importances = getattr(scorer, "feature_importances", None)
+    name = "coefficients" if importances is None else "importances"
+    values = importances(train.n_features) if importances else getattr(scorer, name, None)
+    if np.shape(values) != (train.n_features,):
         return None
     names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]
-    return {
-        "features": list(map(printable, names)),
-        "coefficients": np.array(coefficients, dtype=float).tolist(),
-    }
+    return {"features": list(map(printable, names)), name: np.array(values, dtype=float).tolist()}
 
 
 def _reported(method: AnyMethod, splits: Splits, chosen: Record, tested: Record, options: Options) -> Record:

@@ -14,11 +14,13 @@ BITS = 24
 
 
 class Derivatives:
-    """The gradient and the curvature of an objective, summed over queries.
+    """The gradient and the curvature of an objective, in the units of the libraries.
 
     An `Objective` is a mean over queries, divided by its value at zero scores. The libraries' limits, such as
-    XGBoost's ``min_child_weight``, are for losses that add up over rows. So both derivatives are multiplied
-    by the number of queries that can train, and by that value.
+    XGBoost's ``min_child_weight``, are for losses that add up over rows with a curvature of about 1 each, as
+    the squared error's. So both derivatives are those of the sum over queries that can train, times the power
+    of two that brings the mean of the first curvatures closest to 1. With a mean over queries no tree would
+    split; with the sum alone, losses such as 1 − P@5, whose curvature is small, would not.
 
     Parameters
     ----------
@@ -27,6 +29,8 @@ class Derivatives:
 
     Attributes
     ----------
+    factor : float
+        What derivatives of the objective are multiplied by; the first scores set its power of two.
     first : ndarray of shape (n_docs,)
         The curvature at the first scores; 0 for documents from which nothing can be learned.
     """
@@ -49,11 +53,19 @@ class Derivatives:
         if Reweighable in objective.offers:
             objective.reweigh(typed)
         value, gradient = objective.value_and_gradient(typed)
-        curvature = self.factor * objective.curvature(typed).astype(np.float64)
+        curvature = objective.curvature(typed).astype(np.float64)
         if self.first is None:
-            self.first = curvature
+            self.factor *= _to_one(self.factor * curvature)
+            self.first = self.factor * curvature
+        curvature *= self.factor
         floored = np.maximum(curvature, FLOOR * self.first)
         return value, on_a_grid(self.factor * gradient.astype(np.float64)), on_a_grid(floored)
+
+
+def _to_one(curvature: np.ndarray) -> float:
+    """Return the power of two that brings the mean of positive curvatures closest to 1."""
+    live = curvature[curvature > 0]
+    return float(2.0 ** -np.rint(np.log2(live.mean()))) if live.size else 1.0
 
 
 def on_a_grid(values: np.ndarray) -> np.ndarray:

@@ -33,8 +33,8 @@ def query_gradient(plugin, q, scores, scratch, gradient) -> float:
     scores : ndarray of shape (n,), float32 or float64
         Of the documents of query q.
     scratch : tuple of two ndarray
-        Scratch arrays of shapes (4, m) of the type of the scores and (m,) of float64; m is at least `longest`
-        and a multiple of `WIDTH`.
+        Scratch arrays of shapes (4, m) of the type of the scores and (m,) of float64; m is a multiple of
+        `WIDTH`, and at least `WIDTH` more than `longest`.
     gradient : ndarray of shape (n,), type of `scores`, written
 
     Returns

@@ -1,9 +1,13 @@
 """Sorting inside kernels, where NumPy's sort would take seconds to compile."""
 
-from directrank.kernels.compile import inline_kernel
+import numpy as np
+
+from directrank.kernels.compile import inline_kernel, kernel
 
 # Up to this length counting, which vectorises, is faster than merging.
 LONGEST_COUNTED = 512
+# Digits of whole numbers of 32 bits: four, of eight bits each.
+DIGITS = (4, 256)
 
 
 @inline_kernel
@@ -47,3 +51,36 @@ def _merge(s, order, spare):
         for k in range(n):
             order[k] = spare[k]
         width *= 2
+
+
+@kernel
+def sort_by_digits(numbers, spare, counts):
+    """Sort whole numbers, uint32; return the one of `numbers` and `spare` that then holds them, ascending.
+
+    `counts` is a scratch array of shape `DIGITS`, uint32. Digits that all numbers share take no time.
+    """
+    for digit in range(DIGITS[0]):
+        for value in range(DIGITS[1]):
+            counts[digit, value] = 0
+    for i in range(len(numbers)):
+        for digit in range(DIGITS[0]):
+            counts[digit, _digit(numbers[i], digit)] += np.uint32(1)
+    given, sorted_ = numbers, spare
+    for digit in range(DIGITS[0]):
+        places = counts[digit]
+        if len(given) == 0 or places[_digit(given[0], digit)] == len(given):
+            continue
+        total = np.uint32(0)
+        for value in range(DIGITS[1]):
+            places[value], total = total, total + places[value]
+        for i in range(len(given)):
+            value = _digit(given[i], digit)
+            sorted_[places[value]] = given[i]
+            places[value] += np.uint32(1)
+        given, sorted_ = sorted_, given
+    return given
+
+
+@inline_kernel
+def _digit(number, digit):
+    return (number >> np.uint32(8 * digit)) & np.uint32(255)

@@ -18,6 +18,8 @@ LARGEST_EXPONENT = 700.0
 # powers of the band by a factor of at least e^170, beside which 1 vanishes. Products of two powers, and of
 # two inverse sums, must fit in any order.
 BAND, REACH = 170.0, 340.0
+# The same in float32, with a factor of at least e^22.
+FLOAT32_BAND, FLOAT32_REACH = 20.0, 42.0
 
 
 @kernel
@@ -64,7 +66,7 @@ def fill_powers(s, alpha, centre, e):
 
 
 @kernel
-def fill_powers_around(s, alpha, centre, e):
-    """Fill e with exp(α(s − centre)), cut to e^±REACH."""
+def fill_powers_around(s, alpha, centre, e, reach):
+    """Fill e with exp(α(s − centre)), cut to e^±reach."""
     for j in range(len(s)):
-        e[j] = exponential(min(max(alpha * (s[j] - centre), -REACH), REACH))
+        e[j] = exponential(min(max(alpha * (s[j] - centre), -reach), reach))

@@ -199,15 +199,19 @@ def figure(drawing: Markup, caption: str, lines: Sequence[Line], numbers: Markup
 
 @dataclass(frozen=True)
 class DotRow:
-    """A row of a chart of dots: a method, what is drawn of it, and its mean; `style` is a class."""
+    """A row of a chart of dots: a method, what is drawn of it, and its mean; `style` is a class.
+
+    The mean is printed with the decimals of measures, unless `shown` says how.
+    """
 
     label: str
-    method: int
+    method: int | None
     dots: Sequence[float]
     line: float | None
     interval: tuple[float, float] | None
     mean: float | None
     style: str = ""
+    shown: str = ""
 
 
 def dots(title: str, caption: str, scale: Scale, rows: Sequence[DotRow]) -> Markup:
@@ -221,7 +225,7 @@ def dots(title: str, caption: str, scale: Scale, rows: Sequence[DotRow]) -> Mark
     drawings = [
         drawn(
             row.style, row.method, row.label, dot_row(scale, row.dots, row.line, row.interval),
-            "failed" if row.mean is None else number(row.mean),
+            row.shown or ("failed" if row.mean is None else number(row.mean)),
         )
         for row in rows
     ]  # fmt: skip

@@ -47,22 +47,48 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
     It is one file. Its content security policy allows only its own style and script. Every text is escaped,
     and the script creates text nodes, never markup.
     """
+    return document(**contents(Facts(result), sections), scripts=SCRIPTS)
+
+
+def document(
+    title: str,
+    subtitle: str,
+    opening: str,
+    sections: Sequence[dict[str, str]],
+    data: dict[str, Any] | None = None,
+    scripts: Sequence[str] = (),
+) -> str:
+    """Return a page in the form of the reports.
+
+    Parameters
+    ----------
+    title, subtitle : str
+    opening : str
+        What stands before the sections: markup, or a text.
+    sections : sequence of dict
+        With ``id``, ``title`` and ``blocks``.
+    data : dict, optional
+        For the script.
+    scripts : sequence of str
+        Files of the script; without any, the page has none.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    style, script = _joined("style", STYLES), _joined("script", SCRIPTS)
+    style, script = _joined("style", STYLES), _joined("script", scripts) if scripts else ""
     environment = Environment(
         loader=PackageLoader("directrank.report", "templates"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    allowed = f"script-src '{_hash(script)}'; " if script else ""
     page = environment.get_template("page.html.jinja").render(
         style=Markup(style),
         script=Markup(script),
-        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        policy=f"default-src 'none'; style-src '{_hash(style)}'; {allowed}"
         "base-uri 'none'; form-action 'none'",
-        **contents(Facts(result), sections),
-    )
+        title=title, subtitle=subtitle, opening=opening, sections=sections, data=data,
+    )  # fmt: skip
     # A path may contain bytes that are not text; they are written as \udcff.
     return page.encode("utf-8", "backslashreplace").decode("utf-8")
 

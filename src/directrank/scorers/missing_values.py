@@ -7,10 +7,11 @@ import numpy as np
 
 from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
-from directrank.storage.mapped import relieve
+from directrank.storage.mapped import is_mapped, relieve
 
-#: Columns that are turned into contiguous arrays at a time: the values of 16 float32 fill a cache line.
-BLOCK_COLUMNS = 16
+#: Columns that are turned into contiguous arrays at a time: the values of 16 float32 fill a cache line. Of
+#: features on the disk, they are fewer than this share, but no fewer than 4.
+BLOCK_COLUMNS, SHARE_OF_COLUMNS = 16, 0.125
 #: Rows that are read at a time.
 BLOCK_BYTES = 2**24
 N_BYTES = 256
@@ -33,12 +34,14 @@ def missing_counts(features: np.ndarray) -> np.ndarray:
 def medians(features: np.ndarray) -> np.ndarray:
     """Return the median of the values of each feature, float32 (n_features,); 0 without any value."""
     n_features = features.shape[1]
-    out = np.zeros(n_features, np.float32)
-    for first in range(0, n_features, BLOCK_COLUMNS):
-        columns = np.empty((min(BLOCK_COLUMNS, n_features - first), len(features)), np.float32)
+    out, at_once = np.zeros(n_features, np.float32), BLOCK_COLUMNS
+    if is_mapped(features):
+        at_once = max(4, min(at_once, int(SHARE_OF_COLUMNS * n_features)))
+    for first in range(0, n_features, at_once):
+        columns = np.empty((min(at_once, n_features - first), len(features)), np.float32)
         for rows in _blocks(features):
-            columns[:, rows] = features[rows, first : first + BLOCK_COLUMNS].T
-        out[first : first + BLOCK_COLUMNS] = [_median(column) for column in columns]
+            columns[:, rows] = features[rows, first : first + at_once].T
+        out[first : first + at_once] = [_median(column) for column in columns]
     return out
 
 

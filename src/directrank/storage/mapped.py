@@ -2,7 +2,7 @@
 
 The operating system reads the rows of a mapped file when they are first used, and keeps them in this process
 until memory is short. Other programs, and limits of containers, count them. They are therefore dropped when
-they exceed a quarter of their files: by `relieve`, which passes over the features call, and elsewhere by a
+they exceed an eighth of their files: by `relieve`, which passes over the features call, and elsewhere by a
 thread, which a busy machine may hold up. What was dropped is read again when it is used: no result changes.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 #: The part of all mapped files that may stay in the memory of this process, if it is more than `FREE_BYTES`.
-SHARE, FREE_BYTES = 0.25, 2**26
+SHARE, FREE_BYTES = 0.125, 2**26
 SECONDS_BETWEEN_LOOKS = 0.01
 PAGE_BYTES = mmap.PAGESIZE
 #: Linux tells here how many pages of files are in memory: the third number.

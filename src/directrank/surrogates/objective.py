@@ -18,11 +18,12 @@ from directrank.data.queries import Queries
 from directrank.data.remote.workers import Workers
 from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
-from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
+from directrank.oracles import GradientKernel, Part, Reweighable, Step, ValueAndGradient
 from directrank.surrogates.remote.shards import RemoteShards
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Queries that a message names; all of them are counted.
 NAMED = 20
@@ -142,14 +143,21 @@ class Objective:
         """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
         # Shards ask for it on several threads.
         with self._lock:
-            if self._plugin is None:
+            if self._plugin is None and Reweighable in self.offers:
+                parts = [part.oracles for parts in self.shards for part in parts]
+                self._plugin = parts[0].joined_plugin(self._queries, self.weights, parts)
+            elif self._plugin is None:
                 self._plugin = self.whole().oracles.gradient_plugin()
         return self._plugin
 
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, on threads; the results are in shard order."""
         with phase("passes over shards"):
-            return map_in_order(statistic, self.shards, self.n_threads)
+            return self.on_threads(statistic, self.shards)
+
+    def on_threads(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Apply a function to each item, on threads; the results are in the order of items."""
+        return map_in_order(function, items, self.n_threads)
 
     def over_shards(
         self,

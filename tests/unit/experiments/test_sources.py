@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from benchmarks.kernels.web30k import make_web30k
 from directrank.data import (
     QueryGroups,
     find_folds,
@@ -21,7 +22,6 @@ from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap
 from directrank.diagnostics.duplicates import column_hashes, column_ranges, column_ranges_naive, row_hashes
 from directrank.errors import DataError, DataFormatError
-from web30k import make_web30k
 
 
 def line(qid, last=1) -> str:

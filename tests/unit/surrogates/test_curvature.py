@@ -23,7 +23,7 @@ from directrank.surrogates.exchange.kernels import curvature_naive as swaps_naiv
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
 from directrank.surrogates.pairs.curvature import curvature_naive as pairs_naive
 from directrank.surrogates.positions.curvature import curvature_naive as positions_naive
-from directrank.surrogates.positions.gaussian import curvature_naive as gaussian_naive
+from directrank.surrogates.positions.gaussian_curvature import curvature_naive as gaussian_naive
 
 GRADES = np.array([3.0, 2.0, 2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 HINGES = [Huber(0.5), Huber(0.05), SquaredHinge()]
@@ -101,7 +101,22 @@ def test_gaussian_noise_by_definition(measure):
     for spread in (0.0, 0.5, 5.0):
         scores = spread_scores(3, spread)
         ours = GaussianNoise(measure, noise=0.4).bind(one_query(), np.array([0.7])).curvature(scores)
-        np.testing.assert_allclose(ours, 0.7 * gaussian_naive(scores, gain, curve, 0.4), rtol=1e-9)
+        # Documents whose order is sure are left out: e^(-z²/2) is 1.5e-8 where z = 6.
+        np.testing.assert_allclose(ours, 0.7 * gaussian_naive(scores, gain, curve, 0.4), rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("measure", [NDCG(), NDCG(3), P(2)])
+def test_gaussian_noise_is_at_least_the_second_derivative(measure):
+    """And of its size: trees take steps along the quotient of both derivatives."""
+    bound = GaussianNoise(measure, noise=0.4).bind(one_query(), np.ones(1))
+    step = 1e-5
+    for seed in range(5):
+        scores = spread_scores(seed, 0.5)
+        found = bound.curvature(scores)
+        for i, move in enumerate(step * np.eye(len(scores))):
+            above, below = (bound.value_and_gradient(scores + sign * move)[1][i] for sign in (1, -1))
+            assert abs(above - below) / (2 * step) <= found[i] + 1e-8
+        assert found.min() > 0
 
 
 @pytest.mark.parametrize("name", ["AP", "WPD"])

@@ -220,11 +220,14 @@ def _checked(train: "QueryGroups", *, quiet: bool) -> list[str]:
 
 
 def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet: bool) -> None:
-    from directrank.cli.progress import spinner
+    from directrank.cli.progress import training
     from directrank.errors import DataError, MethodError, UnfitPairError
 
+    # Of a method with both, neither is a limit of all iterations.
+    limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
+    limit = limits[0] if len(limits) == 1 else None
     try:
-        with spinner(f"training {label} on {data['train'].n_docs} documents", quiet=quiet):
+        with training(f"training {label} on {data['train'].n_docs} documents", limit, quiet=quiet):
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):
         raise

@@ -117,11 +117,12 @@ def _measured(convention: str, measures: tuple[str, ...]) -> dict[str, Shape]:
     per_query = of_conventions(by_name(every(either(nothing, number)), measures))
     run = fields(seed=whole, chosen=PARAMETERS, validation=VALIDATION, values=values)
     tied = fields(documents=whole, queries=whole, input=by_name(number, measures))
-    weights = fields(features=every(text), coefficients=every(any_float))
+    coefficients = fields(features=every(text), coefficients=every(any_float))
+    importances = fields(features=every(text), importances=every(number))
     return {
         "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": VALIDATION, "fit_seconds": number,
         "peak_memory": either(nothing, whole), "training": TRAINING, "scaling": SCALING,
-        "weights": either(nothing, weights),
+        "weights": either(nothing, importances, coefficients),
         "seeds": every(run, least=1), "values": values, "per_query": per_query,
         "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, CUTOFFS)),
         "qid": every(QID, least=1), "ranked": every(every(number)), "ties": tied,
@@ -136,9 +137,9 @@ def _agree(record: Mapping[str, Any], seeds: Sequence[int], place: str) -> None:
         for by_split in each["values"].values():
             if ("vali" in by_split) != (each["validation"] is not None):
                 raise OddValueError(f"{place}.validation", each["validation"], "a value where vali has some")
-    n = len(record["qid"])
-    lists = {"ranked": record["ranked"], "weights.features": _features(record)}
-    expected = {"ranked": n, "weights.features": len((record["weights"] or {}).get("coefficients", ()))}
+    n, weights = len(record["qid"]), record["weights"] or {}
+    lists = {"ranked": record["ranked"], **{f"weights.{name}": weights[name] for name in weights}}
+    expected = {name: len(weights["features"]) if "." in name else n for name in lists}
     for convention, by_measure in record["per_query"].items():
         for measure, values in by_measure.items():
             where = f"per_query.{convention}.{measure}"
@@ -165,10 +166,6 @@ def _agree_seeds(found: list[int], seeds: list[int], place: str) -> None:
     """Refuse other seeds than those of the options; of rivals, also than their own (`RIVAL_SEEDS`)."""
     if found != seeds and (len(seeds) > 1 or found != list(seeds_after(seeds[0]))):
         raise OddValueError(place, found, f"the seeds {seeds}")
-
-
-def _features(record: Mapping[str, Any]) -> list[str]:
-    return [] if record["weights"] is None else record["weights"]["features"]
 
 
 def _agree_mean(values: list[float | None], mean: float, place: str) -> None:

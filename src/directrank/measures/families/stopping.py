@@ -38,6 +38,8 @@ class Stopping(Smooth):
         norm = self.norm(queries)
         return StopsForm(queries.indptr, stopping, 1.0 - stopping, norm, cutoff, float(truncation))
 
+    position_form = smooth_form
+
     def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
         """See `Certified`; each product is off by at most as many comparisons as it has factors."""
         stopping, n_read, first = self.stopping(queries), self.n_read(queries), queries.indptr[:-1]

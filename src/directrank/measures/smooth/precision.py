@@ -13,10 +13,10 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import (
     BAND,
-    FLOAT64_RANGE,
+    FLOAT32_BAND,
+    FLOAT32_REACH,
     LARGEST_EXPONENT,
-    extremes,
-    fill_powers,
+    REACH,
     fill_powers_around,
 )
 
@@ -80,56 +80,71 @@ def hits_slopes(form, q, p, scratch, slopes):
 @register_kernel(position_slopes, PrecisionForm)
 @kernel
 def precision_slopes(form, q, p, scratch, slopes):
-    """Return the smooth AP of a query and write its slopes at the positions p."""
-    beta = form.truncation
-    low, high = extremes(p)
-    for i in range(len(p)):
-        slopes[i] = 0
-    e, value = scratch[: len(p)], 0.0
-    if beta * np.float64(high - low) > FLOAT64_RANGE:
-        return _far_slopes(form, q, p, e, slopes)
-    fill_powers(p, -beta, 0.5 * (np.float64(low) + np.float64(high)), e)
-    for i in range(len(p)):
-        value += _ap_term(p, e, i, beta, form.cutoff, 1.0 / form.divisor[q], slopes)
-    return value
+    """Return the smooth AP of a query and write its slopes at the positions p.
 
-
-@kernel
-def _far_slopes(form, q, p, e, slopes):
-    # The same with a centre for each band of positions.
-    beta, done, value = form.truncation, np.zeros(len(p), np.uint8), 0.0
-    for first in range(len(p)):
+    Positions are compared in bands, each with a centre of its own; see `directrank.kernels.vector_math`.
+    """
+    beta, value, n = form.truncation, 0.0, len(p)
+    e, place, done = np.empty_like(p), np.empty(n, np.int64), np.zeros(n, np.uint8)
+    band, reach = (FLOAT32_BAND, FLOAT32_REACH) if p.itemsize == 4 else (BAND, REACH)
+    shares, outside = scratch[:n], np.empty(n)
+    for i in range(n):
+        inside = 1.0 if form.cutoff == math.inf else within(p[i], form.cutoff, beta)
+        shares[i], outside[i], slopes[i] = inside / (form.divisor[q] * p[i]), 1.0 - inside, 0
+    for first in range(n):
         if done[first]:
             continue
-        centre = np.float64(p[first])
-        fill_powers_around(p, -beta, centre, e)
-        for i in range(first, len(p)):
-            if not done[i] and beta * abs(p[i] - centre) <= BAND:
-                value += _ap_term(p, e, i, beta, form.cutoff, 1.0 / form.divisor[q], slopes)
-                done[i] = 1
+        centre, count = np.float64(p[first]), 0
+        fill_powers_around(p, -beta, centre, e, reach)
+        for i in range(first, n):
+            if not done[i] and beta * abs(p[i] - centre) <= band:
+                place[count], done[i] = i, 1
+                count += 1
+        for four in range(0, count, 4):
+            value += _ap_terms(p, e, place[four : min(four + 4, count)], shares, outside, beta, slopes)
     return value
 
 
 @kernel
-def _compare_by_quotients(e, x, h, g):
-    # Sums over j of t and of h t (1 − t), t = e_j / (x + e_j); the latter's terms are taken from g.
-    count, slope = 0.0, 0.0
+def _compare_four(e, x, h, g):
+    # Sums over j of t and of h t (1 − t), t = e_j / (x + e_j), for four x; the latter's terms are taken from
+    # g. Two share a division, because divisions dominate the time.
+    one, none = e.dtype.type(1), e.dtype.type(0)
+    c0, c1, c2, c3, s0, s1, s2, s3 = none, none, none, none, none, none, none, none
     for j in range(len(e)):
-        r = 1.0 / (x + e[j])
-        t = e[j] * r
-        w = h * t * (x * r)
-        g[j] -= w
-        count += t
-        slope += w
-    return count, slope
+        z = e[j]
+        u0, u1, u2, u3 = x[0] + z, x[1] + z, x[2] + z, x[3] + z
+        r, t = one / (u0 * u1), one / (u2 * u3)
+        q0, q1, q2, q3 = u1 * r, u0 * r, u3 * t, u2 * t
+        c0 += z * q0
+        c1 += z * q1
+        c2 += z * q2
+        c3 += z * q3
+        w0, w1 = h[0] * (z * q0) * (x[0] * q0), h[1] * (z * q1) * (x[1] * q1)
+        w2, w3 = h[2] * (z * q2) * (x[2] * q2), h[3] * (z * q3) * (x[3] * q3)
+        g[j] -= (w0 + w1) + (w2 + w3)
+        s0 += w0
+        s1 += w1
+        s2 += w2
+        s3 += w3
+    return (c0, c1, c2, c3), (s0, s1, s2, s3)
 
 
 @kernel
-def _ap_term(p, e, i, beta, cutoff, weight, g):
-    position = np.float64(p[i])
-    inside = 1.0 if cutoff == math.inf else within(position, cutoff, beta)
-    share = weight * inside / position
-    count, slope = _compare_by_quotients(e, e[i], beta * share, g)
-    counted = share * (0.5 + count)  # the document itself is one half of the count
-    g[i] += slope - counted * (1.0 / position + beta * (1.0 - inside))
-    return counted
+def _ap_terms(p, e, place, shares, outside, beta, g):
+    # Up to four documents; one that is missing is the last again with a share of 0.
+    real, last, total = e.dtype.type, len(place) - 1, 0.0
+    a, b, c, d = place[0], place[min(1, last)], place[min(2, last)], place[min(3, last)]
+    h = (
+        real(beta * shares[a]),
+        real(beta * shares[b] if last > 0 else 0.0),
+        real(beta * shares[c] if last > 1 else 0.0),
+        real(beta * shares[d] if last > 2 else 0.0),
+    )
+    counts, pulls = _compare_four(e, (e[a], e[b], e[c], e[d]), h, g)
+    for k in range(last + 1):
+        i = place[k]
+        counted = shares[i] * (0.5 + counts[k])  # the document itself is one half of the count
+        g[i] += real(pulls[k] - counted * (1.0 / p[i] + beta * outside[i]))
+        total += counted
+    return total

@@ -17,21 +17,15 @@ from directrank.kernels.compile import kernel
 from directrank.oracles import BoundObjective, Part
 from directrank.scorers import Tree, stump
 from directrank.scorers.missing_values import medians, missing_counts
+from directrank.solvers.boosting.thresholds import N_BINS, assign_bins, bin_edges, threshold_between
 
 CRITERIA = ("gini", "eta")
-N_BINS = 256
 # A side with less than this share of the weights is rounding.
 LEAST_SHARE = 1e-12
 # Merits this close are equal but for rounding, which depends on the order of rows: the first one is chosen.
 BETTER = 1.0 + 1e-9
 # Where a stump sends missing values.
 TO_LEFT, TO_RIGHT = -np.inf, np.inf
-
-
-def threshold_between(low: np.float32, high: np.float32) -> np.float32:
-    """Return a float32 t with low ≤ t < high, near the middle."""
-    middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
-    return middle if middle < high else low
 
 
 class Medians(dict[int, float]):
@@ -102,7 +96,7 @@ class HistogramStumps:
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
         self.missing, self.medians = missing_counts(features) > 0, Medians(features)
-        edges = [bin_edges(features[:, k]) for k in range(features.shape[1])]
+        edges = bin_edges(features, objective.on_threads)
         self.counts = np.array([len(each) for each in edges])
         self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
         for k, each in enumerate(edges):
@@ -111,7 +105,7 @@ class HistogramStumps:
 
         def fill(parts: Sequence[Part]) -> None:
             for part in parts:
-                _assign_bins(features[part.rows], self.edges, self.bins[part.rows])
+                assign_bins(features[part.rows], self.edges, self.bins[part.rows])
                 if self.missing.any():
                     self.bins[part.rows][np.isnan(features[part.rows])] = N_BINS - 1
 
@@ -174,26 +168,6 @@ class HistogramStumps:
 STUMP_SEARCHES = {"exact": ExactStumps, "histogram": HistogramStumps}
 
 
-def bin_edges(column: np.ndarray) -> np.ndarray:
-    """Return at most 255 thresholds for the values of a feature, ascending float32.
-
-    If some values are missing, the last threshold is the largest value.
-    """
-    known = column[~np.isnan(column)]
-    if 0 < len(known) < len(column):
-        return np.append(_edges(np.sort(known), N_BINS - 1), known.max()).astype(np.float32)
-    return _edges(np.sort(known), N_BINS)
-
-
-def _edges(column: np.ndarray, n_bins: int) -> np.ndarray:
-    starts = np.append(0, np.flatnonzero(column[1:] != column[:-1]) + 1)
-    if len(starts) > n_bins:
-        quantiles = np.arange(1, n_bins) * len(column) // n_bins
-        starts = np.append(0, np.unique(starts[np.searchsorted(starts, quantiles)[quantiles <= starts[-1]]]))
-    pairs = zip(column[starts[1:] - 1], column[starts[1:]], strict=True)
-    return np.array([threshold_between(low, high) for low, high in pairs], np.float32)
-
-
 def best_split_naive(column: np.ndarray, weights: np.ndarray, criterion: str) -> float:
     """The largest merit of a threshold on one feature by definition, for tests."""
     merits, missing = [0.0], np.isnan(column)
@@ -250,19 +224,6 @@ def _merit(left, left_size, total, size, few, by_gini):
         return 0.0, False
     merit = left * left / left_size + right * right / right_size
     return merit, right * left_size > left * right_size
-
-
-@kernel
-def _assign_bins(features, edges, bins):
-    # Eight halvings without a branch; unsigned indices avoid the check for negative ones.
-    for k in range(features.shape[1]):
-        thresholds = edges[k]
-        for i in range(features.shape[0]):
-            x, place = features[i, k], np.uintp(0)
-            for halving in range(8):
-                step = np.uintp(128) >> np.uintp(halving)
-                place += step if x > thresholds[place + step - np.uintp(1)] else np.uintp(0)
-            bins[i, k] = place
 
 
 @kernel

@@ -58,7 +58,7 @@ def _of_shard(objective, features, parts: Sequence[Part], scorer, parameters) ->
 
 
 def _scratch(longest: int, typed: np.ndarray):
-    padded = -(-longest // WIDTH) * WIDTH
+    padded = -(-longest // WIDTH) * WIDTH + WIDTH
     scratch = aligned_zeros((4, padded), typed.dtype), np.empty(padded)
     return scratch, aligned_zeros(len(typed), typed.dtype)
 

@@ -1,19 +1,24 @@
 """Pairs weighted by the change of the measure when they are swapped: LambdaRank and LambdaLoss."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
+from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table
 from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
-from directrank.oracles import Curvature, Reweighable, ValueAndGradient
+from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import distance_losses, swap_curvatures, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
-from directrank.surrogates.pairs.runs import pair_counts, runs_of_pairs
+from directrank.surrogates.pairs.logistic import DistancePairs, LevelPairs, LogisticPairs, plugin_of
+from directrank.surrogates.pairs.runs import pair_counts, runs_of_pairs, weighted_runs
 
 WEIGHTS = ("swap", "ndcg2")
 
@@ -64,7 +69,7 @@ class SwapWeighted(Surrogate):
        optimization", CIKM 2018, section 5.2 (NDCG-Loss2).
     """
 
-    offers = frozenset({ValueAndGradient, Curvature, Reweighable})
+    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, Reweighable})
     requires = frozenset({Reweighable})
     is_bound, is_convex, is_smooth = False, True, True
 
@@ -114,7 +119,10 @@ class BoundSwaps(BoundKernel):
         some = weights[query] > 0
         self.gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
         super().__init__(swap_sums, swap_curvatures, runs[some], weights[query][some], self.gains)
-        self.kind, self.queries, self.pairs = kind, queries, self.arguments
+        self.kind, self.queries, self.pairs, self.measure = kind, queries, self.arguments, measure
+        #: Level, inside and place of each document, which a plug-in reads; see `joined_plugin`.
+        self.fixed = np.zeros((3, queries.n_docs), np.float32)
+        self.weights = weights
         self.discounts = discounts[: queries.longest]
         # Distances are multiples of one half, because a tied block has the position of its middle.
         self.by_distance = distance_losses(np.append(discounts, 0.0))
@@ -131,6 +139,26 @@ class BoundSwaps(BoundKernel):
             by_distance = self.by_distance
             self.level, self.inside = np.zeros(len(scores)), _within_blocks(by_distance, positions)
         self.arguments = (*self.pairs, self.level, self.inside, self.place, by_distance)
+        self.fixed[0], self.fixed[1], self.fixed[2] = self.level, self.inside, self.place
+
+    def gradient_plugin(self) -> LogisticPairs:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return self.joined_plugin(self.queries, self.weights, [self])
+
+    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
+        """Return the plug-in of all queries; see `directrank.oracles.GradientKernel`."""
+        gains, discounts = self.measure.linear_in_positions(queries, queries.longest + 1)
+        numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
+        numbers[3, : queries.n_docs] = gains
+        for part in parts:
+            view = numbers[:3, first : first + part.queries.n_docs]
+            view[:], part.fixed, first = part.fixed, view, first + part.queries.n_docs
+        runs, each = weighted_runs(queries, weights, normalise=False)
+        by_distance = distance_losses(np.append(discounts, 0.0)).astype(np.float32)
+        return plugin_of(
+            queries, runs, each, LevelPairs if self.kind == "swap" else DistancePairs,
+            level=numbers[0], inside=numbers[1], place=numbers[2], gain=numbers[3], by_distance=by_distance,
+        )  # fmt: skip
 
 
 def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:

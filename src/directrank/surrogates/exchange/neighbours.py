@@ -7,7 +7,7 @@ from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
-from directrank.oracles import Curvature, Reweighable, ValueAndGradient
+from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndGradient
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import BoundSwapTable, average_over_twins, strict_ranking, ties
 
@@ -62,7 +62,7 @@ class NoisyNeighbours(Surrogate):
        rank?", ICML 2023.
     """
 
-    offers = frozenset({ValueAndGradient, Curvature, Reweighable})
+    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, Reweighable})
     requires = frozenset({Reweighable})
     is_bound, is_convex, is_smooth = False, True, True
 
@@ -111,7 +111,7 @@ class BoundNeighbours(BoundSwapTable):
         twin = ties(queries, scores, ranking)[1]
         sizes = np.bincount(twin, minlength=queries.n_docs)
         average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
-        self.arguments = (*self.pairs, table.astype(np.float32))
+        self._fill(table)
 
 
 def neighbours(measure: Measure, queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

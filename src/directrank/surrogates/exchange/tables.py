@@ -1,13 +1,19 @@
 """Logistic losses on pairs, weighted by a table of the change of the measure by each swap."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import WIDTH
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import logistic_curvature, weighted_logistic
+from directrank.surrogates.pairs.logistic import TablePairs, plugin_of
+from directrank.surrogates.pairs.runs import weighted_runs
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
@@ -30,12 +36,32 @@ class BoundSwapTable(BoundKernel):
             pairs.start,
         )
         self.measure, self.queries, self.pairs = measure, queries, self.arguments
+        self.weights, self.table = self.pairs[1], np.zeros(pairs.n_pairs, np.float32)
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix the weights at the ranking of these scores."""
-        table = expected_differences(self.measure, self.queries, scores)
-        self.arguments = (*self.pairs, table.astype(np.float32))
+        self._fill(expected_differences(self.measure, self.queries, scores))
+
+    def gradient_plugin(self) -> TablePairs:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return self.joined_plugin(self.queries, self.weights, [self])
+
+    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> TablePairs:
+        """Return the plug-in of all queries; see `directrank.oracles.GradientKernel`."""
+        start, first = pair_table(queries).start, 0
+        table = np.zeros(start[-1] + WIDTH, np.float32)
+        for part in parts:
+            view = table[first : first + len(part.table)]
+            # The part keeps a view, so that no pair is stored twice.
+            view[:], part.table, first = part.table, view, first + len(view)
+            part.arguments = (*part.pairs, view)
+        runs, each = weighted_runs(queries, weights, normalise=False)
+        return plugin_of(queries, runs, each, TablePairs, start=start, table=table)
+
+    def _fill(self, table: np.ndarray) -> None:
+        self.table[:] = table
+        self.arguments = (*self.pairs, self.table)
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:

@@ -1,11 +1,15 @@
 """The weighted sum of a margin over runs of pairs."""
 
+from typing import Any
+
 import numpy as np
 
+from directrank.data.queries import Queries
 from directrank.surrogates.margins import Margin
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_hessian, sorted_run
 from directrank.surrogates.pairs.curvature import PAIR_CURVATURES
 from directrank.surrogates.pairs.kernels import PAIR_HESSIANS, PAIR_SUMS
+from directrank.surrogates.pairs.streamed import pairs_plugin
 
 
 class BoundPairs:
@@ -20,12 +24,15 @@ class BoundPairs:
         a.
     margin : Margin
         φ.
-    constant : float, default=0.0
-        What pairs of a document with itself add to the sum.
+    queries : Queries
+    constants : ndarray of shape (n_queries,), optional
+        What pairs of a document with itself add to the sum of each query.
     """
 
-    def __init__(self, runs, weights, strength, margin: Margin, constant: float = 0.0):
-        self.margin, self.strength, self.constant = margin, strength, constant
+    def __init__(self, runs, weights, strength, margin: Margin, queries: Queries, constants=None):
+        self.margin, self.strength, self.queries = margin, strength, queries
+        self.constants = np.zeros(queries.n_queries) if constants is None else constants
+        self.constant = float(self.constants.sum())
         self.runs = runs, weights
         sizes = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
         by_sorting = goes_by_sorting(*sizes, margin)
@@ -40,6 +47,10 @@ class BoundPairs:
         for run, weight in self.long:
             total += sorted_run(scores, run, weight, self.strength, margin, gradient)
         return total - self.constant, gradient
+
+    def gradient_plugin(self) -> Any:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return pairs_plugin(self.queries, *self.runs, self.strength, self.margin, self.constants)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the curvature at each score, (n_docs,); see `directrank.surrogates.pairs.curvature`."""

@@ -56,7 +56,7 @@ def _sums_of(margin):
             while margin != LOGISTIC and i + 4 <= last:
                 x = (scores[i], scores[i + 1], scores[i + 2], scores[i + 3])
                 a = (strength[i], strength[i + 1], strength[i + 2], strength[i + 3])
-                value, pulls = _four_winners(margin, x, losers, slopes, weights[r], a, width)
+                value, pulls = four_winners(margin, x, losers, slopes, weights[r], a, width)
                 total += np.float64(value)
                 # The gradient is read only now: the call has added to it where winners are losers too.
                 gradient[i] -= pulls[0]
@@ -130,9 +130,11 @@ def _height(margin, f, c):
 
 
 @kernel
-def _four_winners(margin, x, losers, slopes, weight, strength, width):
-    # Four winners at once: losers and their slopes are read once for all of them, and fewer sums are taken
-    # across vectors. The value returned is weighted.
+def four_winners(margin, x, losers, slopes, weight, strength, width):
+    """Return the weighted value of the pairs of four winners and minus their slopes; add the losers' slopes.
+
+    Losers and their slopes are read once for all four, and fewer sums are taken across vectors.
+    """
     real = losers.dtype.type
     none, one = real(0), real(1)
     corner, steep, factor, scale = _form(margin, width, real)

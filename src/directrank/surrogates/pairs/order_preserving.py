@@ -8,7 +8,7 @@ from directrank.errors import DataError
 from directrank.measures.average_precision import AP
 from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
-from directrank.oracles import Curvature, HessianVector, ValueAndGradient
+from directrank.oracles import Curvature, GradientKernel, HessianVector, ValueAndGradient
 from directrank.surrogates.margins import Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
 
@@ -54,7 +54,7 @@ class OrderPreserving(Surrogate):
        order-preserving losses and standardized supervision", ICML 2011, Eqs. (6) and (8), Theorems 1-3.
     """
 
-    offers = frozenset({ValueAndGradient, Curvature, HessianVector})
+    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, HessianVector})
     is_bound, is_convex, is_smooth = True, True, True
 
     def __init__(
@@ -96,8 +96,9 @@ class OrderPreserving(Surrogate):
         start, stop = queries.indptr[used], queries.indptr[used + 1]
         runs = np.stack((start, _last_positive(strength, queries)[used], start, stop), axis=1)
         total = np.append(0.0, np.cumsum(strength))[queries.indptr]
-        of_itself = float(weights[used] @ (total[1:] - total[:-1])[used])  # φ(0) = 1
-        return BoundPairs(runs, weights[used], strength, self.margin, of_itself)
+        of_itself = np.zeros(queries.n_queries)
+        of_itself[used] = weights[used] * (total[1:] - total[:-1])[used]  # φ(0) = 1
+        return BoundPairs(runs, weights[used], strength, self.margin, queries, of_itself)
 
 
 def _last_positive(strength: np.ndarray, queries: Queries) -> np.ndarray:

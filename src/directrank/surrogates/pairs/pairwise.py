@@ -8,7 +8,7 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
-from directrank.oracles import Curvature, HessianVector, MostViolated, ValueAndGradient
+from directrank.oracles import Curvature, GradientKernel, HessianVector, MostViolated, ValueAndGradient
 from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting
@@ -54,7 +54,7 @@ class WeightedPairs(Surrogate):
         """
         weight: Any = self.estimated(queries, weights).weight
         runs, each = weighted_runs(queries, weights, self.normalise, weight)
-        return BoundPairs(runs, each, np.ones(queries.n_docs), self.margin)
+        return BoundPairs(runs, each, np.ones(queries.n_docs), self.margin, queries)
 
 
 class Pairwise(WeightedPairs):
@@ -90,7 +90,7 @@ class Pairwise(WeightedPairs):
     .. [2] Y. Cao et al., "Adapting ranking SVM to document retrieval", SIGIR 2006.
     """
 
-    offers = frozenset({ValueAndGradient, Curvature, HessianVector})
+    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, HessianVector})
     is_bound, is_convex, is_smooth = False, True, True
 
     def __init__(
@@ -135,7 +135,7 @@ class PairwiseHinge(WeightedPairs):
     .. [1] T. Joachims, "Training linear SVMs in linear time", KDD 2006: one plane for all pairs.
     """
 
-    offers = frozenset({ValueAndGradient, Curvature, MostViolated})
+    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, MostViolated})
     is_bound, is_convex, is_smooth = False, True, False
     margin = Hinge()
 
@@ -158,6 +158,10 @@ class BoundHinge:
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and a derivative with respect to each score."""
         return self._sum.value_and_gradient(scores)
+
+    def gradient_plugin(self) -> Any:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return self._sum.gradient_plugin()
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the curvature at each score, (n_docs,); see `directrank.surrogates.pairs.curvature`."""

@@ -62,7 +62,7 @@ def pair_weights(queries: Queries, weights: np.ndarray, normalise: bool) -> np.n
 
 
 def weighted_runs(
-    queries: Queries, weights: np.ndarray, normalise: bool, by_grade: GradeWeight | None
+    queries: Queries, weights: np.ndarray, normalise: bool, by_grade: GradeWeight | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the runs whose pairs have a weight, and what a pair of each run weighs.
 

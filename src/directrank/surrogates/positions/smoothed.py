@@ -19,10 +19,15 @@ from directrank.surrogates.positions.curvature import position_curvature
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     backward_quotients,
+    backward_with_slopes,
     forward_quotients,
+    forward_with_slopes,
     is_near,
     soft_positions,
 )
+
+# Pairs of documents whose slopes are kept from the way forward to the way back: half of a cache.
+STORED = 1 << 16
 
 
 class SmoothedPositions(Surrogate):
@@ -235,9 +240,16 @@ def smoothed_gradient(plugin, q, scores, scratch, gradient):
     fill_powers(scores, alpha, 0.5 * (np.float64(low) + np.float64(high)), powers)
     _clear(powers[n:])
     _clear(flow)
-    forward_quotients(powers, positions)
-    value = position_slopes(plugin.measure, q, positions, wide, slopes)
-    backward_quotients(powers, slopes, scores.dtype.type(-plugin.weights[q] * alpha), flow)
+    scale, stored = scores.dtype.type(-plugin.weights[q] * alpha), padded * (lead + 1)
+    if stored <= STORED:
+        pairs = np.empty(stored, scores.dtype)
+        forward_with_slopes(powers, positions, pairs)
+        value = position_slopes(plugin.measure, q, positions, wide, slopes)
+        backward_with_slopes(pairs, slopes, scale, flow)
+    else:
+        forward_quotients(powers, positions)
+        value = position_slopes(plugin.measure, q, positions, wide, slopes)
+        backward_quotients(powers, slopes, scale, flow)
     for j in range(n):
         gradient[j] = flow[j]
     return plugin.weights[q] * (1.0 - value)

@@ -14,6 +14,7 @@ from directrank.kernels.vector_math import (
     BAND,
     FLOAT32_RANGE,
     FLOAT64_RANGE,
+    REACH,
     extremes,
     fill_powers,
     fill_powers_around,
@@ -139,7 +140,7 @@ def _backward(powers, indptr, n_read, alpha, slopes, weights, gradient):
 def _next_band(s, alpha, first, done, e, band):
     # Write the documents not done that are near document `first`, and powers around it; return their number.
     centre, count = np.float64(s[first]), 0
-    fill_powers_around(s, alpha, centre, e)
+    fill_powers_around(s, alpha, centre, e, REACH)
     for i in range(first, len(done)):
         if not done[i] and alpha * abs(s[i] - centre) <= BAND:
             band[count], done[i] = i, 1
@@ -206,6 +207,75 @@ def _spread_quotients(e, x, y, h, k, g):
         first += s
         second += t
     return first, second
+
+
+@kernel
+def _sums_with_slopes(e, x, y, first_slopes, second_slopes):
+    one = e.dtype.type(1.0)
+    first, second = e.dtype.type(0.5), e.dtype.type(0.5)
+    for j in range(len(e)):
+        z, u, v = e[j], x + e[j], y + e[j]
+        r = one / (u * v)
+        a, b = v * r, u * r
+        p, q = z * a, z * b
+        first_slopes[j], second_slopes[j] = p * (x * a), q * (y * b)
+        first += p
+        second += q
+    return first, second
+
+
+@kernel
+def forward_with_slopes(e, out, slopes):
+    """Fill `out` as `forward_quotients`, and `slopes` with σ (1 − σ) of each of its documents and all."""
+    n, last = len(e), len(out) - 1
+    for half in range((len(out) + 1) // 2):
+        i, k = 2 * half, min(2 * half + 1, last)
+        out[i], out[k] = _sums_with_slopes(
+            e, e[i], e[k], slopes[n * i : n * (i + 1)], slopes[n * (i + 1) : n * (i + 2)]
+        )
+
+
+@kernel
+def _spread_four(rows, h, g):
+    none = g.dtype.type(0.0)
+    t0, t1, t2, t3 = none, none, none, none
+    row0, row1, row2, row3 = rows
+    for j in range(len(g)):
+        g[j] += (h[0] * row0[j] + h[1] * row1[j]) + (h[2] * row2[j] + h[3] * row3[j])
+        t0 += row0[j]
+        t1 += row1[j]
+        t2 += row2[j]
+        t3 += row3[j]
+    return h[0] * t0, h[1] * t1, h[2] * t2, h[3] * t3
+
+
+@kernel
+def backward_with_slopes(slopes, u, h, g):
+    """Add h times the derivative of Σ u π̂ to g, from the slopes of `forward_with_slopes`."""
+    real, n, last = g.dtype.type, len(g), len(u) - 1
+    none = real(0.0)
+    for four in range(last // 4 + 1):
+        # A document past the last is the last with a slope of 0.
+        i = 4 * four
+        j, k, m = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        flow = (
+            real(u[i]) * h,
+            real(u[j]) * h if j > i else none,
+            real(u[k]) * h if k > j else none,
+            real(u[m]) * h if m > k else none,
+        )
+        rows = (
+            slopes[n * i : n * (i + 1)],
+            slopes[n * j : n * (j + 1)],
+            slopes[n * k : n * (k + 1)],
+            slopes[n * m : n * (m + 1)],
+        )
+        t0, t1, t2, t3 = _spread_four(rows, flow, g)
+        # g is read only now: the call has added to it.
+        g[i] -= t0
+        g[j] -= t1
+        g[k] -= t2
+        g[m] -= t3
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The features that linear models use."""
+"""The features that models use."""
 
 from markupsafe import Markup
 
@@ -20,7 +20,9 @@ def build(facts: Facts) -> list[Markup]:
         paragraph(
             "Weights of the linear models as shares: the weights of each fold are divided by the sum of "
             "their magnitudes; the table shows the mean over folds. Shares are comparable only between "
-            "features of the same scale, and correlated features split their weight arbitrarily."
+            "features of the same scale, and correlated features split their weight arbitrarily. Of boosted "
+            "models it is the share of each feature in the weights of their rounds, or in the gain of the "
+            "splits of their trees; it has no sign."
         ),
         _common(facts, shares),
         *gathered(
@@ -40,8 +42,9 @@ def _shares(facts: Facts, label: str) -> Shares:
         weights = cell.get("weights")
         if not weights:
             return {}
-        total = sum(map(abs, weights["coefficients"])) or 1.0
-        for name, each in zip(weights["features"], weights["coefficients"], strict=True):
+        (values,) = (weights[name] for name in weights if name != "features")
+        total = sum(map(abs, values)) or 1.0
+        for name, each in zip(weights["features"], values, strict=True):
             shares.setdefault(name, []).append(each / total)
     return shares
 

@@ -1,0 +1,120 @@
+"""Measure speed: every kernel, reader, evaluator, fit and scorer beside its yardstick, in one run."""
+
+import argparse
+import os
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+# The yardsticks run on one thread, as ours do unless a case says otherwise.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from rich.console import Console
+
+from benchmarks import environments
+from benchmarks.case import Case
+from benchmarks.cases import load_cases
+from benchmarks.machine import slug
+from benchmarks.measuring import QUICK, Effort
+from benchmarks.results.comparison import Changes, changes, last_record
+from benchmarks.results.page import speed_report
+from benchmarks.results.records import Record, Row, write_record
+from benchmarks.results.speed_page import speed_page
+from benchmarks.results.table import print_changes, print_table
+from benchmarks.runner import begun, run, still_to_measure
+from directrank.storage.atomic import write_atomically
+
+ROOT = Path(__file__).parents[1]
+RECORDS, DOCUMENT = ROOT / "benchmarks" / "records", ROOT / "docs" / "speed.md"
+PAGE = "speed.html"
+#: Exit codes: a ratio got worse; a case failed; the user stopped the run.
+WORSE, FAILED, STOPPED = 1, 4, 130
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    given = _parser().parse_args(words)
+    if given.docs:
+        write_atomically(DOCUMENT, speed_page(RECORDS))
+        return 0
+    known, problems = load_cases()
+    cases = [case for case in known if _wanted(case.name, given.only)]
+    if given.list:
+        print("\n".join(f"{case.name:40} {case.what}, against {case.yardstick}" for case in cases))
+        return 0
+    if given.environments is not None:
+        environments.use(given.environments and Path(given.environments), _say)
+    given.out.mkdir(parents=True, exist_ok=True)
+    record = begun(given.out, given.quick)
+    complete, earlier = _measured(cases, record, given)
+    for topic, problem in problems.items():
+        record.put(Row(f"{topic}/all", problem=problem))
+    record.arrange([*(case.name for case in known), *(f"{topic}/all" for topic in problems)])
+    return _shown(record, earlier, complete, given)
+
+
+def _measured(cases: list[Case], record: Record, given: argparse.Namespace) -> tuple[bool, Record | None]:
+    """Measure; return whether all cases were, and the earlier record of this machine."""
+    earlier = last_record(record, RECORDS)
+    effort = QUICK if given.quick else Effort(repetitions=given.repetitions)
+    return run(still_to_measure(record, cases), record, given.out, effort, _say, earlier), earlier
+
+
+def _shown(record: Record, earlier: Record | None, complete: bool, given: argparse.Namespace) -> int:
+    """Print and write what was measured; return the exit code."""
+    found = changes(record, earlier) if earlier else None
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    print_table(record, console)
+    if earlier and found:
+        print_changes(found, earlier.written, console)
+    write_atomically(given.out / PAGE, speed_report(record, found))
+    console.print(f"{given.out / PAGE}")
+    if complete and given.record:
+        RECORDS.mkdir(exist_ok=True)
+        write_record(record, RECORDS / f"{slug(record.machine)}.json")
+        write_atomically(DOCUMENT, speed_page(RECORDS))
+    return _exit_code(record, found, complete)
+
+
+def _exit_code(record: Record, found: Changes | None, complete: bool) -> int:
+    if not complete:
+        _say("stopped; the same command goes on where it was")
+        return STOPPED
+    if any(row.failed for row in record.rows):
+        return FAILED
+    return WORSE if found and found.worse else 0
+
+
+def _wanted(name: str, patterns: list[str]) -> bool:
+    return not patterns or any(fnmatch(name, each) or each in name for each in patterns)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="PATTERN", help="cases whose name matches, or holds, one"
+    )
+    parser.add_argument("--repetitions", type=int, default=Effort.repetitions, help="at most, of each case")
+    parser.add_argument("--quick", action="store_true", help="few repetitions: whether it runs, not how fast")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "runs" / "benchmarks", metavar="FOLDER",
+        help="results and the page (default runs/benchmarks); what was stopped there goes on",
+    )  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="print the cases and measure nothing")
+    parser.add_argument(
+        "--environments", nargs="?", const="", metavar="FOLDER",
+        help="create the environments of rivals that are missing in a folder (default: the user's cache)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--record", action="store_true", help="keep the run in benchmarks/records, and write docs/speed.md"
+    )
+    parser.add_argument("--docs", action="store_true", help="write docs/speed.md from benchmarks/records")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

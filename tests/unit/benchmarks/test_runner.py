@@ -1,0 +1,118 @@
+"""A run: what fails is a row, what was stopped goes on, what got worse is named."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import runner
+from benchmarks.case import Case, NotMeasuredError, Seconds
+from benchmarks.measuring import Effort
+from benchmarks.results.comparison import changes, last_record
+from benchmarks.results.records import Record, Row, read_record, write_record
+
+EFFORT = Effort(repetitions=2, attempts=1)
+MACHINE = {"processor": "P", "cores": "2"}
+
+
+def case(name, prepare=None):
+    return Case(name, "this", "that", prepare or (lambda: (lambda: Seconds(1.0), lambda: Seconds(3.0))), True)
+
+
+def raising(error):
+    def prepare():
+        raise error
+
+    return prepare
+
+
+def run(cases, tmp_path, record=None):
+    record, lines = record or Record(dict(MACHINE), {}), []
+    return runner.run(cases, record, tmp_path, EFFORT, lines.append), record, lines
+
+
+def test_rows_are_written_and_read_back(tmp_path):
+    complete, record, lines = run([case("a/1"), case("a/2")], tmp_path)
+    assert complete
+    assert [row.ratio for row in record.rows] == [3.0, 3.0]
+    assert read_record(tmp_path / "results.json") == record
+    assert lines[0].startswith("[1/2] a/1")
+
+
+def test_a_failure_is_one_line_and_the_rest_goes_on(tmp_path):
+    cases = [
+        case("a/1", raising(ZeroDivisionError("by\nzero"))),
+        case("a/2", raising(NotMeasuredError("no wheel"))),
+        case("a/3", raising(ImportError("No module named 'x'"))),
+        case("a/4"),
+    ]
+    _, record, _ = run(cases, tmp_path)
+    assert [row.problem for row in record.rows] == [
+        "ZeroDivisionError: by", "no wheel", "No module named 'x'", "",
+    ]  # fmt: skip
+    assert [row.failed for row in record.rows] == [True, False, False, False]
+
+
+def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path):
+    cases = [case("a/1"), case("a/2", raising(KeyboardInterrupt())), case("a/3")]
+    complete, _, _ = run(cases, tmp_path)
+    assert not complete
+    again = read_record(tmp_path / "results.json")
+    assert [row.name for row in again.rows] == ["a/1"]
+    left = runner.still_to_measure(again, cases)
+    assert [each.name for each in left] == ["a/2", "a/3"]
+    complete, record, _ = run([case("a/2"), case("a/3")], tmp_path, again)
+    assert complete
+    assert {row.name for row in record.rows} == {"a/1", "a/2", "a/3"}
+    assert runner.still_to_measure(record, cases) == cases
+
+
+def test_a_damaged_record_is_refused_by_name(tmp_path):
+    path = tmp_path / "one.json"
+    write_record(Record(dict(MACHINE), {}, rows=[Row("a/1", ratio=2.0)]), path)
+    path.write_text(path.read_text().replace('"ratio": 2.0', '"ratio": 9.0'))
+    with pytest.raises(ValueError, match=r"one\.json is no record.*changed"):
+        read_record(path)
+    path.write_text("[]")
+    with pytest.raises(ValueError, match=r"one\.json is no record"):
+        read_record(path)
+
+
+FAST, LONG = Row("a/fast", faster=True, ratio=10.0), Row("a/long", ratio=2.0)
+
+
+def compared(*rows):
+    return changes(
+        Record(MACHINE, {"numpy": "2"}, rows=[*rows]), Record(MACHINE, {"numpy": "1"}, rows=[FAST, LONG])
+    )
+
+
+def test_what_got_worse_or_better_by_ten_percent_is_named():
+    found = compared(replace(FAST, ratio=8.9), replace(LONG, ratio=1.7))
+    assert [each.row.name for each in found.worse] == ["a/fast"]
+    assert [each.row.name for each in found.better] == ["a/long"]
+    assert found.versions == {"numpy": ("1", "2")}
+    found = compared(replace(FAST, ratio=11.2), replace(LONG, ratio=2.3))
+    assert [each.row.name for each in found.worse] == ["a/long"]
+    assert [each.row.name for each in found.better] == ["a/fast"]
+    assert not compared(replace(FAST, ratio=9.2), replace(LONG, ratio=2.1)).worse
+
+
+def test_noisy_new_and_unmeasured_cases_are_not_accused():
+    found = compared(
+        replace(FAST, ratio=1.0, noisy=True), replace(LONG, ratio=None), Row("a/new", ratio=100.0)
+    )
+    assert not found.worse
+    assert not found.better
+
+
+def test_the_last_record_of_the_same_machine(tmp_path):
+    for name, machine, written in (
+        ("a", MACHINE, "2026-01"),
+        ("b", MACHINE, "2026-02"),
+        ("c", {}, "2026-03"),
+    ):
+        write_record(Record(dict(machine), {}, written=written), tmp_path / f"{name}.json")
+    found = last_record(Record(dict(MACHINE), {}), tmp_path)
+    assert found is not None
+    assert found.written == "2026-02"
+    assert last_record(Record({"processor": "other", "cores": "2"}, {}), tmp_path) is None

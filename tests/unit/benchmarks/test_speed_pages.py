@@ -1,0 +1,90 @@
+"""The page and the document of a run: escaped, strict, and equal to what the record says."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+from benchmarks.results.comparison import changes
+from benchmarks.results.page import speed_report
+from benchmarks.results.records import Record, Row, write_record
+from benchmarks.results.speed_page import speed_page
+
+ROOT = Path(__file__).parents[3]
+RECORDS = ROOT / "benchmarks" / "records"
+NASTY = "<script>alert('x')</script> | a*b & \"c\""
+VOID = {"meta", "br"}
+
+
+def record(**given):
+    rows = [
+        Row(f"one/{NASTY}", NASTY, NASTY, True, 8.0, ratio=7.5, low=7.0, high=8.0, ours=0.1, theirs=0.75),
+        Row("one/kept", "this", "that", False, 2.0, ratio=1.5, low=1.4, high=1.6, ours=0.1, theirs=0.75),
+        Row("two/missing", "what", "that", problem=NASTY),
+        Row("two/noisy", "what", "that", ratio=3.0, low=1.0, high=9.0, ours=1.0, theirs=3.0, noisy=True),
+    ]
+    given = {"rows": rows, "written": "2026-01-01", "read_pass": 40.0, **given}
+    return Record({"processor": NASTY, "cores": "2"}, {"numpy": "2"}, **given)
+
+
+class Strict(HTMLParser):
+    """Checks that every element is closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.said = [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+
+def test_the_page_is_one_file_without_a_script_and_escapes_everything():
+    page = Strict(speed_report(record()))
+    assert "script" not in [tag for tag, _ in page.tags]
+    assert not [
+        key for _, given in page.tags for key in given if key in ("src", "onclick") or key.startswith("on")
+    ]
+    assert any(NASTY in text for text in page.said)
+    ids = [given["id"] for tag, given in page.tags if tag == "section"]
+    assert ids == ["results", "topic-one", "topic-two", "machine"]
+    links = [given["href"] for tag, given in page.tags if tag == "a"]
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
+def test_the_page_names_limits_that_are_missed_and_what_got_worse():
+    now = record()
+    old = record(rows=[Row("one/kept", ratio=1.0)])
+    text = " ".join(Strict(speed_report(now, changes(now, old))).said)
+    assert "1 of 2 limits are kept." in text
+    assert "7.50 times as fast, asked ≥ 8 (missed)" in text
+    assert "one/kept: 1.00 → 1.50 times as long" in text
+    assert "1.00 to 9.00, noisy" in text
+
+
+def test_the_document_says_how_it_is_made_and_shows_each_row(tmp_path):
+    write_record(record(), tmp_path / "one.json")
+    text = speed_page(tmp_path)
+    head = text.splitlines()[:4]
+    assert any("python -m benchmarks --docs" in line for line in head)
+    assert "| this | that | 1.50 times as long | 1.40 to 1.60 | ≤ 2 |" in text
+    assert "- `two/missing`, what: not measured: " in text
+    assert "<script>" not in text.replace("\\<script\\>", "")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "alert" in line]
+    assert len(rows) == 1
+    assert rows[0].replace("\\|", "").count("|") == 6
+
+
+def test_docs_speed_is_what_the_record_generates():
+    assert (ROOT / "docs" / "speed.md").read_text() == speed_page(RECORDS)

@@ -1,0 +1,60 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from directrank.solvers.boosting.thresholds import bin_edges, bin_edges_naive, threshold_between
+
+
+def columns(n, rng):
+    """Columns of many and of few values, with ties, zeros of both signs, tiny values and missing ones."""
+    z = rng.normal(size=n)
+    yield from (z, np.round(z, 2), np.round(z), rng.poisson(300, n), np.zeros(n), np.full(n, np.nan))
+    yield from (np.where(rng.random(n) < 0.9, 0, z), -np.exp(5 * z), 1e-44 * z, 3e37 * z)
+    yield np.where(rng.random(n) < 0.5, -0.0, np.where(rng.random(n) < 0.5, 0.0, 1e-45 * np.sign(z)))
+    yield from (np.where(rng.random(n) < share, np.nan, z) for share in (0.3, 0.95))
+    yield from (np.minimum(np.arange(n), most) for most in (254, 255, 256))
+    yield from (np.where(np.arange(n) < 3, np.nan, np.arange(n) % most) for most in (255, 256))
+
+
+@pytest.mark.parametrize("n", [1, 2, 255, 257, 3000])
+def test_edges_by_definition_with_equal_bits_on_threads(n):
+    features = np.column_stack(list(columns(n, np.random.default_rng(n)))).astype(np.float32)
+    with ThreadPoolExecutor(3) as pool:
+        one, three = bin_edges(features), bin_edges(features, pool.map)
+    assert len(one) == features.shape[1]
+    for k, edges in enumerate(one):
+        assert edges.tobytes() == three[k].tobytes() == bin_edges_naive(features[:, k]).tobytes(), k
+
+
+def test_edges_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(1)
+    features = np.column_stack(list(columns(900, rng))).astype(np.float32)
+    shuffled = bin_edges(np.ascontiguousarray(rng.permutation(features)))
+    for here, there in zip(bin_edges(features), shuffled, strict=True):
+        assert here.tobytes() == there.tobytes()
+
+
+def test_edges_of_few_values_are_all_thresholds():
+    column = np.repeat(np.arange(256, dtype=np.float32), 3)[:, None]
+    np.testing.assert_array_equal(bin_edges(column)[0], np.arange(255) + 0.5)
+    assert len(bin_edges(np.zeros((5, 1), np.float32))[0]) == 0
+
+
+def test_edges_of_many_values_are_quantiles():
+    rng = np.random.default_rng(5)
+    column = rng.random((10_000, 1)).astype(np.float32)
+    (edges,) = bin_edges(column)
+    assert len(edges) == 255
+    assert (np.diff(edges) > 0).all()
+    counts = np.histogram(column, np.concatenate(([0], edges, [1])))[0]
+    assert counts.max() < 1.1 * 10_000 / 256
+
+
+def test_thresholds_lie_between_neighbours_in_float32():
+    one = np.float32(1.0)
+    assert threshold_between(one, np.float32(2.0)) == 1.5
+    assert threshold_between(one, np.nextafter(one, np.float32(2))) == one
+    assert threshold_between(np.float32(-3e38), np.float32(3.4e38)) < 3.4e38
+    tiny = np.float32(1e-45)
+    assert threshold_between(np.float32(0.0), tiny) == 0.0
