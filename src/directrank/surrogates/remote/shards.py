@@ -10,7 +10,7 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.remote.workers import Held, Workers
-from directrank.oracles import GradientKernel, Part
+from directrank.oracles import Part, Reweighable
 
 
 class ShardObjective:
@@ -44,12 +44,17 @@ class ShardObjective:
             )
             for block in held["blocks"]
         )
-        self._plugin = None
-        if GradientKernel in self.offers and dtype == np.float32:
-            self._plugin = surrogate.bind(queries, weights).gradient_plugin()._replace(longest=longest)
+        self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
     def gradient_plugin(self) -> Any:
-        """Return the plug-in of the shard's queries."""
+        """Return the plug-in of the shard's queries; see `directrank.oracles.GradientKernel`."""
+        if self._plugin is None:
+            parts = [part.oracles for part in self.parts]
+            if Reweighable in self.offers:
+                made = parts[0].joined_plugin(self._queries, self.weights, parts)
+            else:
+                made = self._surrogate.bind(self._queries, self.weights).gradient_plugin()
+            self._plugin = made._replace(longest=self._longest)
         return self._plugin
 
 
