@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -210,9 +211,27 @@ def test_lost_workers_are_named(parts, monkeypatch):
             made("regression").fit(remote)
 
 
+@pytest.mark.parametrize("name", ["lambdarank", "yetiloss"])
+def test_a_worker_lost_at_any_call_changes_nothing(name, parts, client, monkeypatch):
+    from directrank.integrations.dask.placement import DaskWorkers, LostError
+
+    answer, calls, lost = DaskWorkers._answer, count(1), []
+
+    def lossy(self, placed, future):
+        if next(calls) % 71 == 0:
+            lost.append(placed)
+            raise LostError
+        return answer(self, placed, future)
+
+    here = made(name, rounds=3).fit(parts[0])
+    monkeypatch.setattr(DaskWorkers, "_answer", lossy)
+    the_same(here, made(name, rounds=3).fit(dask.distribute(parts[0], client)))
+    assert len(lost) > 3
+
+
 def test_killed_workers_change_nothing():
     ended = subprocess.run(
-        [sys.executable, str(SCRIPT), "--kills", "3"], capture_output=True, text=True, timeout=300
+        [sys.executable, str(SCRIPT), "--kills", "2"], capture_output=True, text=True, timeout=300
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "0 other models, 0 hangs" in ended.stdout
