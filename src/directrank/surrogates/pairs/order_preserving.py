@@ -95,9 +95,11 @@ class OrderPreserving(Surrogate):
         used = np.flatnonzero((weights > 0) & (queries.sizes > 1))
         start, stop = queries.indptr[used], queries.indptr[used + 1]
         runs = np.stack((start, _last_positive(strength, queries)[used], start, stop), axis=1)
-        total = np.append(0.0, np.cumsum(strength))[queries.indptr]
+        # The sum of a query must not depend on the queries before it, which are others in each shard.
+        query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+        total = np.bincount(query, strength, queries.n_queries)
         of_itself = np.zeros(queries.n_queries)
-        of_itself[used] = weights[used] * (total[1:] - total[:-1])[used]  # φ(0) = 1
+        of_itself[used] = weights[used] * total[used]  # φ(0) = 1
         return BoundPairs(runs, weights[used], strength, self.margin, queries, of_itself)
 
 

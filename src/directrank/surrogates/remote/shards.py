@@ -10,7 +10,7 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.data.remote.workers import Held, Workers
-from directrank.oracles import GradientKernel, Part
+from directrank.oracles import Part
 from directrank.surrogates.gradient_plugins import gradient_plugin
 
 
@@ -45,13 +45,13 @@ class ShardObjective:
             )
             for block in held["blocks"]
         )
-        self._plugin = None
-        if GradientKernel in self.offers and dtype == np.float32:
-            plugin = gradient_plugin(surrogate, queries, weights, self.parts)
-            self._plugin = plugin._replace(longest=longest)
+        self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
     def gradient_plugin(self) -> Any:
-        """Return the plug-in of the shard's queries."""
+        """Return the plug-in of the shard's queries; see `directrank.oracles.GradientKernel`."""
+        if self._plugin is None:
+            made = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
+            self._plugin = made._replace(longest=self._longest)
         return self._plugin
 
 
