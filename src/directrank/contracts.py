@@ -13,7 +13,8 @@ Solver      moves θ using only the oracles it names       scorer, oracles      
 
 An `Objective` binds a surrogate to data; a solver sees the data only through the objective and its scorer. A
 surrogate declares the oracles that it offers, and a solver those that it calls (`directrank.oracles`).
-`check_fit` refuses a surrogate, a solver and a scorer that do not fit when they are put together.
+`directrank.pairing.check_fit` refuses a surrogate, a solver and a scorer that do not fit when they are put
+together.
 
 Surrogates and solvers inherit from `Surrogate` and `Solver`, and with that what they leave undeclared.
 """
@@ -25,8 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from directrank.errors import UnfitPairError
-from directrank.oracles import BoundObjective, names_of
+from directrank.bound_objective import BoundObjective
 
 if TYPE_CHECKING:
     from directrank.data.queries import Queries
@@ -266,43 +266,3 @@ class Solver(Protocol):
     ) -> Solution:
         """Fit. `features` are the rows that the objective's parts slice."""
         ...
-
-
-def check_fit(
-    surrogate: Surrogate,
-    solver: Solver,
-    solvers: Sequence[type[Solver]] = (),
-    scorer: Scorer | None = None,
-    scorers: Sequence[type] = (),
-) -> None:
-    """Raise `UnfitPairError` if a surrogate, a solver and a scorer do not fit.
-
-    A solver must find all oracles that it needs, call all that the surrogate requires, and be able to train
-    the scorer. The message names those of `solvers` or `scorers` that would do.
-    """
-    problem = _misfit(surrogate, type(solver))
-    fitting = [each.__name__ for each in fitting_solvers(surrogate, solvers)]
-    if not problem and scorer is not None and not isinstance(scorer, solver.trains):
-        kind = solver.trains.__name__
-        problem = f"{type(solver).__name__} needs a scorer of type {kind}; {type(scorer).__name__} is none."
-        fitting = [each.__name__ for each in scorers if isinstance(each(), solver.trains)]
-    if problem:
-        raise UnfitPairError(problem + (f" Use {' or '.join(fitting)}." if fitting else ""))
-
-
-def fitting_solvers(surrogate: Surrogate, solvers: Sequence[type[Solver]]) -> list[type[Solver]]:
-    """Return those of some solvers that can minimise a surrogate."""
-    return [each for each in solvers if not _misfit(surrogate, each)]
-
-
-def _misfit(surrogate: Surrogate, solver: type[Solver]) -> str:
-    """Return why a kind of solver cannot minimise a surrogate, or nothing if it can."""
-    called = solver.needs | solver.uses
-    if missing := solver.needs - surrogate.offers:
-        offers = names_of(surrogate.offers)
-        return f"{solver.__name__} needs {names_of(missing)}; {surrogate.name} offers {offers}."
-    if missing := surrogate.requires - called:
-        return f"{surrogate.name} requires {names_of(missing)}; {solver.__name__} uses {names_of(called)}."
-    if solver.convex_only and not surrogate.is_convex:
-        return f"{solver.__name__} needs a convex surrogate; {surrogate.name} is not."
-    return ""

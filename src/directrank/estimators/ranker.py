@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
+from directrank.contracts import Measure, Solution, Solver, Surrogate
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.errors import DataError
@@ -22,6 +22,7 @@ from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import mean_value, parse_measure
+from directrank.pairing import check_fit
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS

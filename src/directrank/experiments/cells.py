@@ -125,7 +125,7 @@ def _weights(train: QueryGroups, method: AnyMethod, fit: Record) -> Record | Non
     # The coefficients of boosted models belong to their rounds.
     importances = getattr(scorer, "feature_importances", None)
     name = "coefficients" if importances is None else "importances"
-    values = importances(train.n_features) if importances else getattr(scorer, name, None)
+    values: Any = importances(train.n_features) if importances else getattr(scorer, name, ())
     if np.shape(values) != (train.n_features,):
         return None
     names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]

@@ -24,7 +24,7 @@ class Derivatives:
 
     Parameters
     ----------
-    objective : directrank.oracles.BoundObjective
+    objective : directrank.bound_objective.BoundObjective
         Offers `ValueAndGradient` and `Curvature`. If it is `Reweighable` its weights follow the scores.
 
     Attributes

@@ -1,12 +1,11 @@
 """Missing values of features: NaN, the medians that stand for them, and the features filled with these."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from directrank.data.shards import map_in_order
 from directrank.kernels.aligned import zeros_like
 from directrank.kernels.compile import kernel
 from directrank.storage.mapped import relieve
@@ -33,18 +32,24 @@ def missing_counts(features: np.ndarray) -> np.ndarray:
     return counts
 
 
-def medians(features: np.ndarray, n_threads: int = 1) -> np.ndarray:
+def medians(features: np.ndarray, apply: Callable[[Callable, list[slice]], Iterable] = map) -> np.ndarray:
     """Return the median of the values of each feature, float32 (n_features,); 0 without any value.
 
     A sample of rows gives limits between which the median of each feature almost surely is. In one pass,
     values below are counted, and those between are kept, among which the median is then found. Where it is
     outside, or there are few rows, all values are sorted apart.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_docs, n_features), float32
+    apply : callable
+        Applies a function to ranges of rows, possibly on threads; results in their order.
     """
     n_docs, n_features = features.shape
     out, whole = np.zeros(n_features, np.float32), np.ones(n_features, np.bool_)
     if n_docs >= FEWEST_ROWS and features.flags.c_contiguous:
         low, high = _limits(features[:: n_docs // SAMPLE])
-        parts = map_in_order(lambda rows: _between(features[rows], low, high), _ranges(n_docs), n_threads)
+        parts = list(apply(lambda rows: _between(features[rows], low, high), _ranges(n_docs)))
         for k in range(n_features):
             found = _middle(
                 sum(part[0][k] for part in parts), [part[1][k] for part in parts], low[k], high[k]

@@ -231,7 +231,7 @@ def _medians(groups: QueryGroups, weights, n_threads: int) -> np.ndarray:
     features = groups.features
     if weights is not None and not weights.all():
         features = features[np.repeat(weights > 0, groups.queries.sizes)]
-    return medians(features, n_threads)
+    return medians(features, lambda of_rows, ranges: map_in_order(of_rows, ranges, n_threads))
 
 
 def _with_features(groups: QueryGroups, features: np.ndarray) -> QueryGroups:

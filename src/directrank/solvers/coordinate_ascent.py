@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from directrank.bound_objective import BoundObjective
 from directrank.contracts import LinearScorer, Monitor, Solution, Solver
-from directrank.oracles import BoundObjective, WindowStep
+from directrank.oracles import WindowStep
 from directrank.solvers.incumbent import Incumbent
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.oracles import BoundObjective, Part
+from directrank.bound_objective import BoundObjective
+from directrank.oracles import Part
 
 
 def added_up(results: Iterable[Sequence[Any]]) -> list[Any]:

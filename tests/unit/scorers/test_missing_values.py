@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
+from directrank.data.shards import map_in_order
 from directrank.scorers import Linear, LogLinear, QueryLinear, missing_values
 from directrank.scorers.missing_values import counted_medians, filled, medians, missing_counts
 from directrank.scorers.query_ranges import (
@@ -71,7 +72,7 @@ def test_medians_of_many_rows_by_definition(monkeypatch):
         ]
         found = medians(rows)
         np.testing.assert_array_equal(found, np.array(expected, np.float32))
-        assert medians(rows, n_threads=3).tobytes() == found.tobytes()
+        assert medians(rows, lambda of, ranges: map_in_order(of, ranges, 3)).tobytes() == found.tobytes()
         assert medians(np.ascontiguousarray(rows[::-1])).tobytes() == found.tobytes()
 
 

@@ -6,12 +6,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from directrank import oracles
+from directrank.bound_objective import BoundObjective
 from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.diagnostics.conformance.promises import Promise, need
 from directrank.diagnostics.conformance.samples import random_scores, slope, some_queries
 from directrank.measures.positions import positions_of
-from directrank.oracles import BoundObjective, Value, ValueAndGradient
+from directrank.oracles import Value, ValueAndGradient
 
 #: Every oracle: the protocols of their module but that of an objective, which has several.
 ORACLES = tuple(

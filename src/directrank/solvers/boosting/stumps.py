@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from directrank.bound_objective import BoundObjective
 from directrank.kernels.compile import kernel
-from directrank.oracles import BoundObjective, Part
+from directrank.oracles import Part
 from directrank.scorers import Tree, stump
 from directrank.scorers.missing_values import medians, missing_counts
 from directrank.solvers.boosting.thresholds import N_BINS, assign_bins, bin_edges, threshold_between

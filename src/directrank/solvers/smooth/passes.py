@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from directrank.bound_objective import BoundObjective
 from directrank.errors import MethodError
 from directrank.kernels.half_precision import as_floats, empty_words, pack
-from directrank.oracles import ApproximationErrors, BoundObjective, Part
+from directrank.oracles import ApproximationErrors, Part
 from directrank.solvers.smooth.streaming import can_stream, stream
 from directrank.solvers.sums import added_up, sum_over_rows
 

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
+from directrank.bound_objective import BoundObjective
 from directrank.contracts import LinearScorer
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import row_products, transposed_product
-from directrank.oracles import BoundObjective, GradientKernel, Part
+from directrank.oracles import GradientKernel, Part
 
 # Bytes of features that are read at once: they fit the second-level cache beside the scratch arrays.
 TILE_BYTES = 2**18
