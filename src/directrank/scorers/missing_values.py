@@ -51,9 +51,8 @@ def medians(features: np.ndarray, apply: Callable[[Callable, list[slice]], Itera
         low, high = _limits(features[:: n_docs // SAMPLE])
         parts = list(apply(lambda rows: _between(features[rows], low, high), _ranges(n_docs)))
         for k in range(n_features):
-            found = _middle(
-                sum(part[0][k] for part in parts), [part[1][k] for part in parts], low[k], high[k]
-            )
+            counts = np.stack([part[0][k] for part in parts]).sum(axis=0)
+            found = _middle(counts, [part[1][k] for part in parts], low[k], high[k])
             whole[k] = found is None
             out[k] = 0.0 if found is None else found
     for k in np.flatnonzero(whole):
