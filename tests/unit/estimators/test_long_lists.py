@@ -49,6 +49,7 @@ def test_methods_are_refused_where_an_evaluation_takes_seconds():
         ("lambdarank(MeanNDCG)", 2000),
         ("coordinate-ascent(RR)", 500),
         ("ranknet", 30_000),
+        ("softrank", 2000),
     ],
 )
 def test_shorter_lists_are_not(name, n):

@@ -98,9 +98,9 @@ class SoftRank(LinearRanker):
     penalty: Penalty = 1e-3
     longest: Annotated[
         int,
-        "Largest number of documents of a query; longer ones are refused, as time grows as the cube.",
+        "Largest number of documents of a query; longer ones are refused, as memory grows as the square.",
         FROM_1,
-    ] = 1500
+    ] = 5000
     start: Start = "zero"
     n_restarts: Restarts = 0
     max_iterations: MaxIterations = 100

@@ -29,9 +29,9 @@ class GaussianNoise(Surrogate):
         nDCG, DCG, P or WTA, with or without a cutoff.
     noise : float, default=1.0
         σ > 0, in score units. As it falls the value tends to 1 − E.
-    longest : int, default=1500
+    longest : int, default=5000
         Largest number of documents of a query; longer ones are refused. The exact distributions of R
-        documents among n cost O(R n²) steps, and as much memory as n² scores.
+        relevant documents among n cost O(R n²) steps, and as much memory as n² scores.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class GaussianNoise(Surrogate):
     offers = frozenset({ValueAndGradient, Curvature})
     is_bound, is_convex, is_smooth = False, False, True
 
-    def __init__(self, measure: Measure, *, noise: float = 1.0, longest: int = 1500):
+    def __init__(self, measure: Measure, *, noise: float = 1.0, longest: int = 5000):
         if not isinstance(measure, PositionLinear):
             raise TypeError(
                 f"GaussianNoise needs a measure that adds up over documents by position; "
@@ -86,6 +86,12 @@ class GaussianNoise(Surrogate):
             return []
         return [row_of_values("expected under noise on scores", cls(measure), queries, scores)]
 
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: a distribution for each relevant document."""
+        gain, _ = self.measure.linear_in_positions(queries)
+        relevant = np.add.reduceat((gain > 0).astype(np.float64), queries.indptr[:-1])
+        return 0.1 * relevant * queries.sizes**2.0
+
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         too_long = (queries.sizes > self.longest) & (weights > 0)
@@ -93,8 +99,8 @@ class GaussianNoise(Surrogate):
             query = int(np.argmax(too_long))
             raise DataError(
                 f"query {queries.qid[query]} has {queries.sizes[query]} documents, more than longest="
-                f"{self.longest}: the time for exact distributions of positions grows as their cube. Raise "
-                "longest=, shorten the query, or use SmoothedPositions, which grows as the square"
+                f"{self.longest}: the memory for exact distributions of positions grows as their square. "
+                "Raise longest=, shorten the query, or use SmoothedPositions, which needs none"
             )
         n_read = np.where(weights > 0, self.measure.n_read(queries), 0)
         gain, curve = self.measure.linear_in_positions(queries)
