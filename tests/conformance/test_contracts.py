@@ -10,7 +10,6 @@ from directrank.contracts import (
     Scorer,
     Solver,
     Surrogate,
-    check_fit,
 )
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
@@ -19,6 +18,7 @@ from directrank.estimators.presets.table import PRESETS
 from directrank.measures import AP, NDCG, RR, WTA
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.oracles import MostViolated, ValueAndGradient
+from directrank.pairing import check_fit
 from directrank.scorers import SCORERS, Additive, Linear, default_scorer
 from directrank.solvers import (
     LBFGS,
