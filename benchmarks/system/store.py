@@ -157,7 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--multiples", type=float, nargs="+", default=[0.05, 0.1])
+    parser.add_argument("--multiples", type=float, nargs="*", default=[0.05, 0.1])
     parser.add_argument("--beyond", type=float, nargs="*", default=[], help="trained from the store only")
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--iterations", type=int, default=10, help="at most, or rounds")
