@@ -14,7 +14,7 @@ from directrank.measures.smooth import precision as smooth_precision
 from directrank.measures.smooth import stops as smooth_stops
 from directrank.surrogates.margins import HINGE, HUBER, SQUARED_HINGE
 from directrank.surrogates.pairs import kernels as pair_kernels
-from directrank.surrogates.pairs import logistic
+from directrank.surrogates.pairs.compiled import logistic
 from directrank.surrogates.positions import smoothed_kernels
 
 # Arithmetic, for memory is cleared and copied on wide registers in any code. Without AVX the widest are xmm,

@@ -17,7 +17,7 @@ from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndG
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import distance_losses, swap_curvatures, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
-from directrank.surrogates.pairs.logistic import BY_DISTANCE, BY_LEVEL, LogisticPairs, plugin_of
+from directrank.surrogates.pairs.compiled.logistic import BY_DISTANCE, BY_LEVEL, LogisticPairs, plugin_of
 from directrank.surrogates.pairs.runs import pair_counts, runs_of_pairs, weighted_runs
 
 WEIGHTS = ("swap", "ndcg2")

@@ -12,7 +12,7 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import logistic_curvature, weighted_logistic
-from directrank.surrogates.pairs.logistic import BY_TABLE, LogisticPairs, plugin_of
+from directrank.surrogates.pairs.compiled.logistic import BY_TABLE, LogisticPairs, plugin_of
 from directrank.surrogates.pairs.runs import weighted_runs
 
 #: Orders of tied documents over which weights are averaged.

@@ -7,9 +7,9 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.surrogates.margins import Margin
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting, sorted_hessian, sorted_run
+from directrank.surrogates.pairs.compiled.hinges import pairs_plugin
 from directrank.surrogates.pairs.curvature import PAIR_CURVATURES
 from directrank.surrogates.pairs.kernels import PAIR_HESSIANS, PAIR_SUMS
-from directrank.surrogates.pairs.streamed import pairs_plugin
 
 
 class BoundPairs:

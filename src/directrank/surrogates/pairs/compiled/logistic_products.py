@@ -1,7 +1,7 @@
 r"""Logistic losses on pairs of one weight: one logarithm for the product of many pairs.
 
 A factor of the product, :math:`1 - q = \max(e_i, e_j) / (e_i + e_j)`, is between ½ and 1; see
-`directrank.surrogates.pairs.logistic`.
+`directrank.surrogates.pairs.compiled.logistic`.
 """
 
 import math

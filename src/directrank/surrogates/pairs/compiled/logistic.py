@@ -15,7 +15,7 @@ import numpy as np
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
 from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
-from directrank.surrogates.pairs.logistic_products import fours_of_winners
+from directrank.surrogates.pairs.compiled.logistic_products import fours_of_winners
 
 #: What a pair weighs; see `pair_weight`.
 EQUAL, BY_LEVEL, BY_DISTANCE, BY_TABLE = 0, 1, 2, 3

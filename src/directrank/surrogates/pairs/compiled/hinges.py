@@ -9,8 +9,8 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
 from directrank.surrogates.margins import HINGE, HUBER, LOGISTIC, SQUARED_HINGE, Margin
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting
+from directrank.surrogates.pairs.compiled.logistic import FAR, padded, plugin_of
 from directrank.surrogates.pairs.kernels import four_winners
-from directrank.surrogates.pairs.logistic import FAR, padded, plugin_of
 
 
 class HingePairs(NamedTuple):

@@ -1,0 +1,1 @@
+"""Losses on pairs inside the compiled pass over queries."""
