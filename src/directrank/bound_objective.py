@@ -90,3 +90,14 @@ class BoundObjective(
         features, the parts and the vectors of documents in `rows` are those of the shard alone.
         """
         ...
+
+    def over_runs(
+        self, statistic: Callable[..., list[Result]], features: Any, *arguments: Any
+    ) -> list[Result]:
+        """Apply a statistic of features to runs of consecutive shards; results of all, in shard order.
+
+        It is called as ``statistic(objective, features, shards, *arguments)``, shards being the parts of each,
+        and returns a result for each of them, which must not depend on the others. This is `over_shards` for
+        statistics that take less time than a call.
+        """
+        ...

@@ -5,11 +5,14 @@ type of the vector.
 """
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from directrank.kernels.compile import OPTIONS, inline_kernel, kernel
-from directrank.kernels.half_precision import lower, upper
+from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.rows import add_four_rows, add_row, products_of_rows
+
+# Sums in the type of the gradient are added to float64 after so many times four rows.
+FOURS = 32
+# The two products of `products_of_tiles` take turns after so many bytes: memory delivers no more beside one.
+TURN_BYTES = 2304
 
 
 def transposed_product_naive(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -20,107 +23,47 @@ def transposed_product_naive(features: np.ndarray, gradient: np.ndarray) -> np.n
 @kernel
 def row_products(features, w, out):
     """Write X w, in the type of w."""
-    _row_products(features, w, out)
+    products_of_rows(features, 0, w, out)
 
 
 @kernel
 def transposed_product(features, gradient, partial, out):
     """Add Xᵀ g to `out`, float64 (n_features,); `partial`, of the type of `gradient`, must hold zeros."""
-    _transposed_product(features, gradient, partial, out)
+    for four in range(len(features) // 4):
+        _add_four(features, 0, four, gradient, partial, out)
+    _add_rest(features, 0, gradient, partial, out)
 
 
-# Rows are read by two indices, because a slice of a row costs as much as its product.
-def _products_of_floats(features, w, out):
-    for i in range(len(out)):
-        total = w.dtype.type(0)
-        for k in range(features.shape[1]):
-            total += features[i, k] * w[k]
-        out[i] = total
+@kernel
+def products_of_tiles(features, start, gradient, partial, out, w, scores):
+    """Add Xᵀ g of rows from `start`, and write X w of the rows after them.
 
+    The first rows are in the cache. The others are read from memory, which is done beside the arithmetic.
 
-def _products_of_halves(words, w, out):
-    # Four rows share each number of w. The last one takes the place of rows beyond it.
-    n_words, n_docs, zero = words.shape[1], len(out), w.dtype.type(0)
-    low, high = w[:n_words], w[n_words:]
-    for four in range((n_docs + 3) // 4):
-        i0 = 4 * four
-        i1, i2, i3 = min(i0 + 1, n_docs - 1), min(i0 + 2, n_docs - 1), min(i0 + 3, n_docs - 1)
-        s0, s1, s2, s3 = zero, zero, zero, zero
-        for k in range(len(high)):
-            a, b, c, d = words[i0, k], words[i1, k], words[i2, k], words[i3, k]
-            x, y = low[k], high[k]
-            s0 += lower(a) * x + upper(a) * y
-            s1 += lower(b) * x + upper(b) * y
-            s2 += lower(c) * x + upper(c) * y
-            s3 += lower(d) * x + upper(d) * y
-        for k in range(len(high), n_words):
-            x = low[k]
-            s0 += lower(words[i0, k]) * x
-            s1 += lower(words[i1, k]) * x
-            s2 += lower(words[i2, k]) * x
-            s3 += lower(words[i3, k]) * x
-        out[i0], out[i1], out[i2], out[i3] = s0, s1, s2, s3
-
-
-def _transposed_of_floats(features, gradient, partial, out):
-    n_docs, n_features = features.shape
-    for four in range(n_docs // 4):
-        i = 4 * four
-        g0, g1, g2, g3 = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
-        for k in range(n_features):
-            partial[k] += (g0 * features[i, k] + g1 * features[i + 1, k]) + (
-                g2 * features[i + 2, k] + g3 * features[i + 3, k]
-            )
-        if four % 32 == 31:
-            _flush(partial, out)
-    for i in range(n_docs - n_docs % 4, n_docs):
-        for k in range(n_features):
-            partial[k] += gradient[i] * features[i, k]
-    _flush(partial, out)
-
-
-def _transposed_of_halves(words, gradient, partial, out):
-    n_docs, n_words = words.shape
-    low, high = partial[:n_words], partial[n_words:]
-    for four in range(n_docs // 4):
-        i = 4 * four
-        g0, g1, g2, g3 = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
-        for k in range(len(high)):
-            a, b, c, d = words[i, k], words[i + 1, k], words[i + 2, k], words[i + 3, k]
-            low[k] += (g0 * lower(a) + g1 * lower(b)) + (g2 * lower(c) + g3 * lower(d))
-            high[k] += (g0 * upper(a) + g1 * upper(b)) + (g2 * upper(c) + g3 * upper(d))
-        for k in range(len(high), n_words):
-            a, b, c, d = words[i, k], words[i + 1, k], words[i + 2, k], words[i + 3, k]
-            low[k] += (g0 * lower(a) + g1 * lower(b)) + (g2 * lower(c) + g3 * lower(d))
-        if four % 32 == 31:
-            _flush(partial, out)
-    for i in range(n_docs - n_docs % 4, n_docs):
-        for k in range(n_words):
-            low[k] += gradient[i] * lower(words[i, k])
-        for k in range(len(high)):
-            high[k] += gradient[i] * upper(words[i, k])
-    _flush(partial, out)
-
-
-def _row_products(features, w, out):
-    """Call the function for the type of the features, where nothing is compiled."""
-    (_products_of_halves if features.dtype == np.uint32 else _products_of_floats)(features, w, out)
-
-
-def _transposed_product(features, gradient, partial, out):
-    """Call the function for the type of the features, where nothing is compiled."""
-    chosen = _transposed_of_halves if features.dtype == np.uint32 else _transposed_of_floats
-    chosen(features, gradient, partial, out)
-
-
-@overload(_row_products, jit_options=OPTIONS, strict=False)  # type: ignore[arg-type]
-def _row_products_of(features, w, out):
-    return _products_of_halves if features.dtype == types.uint32 else _products_of_floats
-
-
-@overload(_transposed_product, jit_options=OPTIONS, strict=False)  # type: ignore[arg-type]
-def _transposed_product_of(features, gradient, partial, out):
-    return _transposed_of_halves if features.dtype == types.uint32 else _transposed_of_floats
+    Parameters
+    ----------
+    features : ndarray of shape (n_docs, n_features)
+    start : int
+    gradient : ndarray of shape (n,)
+        Of rows ``start:start + n``.
+    partial : ndarray of shape (n_features,), type of `gradient`
+        Zeros.
+    out : ndarray of shape (n_features,), float64
+        Added to.
+    w : ndarray of shape (n_features,)
+    scores : ndarray of shape (m,), written
+        Of rows ``start + n:start + n + m``.
+    """
+    stop, n_fours = start + len(gradient), len(gradient) // 4
+    turn = max(TURN_BYTES // (4 * features.itemsize * features.shape[1]), 1)
+    n_parts = max(n_fours // turn, 1)
+    some = -(-len(scores) // (4 * n_parts)) * 4
+    for part in range(n_parts):
+        i = min(part * some, len(scores))
+        products_of_rows(features, stop + i, w, scores[i : i + some])
+        for four in range(part * turn, (part + 1) * turn if part + 1 < n_parts else n_fours):
+            _add_four(features, start, four, gradient, partial, out)
+    _add_rest(features, start, gradient, partial, out)
 
 
 @kernel
@@ -130,6 +73,22 @@ def products_by_query(features, ranges, gradient, out):
     for query in range(len(ranges)):
         start, stop = ranges[query]
         transposed_product(features[start:stop], gradient[start:stop], partial, out[query])
+
+
+@inline_kernel
+def _add_four(features, start, four, gradient, partial, out):
+    i = 4 * four
+    factors = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
+    add_four_rows(features, start + i, factors, partial)
+    if four % FOURS == FOURS - 1:
+        _flush(partial, out)
+
+
+@inline_kernel
+def _add_rest(features, start, gradient, partial, out):
+    for i in range(len(gradient) - len(gradient) % 4, len(gradient)):
+        add_row(features, start + i, gradient[i], partial)
+    _flush(partial, out)
 
 
 @inline_kernel

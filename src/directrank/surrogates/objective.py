@@ -17,15 +17,17 @@ from directrank.contracts import Surrogate
 from directrank.data.queries import Queries
 from directrank.data.remote.workers import Workers
 from directrank.data.shards import Shard, map_in_order
-from directrank.errors import DataError
 from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
-from directrank.surrogates.gradient_plugins import gradient_plugin
-from directrank.surrogates.remote.shards import RemoteShards
+from directrank.surrogates.on_all_queries import gradient_plugin, training_weights
+from directrank.surrogates.remote.shards import RemoteShards, one_shard
+from directrank.storage.mapped import is_mapped
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+# Runs of shards a thread: calls that cost little beside their work, and threads that end together.
+RUNS = 4
 # Queries that a message names; all of them are counted.
 NAMED = 20
 
@@ -81,7 +83,7 @@ class Objective:
         self.offers = surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
         self.n_threads = n_threads
-        weights = _training_weights(surrogate, queries, weights)
+        weights = training_weights(surrogate, queries, weights)
         self.left_out = weights == 0
         self.surrogate = surrogate.estimated(queries, weights)
         self.weights = weights / weights.sum()
@@ -172,6 +174,19 @@ class Objective:
             return self.map_shards(lambda parts: statistic(self, features, parts, *arguments, *rows))
         with phase("passes over shards"):
             return self._remote.over_shards(statistic, features, arguments, rows)
+
+    def over_runs(
+        self, statistic: Callable[..., list[Result]], features: Any, *arguments: Any
+    ) -> list[Result]:
+        """Apply a statistic of features to runs of shards, where they are; see `BoundObjective`."""
+        if self._remote is not None:
+            return self._remote.over_shards(one_shard, features, (statistic, arguments), ())
+        # Rows of files are dropped from memory after each call.
+        n = 1 if is_mapped(features) else -(-len(self.shards) // (RUNS * self.n_threads))
+        runs = [self.shards[first : first + n] for first in range(0, len(self.shards), n)]
+        with phase("passes over shards"):
+            results = self.on_threads(lambda run: statistic(self, features, run, *arguments), runs)
+        return [each for run in results for each in run]
 
     def _sum(self, statistic: Callable[[Part], Any]) -> Any:
         """Sum a statistic over the parts of each shard, then over shards."""
@@ -279,15 +294,3 @@ class Objective:
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if skipped."""
         return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)
-
-
-def _training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None) -> np.ndarray:
-    """Return the weight of each query, 0 where nothing can be learned; DataError if that is everywhere."""
-    weights = np.ones(queries.n_queries) if weights is None else np.asarray(weights, np.float64)
-    trains = (weights > 0) & ~surrogate.uninformative(queries)
-    if not trains.any():
-        raise DataError(
-            f"nothing to train on: {surrogate.name} is the same for every ranking of every "
-            f"query, of {queries.n_queries} (each has one document, or one class of relevance)"
-        )
-    return np.where(trains, weights, 0.0)

@@ -78,7 +78,8 @@ def stream_call(k, features, logs):
     room, partial = (np.zeros((4, places), dtype), np.zeros(places)), np.zeros(5, dtype)
     bounds = np.array([0, n_queries - 1, n_queries])
     w = np.random.default_rng(4).normal(size=5).astype(dtype)
-    return streaming._stream, features, form, bounds, w, room, partial, np.zeros(5), np.zeros(2, np.bool_)
+    out = np.zeros(1), np.zeros((1, 5)), np.zeros(2, np.bool_)
+    return streaming._stream, features, form, bounds, np.zeros(2, np.int64), w, room, partial, *out
 
 
 def precision_form(k, cutoff, truncation):

@@ -15,11 +15,11 @@ from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
-from directrank.kernels.products import row_products, transposed_product
+from directrank.kernels.products import products_of_tiles
 from directrank.oracles import GradientKernel, Part
 
 # Bytes of features that are read at once: they fit the second-level cache beside the scratch arrays.
-TILE_BYTES = 2**18
+TILE_BYTES = 2**16
 
 
 def can_stream(objective: BoundObjective, scorer) -> bool:
@@ -40,60 +40,61 @@ def stream(
     The features are float32, or words of half precision. A block with a query that the kernel cannot compute
     goes through the oracles.
     """
-    return objective.over_shards(_of_shard, features, scorer, parameters)
+    return objective.over_runs(_of_run, features, scorer, parameters)
 
 
-def _of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> tuple[float, np.ndarray]:
+def _of_run(objective, features, run: Sequence[Sequence[Part]], scorer, parameters):
     plugin = objective.gradient_plugin()
     loop = _stream if is_ours(plugin) else _stream_foreign
-    typed = aligned_zeros(len(parameters), objective.dtype)
-    typed[:] = parameters
-    scratch, partial = _scratch(plugin.longest, typed)
+    parts = [part for shard in run for part in shard]
+    shards = np.repeat(np.arange(len(run)), [len(shard) for shard in run])
+    scratch, typed, partial = _scratch(plugin.longest, parameters.astype(objective.dtype, copy=False))
     bounds = np.array([part.queries.start for part in parts] + [parts[-1].queries.stop])
-    out, left = np.zeros(len(typed)), np.zeros(len(parts), np.bool_)
-    total = loop(features, plugin, bounds, typed, scratch, partial, out, left)
-    for part in (part for part, is_left in zip(parts, left, strict=True) if is_left):
-        block = as_floats(features[part.rows], len(typed))
-        value, slope = part.oracles.value_and_gradient(scorer.forward(typed, block, objective.dtype))
-        total += value
-        out += scorer.backward(block, slope)
-    return total, out
+    values, sums, left = np.zeros(len(run)), np.zeros((len(run), len(typed))), np.zeros(len(parts), np.bool_)
+    loop(features, plugin, bounds, shards, typed, scratch, partial, values, sums, left)
+    for b in np.flatnonzero(left):
+        block = as_floats(features[parts[b].rows], len(typed))
+        scores = scorer.forward(typed, block, objective.dtype)
+        value, slope = parts[b].oracles.value_and_gradient(scores)
+        values[shards[b]] += value
+        sums[shards[b]] += scorer.backward(block, slope)
+    return list(zip(values.tolist(), sums, strict=True))
 
 
-def _scratch(longest: int, typed: np.ndarray):
-    padded = -(-longest // WIDTH) * WIDTH + WIDTH
-    scratch = aligned_zeros((4, padded), typed.dtype), np.empty(padded)
-    return scratch, aligned_zeros(len(typed), typed.dtype)
+def _scratch(longest: int, parameters: np.ndarray):
+    """Return scratch arrays for documents, aligned parameters, and scratch for a sum: parts of one buffer."""
+    padded, n = -(-longest // WIDTH) * WIDTH + WIDTH, -(-len(parameters) // WIDTH) * WIDTH
+    room = aligned_zeros(4 * padded + 2 * n, parameters.dtype)
+    typed, partial = room[4 * padded :][: len(parameters)], room[4 * padded + n :][: len(parameters)]
+    typed[:] = parameters
+    return (room[: 4 * padded].reshape(4, padded), np.empty(padded)), typed, partial
 
 
 # A plug-in is called here and not in a kernel of its own, whose code for plug-ins of others would be cached.
-def _pass(features, plugin, bounds, w, scratch, partial, out, left):
-    total, n_features, indptr = 0.0, len(w), plugin.indptr
-    most = max(plugin.longest, TILE_BYTES // (features.itemsize * features.shape[1]))
-    # The features of a few whole queries stay in the cache between the two products.
-    docs, sums = np.empty((2, most), w.dtype), np.empty(n_features)
-    for b in range(len(left)):
-        for k in range(n_features):
-            sums[k] = 0.0
-        value, first = 0.0, bounds[b]
-        while first < bounds[b + 1]:
-            last = _end_of_tile(indptr, first, bounds[b + 1], most)
-            start, n = indptr[first], indptr[last] - indptr[first]
-            rows, scores, gradient = features[start : start + n], docs[0, :n], docs[1, :n]
-            row_products(rows, w, scores)
-            tile = 0.0
-            for q in range(first, last):
-                i, j = indptr[q] - start, indptr[q + 1] - start
-                tile += query_gradient(plugin, q, scores[i:j], scratch, gradient[i:j])
-            transposed_product(rows, gradient, partial, sums)
-            value += tile
-            first = last
-        left[b] = np.isnan(value)
-        if not left[b]:
-            total += value
-            for k in range(n_features):
-                out[k] += sums[k]
-    return total
+def _pass(features, plugin, bounds, shards, w, scratch, partial, values, out, left):
+    n_features, indptr, b, value = len(w), plugin.indptr, 0, 0.0
+    most = TILE_BYTES // (features.itemsize * features.shape[1])
+    # A tile, a few whole queries, stays in the cache between its two products. Beside the second one, the
+    # scores of the next tile are computed, so that the memory does not wait. Before the first tile is none.
+    room, sums = np.empty((3, max(plugin.longest, most)), w.dtype), np.zeros(n_features)
+    scores, upcoming, slopes = room[0], room[1], room[2]
+    first, last = bounds[0], bounds[0]
+    while b < len(left):
+        start, stop = indptr[first], indptr[last]
+        tile = 0.0
+        for q in range(first, last):
+            i, j = indptr[q] - start, indptr[q + 1] - start
+            tile += query_gradient(plugin, q, scores[i:j], scratch, slopes[i:j])
+        value += tile
+        ends = last == bounds[b + 1]
+        first, last = last, _end_of_tile(indptr, last, bounds[min(b + 1 + ends, len(left))], most)
+        following = upcoming[: indptr[last] - stop]
+        products_of_tiles(features, start, slopes[: stop - start], partial, sums, w, following)
+        scores, upcoming = upcoming, scores
+        if ends:
+            left[b] = np.isnan(value)
+            _end_block(shards[b], value, sums, values, out)
+            value, b = 0.0, b + 1
 
 
 _stream, _stream_foreign = kernel(_pass), kernel(_pass, cached=False)
@@ -101,7 +102,17 @@ _stream, _stream_foreign = kernel(_pass), kernel(_pass, cached=False)
 
 @kernel
 def _end_of_tile(indptr, first, last, most):
-    end = first + 1
+    end = min(first + 1, last)
     while end < last and indptr[end + 1] - indptr[first] <= most:
         end += 1
     return end
+
+
+@kernel
+def _end_block(shard, value, sums, values, out):
+    if not np.isnan(value):
+        values[shard] += value
+        for k in range(len(sums)):
+            out[shard, k] += sums[k]
+    for k in range(len(sums)):
+        sums[k] = 0.0

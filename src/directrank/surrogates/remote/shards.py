@@ -11,7 +11,7 @@ import numpy as np
 from directrank.contracts import Surrogate
 from directrank.data.remote.workers import Held, Workers
 from directrank.oracles import Part
-from directrank.surrogates.gradient_plugins import gradient_plugin
+from directrank.surrogates.on_all_queries import gradient_plugin
 
 
 class ShardObjective:
@@ -53,6 +53,11 @@ class ShardObjective:
             made = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
             self._plugin = made._replace(longest=self._longest)
         return self._plugin
+
+
+def one_shard(objective, features, parts, statistic: Callable, arguments: Sequence[Any]) -> Any:
+    """Apply a statistic of runs of shards to one shard."""
+    return statistic(objective, features, (parts,), *arguments)[0]
 
 
 class RemoteShards:
