@@ -26,7 +26,7 @@ from directrank.timing import phase
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Runs of shards a thread: calls that cost little beside their work, and threads that end together.
+# Runs of shards a thread, where there are several: threads that end together, and calls that cost little.
 RUNS = 4
 # Queries that a message names; all of them are counted.
 NAMED = 20
@@ -182,7 +182,8 @@ class Objective:
         if self._remote is not None:
             return self._remote.over_shards(one_shard, features, (statistic, arguments), ())
         # Rows of files are dropped from memory after each call.
-        n = 1 if is_mapped(features) else -(-len(self.shards) // (RUNS * self.n_threads))
+        n_runs = 1 if self.n_threads == 1 else RUNS * self.n_threads
+        n = 1 if is_mapped(features) else -(-len(self.shards) // n_runs)
         runs = [self.shards[first : first + n] for first in range(0, len(self.shards), n)]
         with phase("passes over shards"):
             results = self.on_threads(lambda run: statistic(self, features, run, *arguments), runs)
