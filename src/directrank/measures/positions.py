@@ -169,13 +169,11 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
 
 @kernel
 def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
-    for i in range(len(above)):
-        above[i] = 0
-    for i in range(len(tied)):
-        tied[i] = 0
     for q in range(len(n_read)):
-        start, lead = indptr[q], indptr[q] + n_read[q]
-        s, a, m = scores[start : indptr[q + 1]], above[start:lead], tied[start:lead]
+        start, lead, stop = indptr[q], indptr[q] + n_read[q], indptr[q + 1]
+        s, a, m = scores[start:stop], above[start:lead], tied[start:lead]
+        _clear(above[lead:stop])
+        _clear(tied[lead:stop])
         if len(a) == 0:
             continue
         if len(s) <= COUNTING_LIMIT:
@@ -193,6 +191,12 @@ def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
         for i in range(len(a)):
             if m[i] != 1:
                 a[i], m[i] = _greater_and_equal(s, s[i], a[i], m[i])
+
+
+@inline_kernel
+def _clear(counts):
+    for i in range(len(counts)):
+        counts[i] = 0
 
 
 @inline_kernel

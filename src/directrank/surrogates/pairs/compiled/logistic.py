@@ -81,10 +81,10 @@ def pair_weight(kind, own, columns, cells, by_distance, j):
     gains, levels, places = columns
     if kind == BY_LEVEL:
         tied = own[4] if places[j] == own[3] else np.float32(0)
-        return own[0] * (own[1] - gains[j]) * (abs(own[2] - levels[j]) + tied)
+        return (own[1] - own[0] * gains[j]) * (abs(own[2] - levels[j]) + tied)
     distance = abs(own[3] - places[j])
     loss = by_distance[np.uint64(np.int32(distance))]
-    return own[0] * (own[1] - gains[j]) * (loss if distance > 0 else own[4])
+    return (own[1] - own[0] * gains[j]) * (loss if distance > 0 else own[4])
 
 
 @inline_kernel
@@ -151,7 +151,7 @@ def padded(first, last, end):
 def _own(plugin, k, weight):
     none = np.float32(0)
     if plugin.kind in (BY_LEVEL, BY_DISTANCE):
-        return weight, plugin.gain[k], plugin.level[k], plugin.place[k], plugin.inside[k]
+        return weight, weight * plugin.gain[k], plugin.level[k], plugin.place[k], plugin.inside[k]
     return weight, none, none, none, none
 
 
