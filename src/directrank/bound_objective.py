@@ -96,7 +96,7 @@ class BoundObjective(
     ) -> list[Result]:
         """Apply a statistic of features to runs of consecutive shards; results of all, in shard order.
 
-        It is called as ``statistic(objective, features, shards, *arguments)``, shards being the parts of each,
+        It is called as ``statistic(objective, features, shards, *arguments)``, with the parts of each shard,
         and returns a result for each of them, which must not depend on the others. This is `over_shards` for
         statistics that take less time than a call.
         """

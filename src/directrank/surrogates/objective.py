@@ -18,9 +18,9 @@ from directrank.data.queries import Queries
 from directrank.data.remote.workers import Workers
 from directrank.data.shards import Shard, map_in_order
 from directrank.oracles import GradientKernel, Part, Step, ValueAndGradient
+from directrank.storage.mapped import is_mapped
 from directrank.surrogates.on_all_queries import gradient_plugin, training_weights
 from directrank.surrogates.remote.shards import RemoteShards, one_shard
-from directrank.storage.mapped import is_mapped
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 

@@ -143,6 +143,10 @@ def calls(sizes, dtype):
             *(products.transposed_product, features, k["slopes"]),
             *(np.zeros(5, dtype), np.zeros(5)),
         ),
+        "products_of_tiles": (
+            *(products.products_of_tiles, features, 2, k["slopes"][:3].copy(), np.zeros(5, dtype)),
+            *(np.zeros(5), scores[:5].copy(), docs[5:].copy()),
+        ),
         "smooth DCG": (smooth_measures._fill, gain_form(k, logs, np.inf), *smooth_arguments),
         "smooth DCG@3": (smooth_measures._fill, gain_form(k, logs, 3.0), *smooth_arguments),
         "smooth AP": (smooth_measures._fill, precision_form(k, np.inf, 0.7), *smooth_arguments),

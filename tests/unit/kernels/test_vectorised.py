@@ -10,7 +10,7 @@ from numba import njit
 from directrank.kernels import products
 from directrank.kernels.compile import OPTIONS, kernel
 from directrank.measures import positions
-from directrank.measures.smooth import precision as smooth_precision
+from directrank.measures.smooth import comparisons
 from directrank.measures.smooth import stops as smooth_stops
 from directrank.surrogates.margins import HINGE, HUBER, SQUARED_HINGE
 from directrank.surrogates.pairs import kernels as pair_kernels
@@ -33,10 +33,16 @@ def of_margin(function, margin):
     return kernel(lambda *arguments: function(margin, *arguments), cached=False)
 
 
+def tiles(features, n_features):
+    """Arguments of `products_of_tiles`."""
+    numbers = np.zeros(n_features), np.zeros(n_features), np.ones(n_features, np.float32)
+    return features, 0, np.ones(32, np.float32), *numbers, np.ones(32, np.float32)
+
+
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
-    "_compare_two": (smooth_precision._compare_two, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
+    "_compare_two": (comparisons._compare_two, *[np.float32(1)] * 4, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
     "_arrive": (smooth_stops._arrive, DOCS, DOCS, 1.0),
     "_pull": (smooth_stops._pull, DOCS, DOCS, DOCS, 1.0, 1.0, DOCS.copy()),
     **{
@@ -69,6 +75,8 @@ HOT = {
     "transposed_product": (products.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
     "row_products of halves": (products.row_products, WORDS, np.ones(32, np.float32), DOCS.copy()),
     "transposed_product of halves": (products.transposed_product, WORDS, DOCS, np.zeros(32), np.zeros(32)),
+    "products_of_tiles": (products.products_of_tiles, *tiles(TWO, 8)),
+    "products_of_tiles of halves": (products.products_of_tiles, *tiles(WORDS, 32)),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1), 0, 0),
     "_compare_cells": (positions._compare_cells, 0, CELLS, 8, CELLS.copy(), CELLS.copy()),
 }
