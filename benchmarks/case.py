@@ -24,7 +24,7 @@ class Case:
     faster : bool
         The ratio is the yardstick's time over ours ("times as fast"), else ours over the yardstick's ("times
         as long").
-    asked : float, optional
+    target : float, optional
         The ratio that is promised: at least so much if `faster`, else at most.
     clock : {"processor", "elapsed"}
         Processor time of the process, for work on one thread; elapsed time, for threads and files.
@@ -35,7 +35,7 @@ class Case:
     yardstick: str
     prepare: Callable[[], tuple[Work, Work]]
     faster: bool = False
-    asked: float | None = None
+    target: float | None = None
     clock: Literal["processor", "elapsed"] = "processor"
 
 

@@ -78,7 +78,7 @@ def _keep(row: Row, record: Record, folder: Path) -> None:
 def measured(case: Case, effort: Effort, calibration: Calibration) -> Row:
     """Return the row of a case; a case that fails, or cannot be measured, is a row that says why."""
     started = time.perf_counter()
-    about = {name: getattr(case, name) for name in ("name", "what", "yardstick", "faster", "asked", "clock")}
+    about = {name: getattr(case, name) for name in ("name", "what", "yardstick", "faster", "target", "clock")}
     try:
         found = measure(case, effort, calibration)
     except (NotMeasuredError, ImportError) as error:

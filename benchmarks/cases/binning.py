@@ -34,6 +34,6 @@ CASES = (
         "256 bins of each of 136 features, 52,000 documents, once a fit",
         "reading the LETOR text of the same documents",
         binning,
-        asked=3.0,
+        target=3.0,
     ),
 )

@@ -40,7 +40,7 @@ CASES = (
             "a batched argsort by NumPy of the same scores",
             partial(by_sorting, shares),
             faster=True,
-            asked=6.0,
+            target=6.0,
         )
         for words, shares in COLLECTIONS.items()
     ),
@@ -50,6 +50,6 @@ CASES = (
         "pytrec_eval on its own prepared data structures",
         partial(by_trec, COLLECTIONS["48 % relevant"]),
         faster=True,
-        asked=40.0,
+        target=40.0,
     ),
 )

@@ -53,7 +53,7 @@ def gradient(surrogate: Surrogate, data) -> tuple[Work, Work]:
     )
 
 
-def case(key: str, words: str, surrogate: Surrogate, data, asked: float) -> Case:
+def case(key: str, words: str, surrogate: Surrogate, data, target: float) -> Case:
     """Return the case of one surrogate."""
     lists = "lists as in MSLR-WEB30K" if data is web30k else "lists of 1,000 documents, 48 % relevant"
     return Case(
@@ -61,7 +61,7 @@ def case(key: str, words: str, surrogate: Surrogate, data, asked: float) -> Case
         f"full gradient of {words}, {lists}, one thread",
         "a read pass over the features",
         partial(gradient, surrogate, data),
-        asked=asked,
+        target=target,
     )
 
 

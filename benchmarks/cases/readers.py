@@ -127,7 +127,7 @@ TEXT = "LETOR text of 136 features (40 MB)"
 CASES = (
     Case(
         "readers/letor", f"reading {TEXT}", "scikit-learn's load_svmlight_file(query_id=True)", letor,
-        faster=True, asked=20.0,
+        faster=True, target=20.0,
     ),
     Case("readers/letor-bytes", f"reading {TEXT}", "reading the bytes of the file alone", bare),
     *(

@@ -94,7 +94,7 @@ CASES = (
             f"{words}, one thread",
             partial(approx_ndcg, name),
             faster=True,
-            asked=limit,
+            target=limit,
         )
         for name, (words, limit) in LOSSES.items()
     ),
@@ -104,7 +104,7 @@ CASES = (
         "ranx on its own prepared data structures, one thread",
         evaluation,
         faster=True,
-        asked=40.0,
+        target=40.0,
     ),
     Case(
         "rivals/coordinate-ascent-fastrank",

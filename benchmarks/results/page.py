@@ -19,7 +19,7 @@ from directrank.report.page import document
 def speed_report(record: Record, found: Changes | None = None) -> str:
     """Return the page of a run; `found` is what changed since an earlier one."""
     measured = [row for row in record.rows if row.ratio is not None]
-    sections = [{"id": "results", "title": "Against what is asked", "blocks": lines_of(_asked(measured))}]
+    sections = [{"id": "results", "title": "Against the targets", "blocks": lines_of(_targets(measured))}]
     for topic in dict.fromkeys(row.topic for row in record.rows):
         rows = [row for row in record.rows if row.topic == topic]
         sections.append(
@@ -41,21 +41,21 @@ def speed_report(record: Record, found: Changes | None = None) -> str:
     )
 
 
-def _asked(rows: Sequence[Row]) -> Iterator[Markup]:
+def _targets(rows: Sequence[Row]) -> Iterator[Markup]:
     """Yield the ratios that have a limit, as multiples of it."""
-    limited = [row for row in rows if row.asked is not None]
+    limited = [row for row in rows if row.target is not None]
     missed = [
-        f"{row.name}: {wording.ratio(row)}, asked {wording.asked(row)}" for row in limited if row.missed
+        f"{row.name}: {wording.ratio(row)}, target {wording.target(row)}" for row in limited if row.missed
     ]
     if missed:
-        yield warned(f"{plural(len(missed), 'ratio')} short of what is asked", missed)
+        yield warned(f"{plural(len(missed), 'ratio')} short of the target", missed)
     yield paragraph(f"{len(limited) - len(missed)} of {len(limited)} limits are kept.", role="lead")
     yield from _charts(limited)
 
 
 def _topic(rows: Sequence[Row]) -> Iterator[Markup]:
     yield from _charts([row for row in rows if row.ratio is not None])
-    columns = ["case", "what", "against", "ratio", "quartiles", "asked", "seconds"]
+    columns = ["case", "what", "against", "ratio", "quartiles", "target", "seconds"]
     yield grid("Ratios of times", columns, [_line(row) for row in rows])
 
 
@@ -65,7 +65,7 @@ def _line(row: Row) -> Line:
     cells = (
         Cell(row.name), Cell(row.what, tone="long"), Cell(row.yardstick, tone="long"),
         Cell(wording.ratio(row), row.ratio, tone=failed), Cell(wording.spread(row)),
-        Cell(wording.asked(row), row.asked), seconds,
+        Cell(wording.target(row), row.target), seconds,
     )  # fmt: skip
     return Line(cells)
 
@@ -79,12 +79,12 @@ def _charts(rows: Sequence[Row]) -> Iterator[Markup]:
         shown = [row for row in rows if row.faster == faster]
         if not shown:
             continue
-        values = [value for row in shown for value in (row.ratio, row.low, row.high, row.asked) if value]
+        values = [value for row in shown for value in (row.ratio, row.low, row.high, row.target) if value]
         scale = Scale(values, logarithmic=max(values) > 5 * min(values))
         better = "right" if faster else "left"
         caption = (
-            f"Dots are ratios of least times, bars the quartiles, lines what is asked; {better} is better. "
-            "Red: short of what is asked."
+            f"Dots are ratios of least times, bars the quartiles, lines the targets; {better} is better. "
+            "Red: short of the target."
         )
         yield heading(title)
         yield dots(title, caption, scale, [_dot(row) for row in shown])
@@ -95,7 +95,7 @@ def _dot(row: Row) -> DotRow:
     ratio = row.ratio or 0.0
     text = wording.digits(ratio) + (" (noisy)" if row.noisy else "")
     style = "worse" if row.missed else "same"
-    return DotRow(row.name, None, [ratio], row.asked, interval, ratio, style, shown=text)
+    return DotRow(row.name, None, [ratio], row.target, interval, ratio, style, shown=text)
 
 
 def _changes(found: Changes) -> Iterator[Markup]:

@@ -37,7 +37,7 @@ class Row:
     what: str = ""
     yardstick: str = ""
     faster: bool = False
-    asked: float | None = None
+    target: float | None = None
     clock: str = "processor"
     ratio: float | None = None
     low: float | None = None
@@ -59,10 +59,10 @@ class Row:
 
     @property
     def missed(self) -> bool:
-        """Whether the ratio is worse than what was asked."""
-        if self.ratio is None or self.asked is None:
+        """Whether the ratio is worse than the target."""
+        if self.ratio is None or self.target is None:
             return False
-        return self.ratio < self.asked if self.faster else self.ratio > self.asked
+        return self.ratio < self.target if self.faster else self.ratio > self.target
 
 
 @dataclass

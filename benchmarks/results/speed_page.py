@@ -20,7 +20,7 @@ def speed_page(folder: Path) -> str:
     )  # fmt: skip
     return environment.get_template(TEMPLATE).render(
         records=records, topics=_topics, cell=_cell, ratio=wording.ratio, spread=wording.spread,
-        asked=wording.asked, machine_lines=wording.machine_lines,
+        target=wording.target, machine_lines=wording.machine_lines,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from benchmarks.results.records import Record
 def print_table(record: Record, console: Console) -> None:
     """Print a row for each case, in groups by topic."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("case", "ratio", "quartiles", "asked"):
+    for name in ("case", "ratio", "quartiles", "target"):
         table.add_column(name, no_wrap=name == "case", overflow="fold")
     topic = ""
     for row in record.rows:
@@ -20,7 +20,7 @@ def print_table(record: Record, console: Console) -> None:
             table.add_section()
         topic = row.topic
         style = "red" if row.missed or row.failed else "yellow" if row.noisy or row.problem else ""
-        texts = (row.name, wording.ratio(row), wording.spread(row), wording.asked(row))
+        texts = (row.name, wording.ratio(row), wording.spread(row), wording.target(row))
         table.add_row(*(Text(text, style) for text in texts))
     console.print(table)
     for word, text in wording.machine_lines(record):

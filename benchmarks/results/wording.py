@@ -24,11 +24,11 @@ def spread(row: Row) -> str:
     return f"{digits(row.low)} to {digits(row.high)}{', noisy' if row.noisy else ''}"
 
 
-def asked(row: Row) -> str:
+def target(row: Row) -> str:
     """Return the limit of a row, and whether it was missed."""
-    if row.asked is None:
+    if row.target is None:
         return ""
-    return f"{'≥' if row.faster else '≤'} {row.asked:g}{' (missed)' if row.missed else ''}"
+    return f"{'≥' if row.faster else '≤'} {row.target:g}{' (missed)' if row.missed else ''}"
 
 
 def machine_lines(record: Record) -> list[tuple[str, str]]:

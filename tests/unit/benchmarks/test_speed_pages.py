@@ -68,7 +68,7 @@ def test_the_page_names_limits_that_are_missed_and_what_got_worse():
     old = record(rows=[Row("one/kept", ratio=1.0)])
     text = " ".join(Strict(speed_report(now, changes(now, old))).said)
     assert "1 of 2 limits are kept." in text
-    assert "7.50 times as fast, asked ≥ 8 (missed)" in text
+    assert "7.50 times as fast, target ≥ 8 (missed)" in text
     assert "one/kept: 1.00 → 1.50 times as long" in text
     assert "1.00 to 9.00, noisy" in text
 
