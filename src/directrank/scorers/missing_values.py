@@ -14,7 +14,9 @@ from directrank.storage.mapped import relieve
 BLOCK_BYTES = 2**24
 #: Medians of this many rows and more are looked for between limits, which a sample gives, in so many ranges
 #: of rows. Of the values, at most this share is kept.
-FEWEST_ROWS, SAMPLE, RANGES, MOST_BETWEEN = 2**15, 2**11, 8, 0.2
+FEWEST_ROWS, RANGES, MOST_BETWEEN = 2**15, 8, 0.2
+#: Rows of a sample, from one in 512: the more there are, the fewer values are kept.
+LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 512
 N_BYTES = 256
 SIGN = np.uint32(2**31)
 
@@ -48,7 +50,8 @@ def medians(features: np.ndarray, apply: Callable[[Callable, list[slice]], Itera
     n_docs, n_features = features.shape
     out, whole = np.zeros(n_features, np.float32), np.ones(n_features, np.bool_)
     if n_docs >= FEWEST_ROWS and features.flags.c_contiguous:
-        low, high = _limits(features[:: n_docs // SAMPLE])
+        sample = min(max(n_docs // ONE_IN, LEAST_SAMPLE), LARGEST_SAMPLE)
+        low, high = _limits(features[:: n_docs // sample])
         parts = list(apply(lambda rows: _between(features[rows], low, high), _ranges(n_docs)))
         for k in range(n_features):
             counts = np.stack([part[0][k] for part in parts]).sum(axis=0)

@@ -49,7 +49,8 @@ def test_medians_depend_on_values_alone():
 def test_medians_of_many_rows_by_definition(monkeypatch):
     """Limits from a sample; ties at the limits, sorted rows, rare values, and samples that mislead."""
     monkeypatch.setattr(missing_values, "FEWEST_ROWS", 1000)
-    monkeypatch.setattr(missing_values, "SAMPLE", 200)
+    monkeypatch.setattr(missing_values, "LEAST_SAMPLE", 200)
+    monkeypatch.setattr(missing_values, "LARGEST_SAMPLE", 200)
     rng = np.random.default_rng(5)
     n = 3001
     X = rng.normal(size=(n, 12)).astype(np.float32)

@@ -217,7 +217,7 @@ class TestSwaps:
             scores = rng.permutation(7).astype(float)
             bound = SwapWeighted(measure, weights="swap").bind(queries, np.ones(1))
             bound.reweigh(scores)
-            gains, discounts = bound.gains, bound.level
+            discounts, _, _, gains = bound.numbers
             for i in range(7):
                 for j in range(7):
                     swapped = scores.copy()
@@ -269,7 +269,7 @@ class TestSwaps:
                             else loss[1]
                         )
                     if queries.relevance[i] > queries.relevance[j]:
-                        table[k, m] = share * (bound.gains[i] - bound.gains[j]) * w
+                        table[k, m] = share * (bound.numbers[3][i] - bound.numbers[3][j]) * w
             one, expected_gradient[list(rows)] = swaps_naive(scores[list(rows)], table)
             total += one
         assert value == pytest.approx(total, rel=1e-12)
@@ -280,9 +280,9 @@ class TestSwaps:
         queries = group_rows(np.array([2.0, 1.0, 1.0, 0.0, 0.0]), np.zeros(5, int))[0]
         for weights in ("swap", "ndcg2"):
             bound = SwapWeighted(NDCG(), weights=weights).bind(queries, np.ones(1))
-            assert len(set(bound.inside.tolist())) == 1
-            assert bound.inside[0] > 0
-            assert len(set(bound.place.tolist())) == 1
+            assert len(set(bound.numbers[1].tolist())) == 1
+            assert bound.numbers[1][0] > 0
+            assert len(set(bound.numbers[2].tolist())) == 1
 
     def test_distance_losses(self):
         losses = distance_losses(np.array([1.0, 0.6, 0.5, 0.0]))

@@ -111,35 +111,44 @@ class SwapWeighted(Surrogate):
         return BoundSwapTable(self.measure, queries, weights)
 
 
-class BoundSwaps(BoundKernel):
+class BoundSwaps:
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
     def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
         runs, query = runs_of_pairs(queries, by_grades=False)
         some = weights[query] > 0
-        self.gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
-        super().__init__(swap_sums, swap_curvatures, runs[some], weights[query][some], self.gains)
-        self.kind, self.queries, self.pairs, self.measure = kind, queries, self.arguments, measure
-        #: Level, inside and place of each document, which a plug-in reads; see `joined_plugin`.
-        self.fixed = np.zeros((3, queries.n_docs), np.float32)
-        self.weights = weights
+        gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
+        self.kind, self.queries, self.measure = kind, queries, measure
+        self.runs, self.weights = (runs[some], weights[query][some]), weights
+        #: Level, inside, place and gain of each document, float64, or float32 in the arrays of a plug-in.
+        self.numbers = np.empty((4, queries.n_docs))
+        self.numbers[3] = gains
         self.discounts = discounts[: queries.longest]
         # Distances are multiples of one half, because a tied block has the position of its middle.
-        self.by_distance = distance_losses(np.append(discounts, 0.0))
+        self.by_distance = np.zeros(0) if kind == "swap" else distance_losses(np.append(discounts, 0.0))
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix the weights at the ranking of these scores."""
         positions = positions_of(self.queries, scores)
-        self.place = (2 * positions.above + positions.tied + 1).astype(np.int64)  # twice the mean position
+        self.numbers[2] = 2 * positions.above + positions.tied + 1  # twice the mean position
         if self.kind == "swap":
-            self.level, self.inside = _over_blocks(self.discounts, positions)
-            by_distance = np.zeros(0)
+            self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, positions)
         else:
-            by_distance = self.by_distance
-            self.level, self.inside = np.zeros(len(scores)), _within_blocks(by_distance, positions)
-        self.arguments = (*self.pairs, self.level, self.inside, self.place, by_distance)
-        self.fixed[0], self.fixed[1], self.fixed[2] = self.level, self.inside, self.place
+            self.numbers[0], self.numbers[1] = 0.0, _within_blocks(self.by_distance, positions)
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over queries and its derivative with respect to each score."""
+        return self._kernels().value_and_gradient(scores)
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, (n_docs,); see `directrank.oracles.Curvature`."""
+        return self._kernels().curvature(scores)
+
+    def _kernels(self) -> BoundKernel:
+        level, inside, place, gains = self.numbers.astype(np.float64, copy=False)
+        numbers = gains, level, inside, place.astype(np.int64), self.by_distance
+        return BoundKernel(swap_sums, swap_curvatures, *self.runs, *numbers)
 
     def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
@@ -147,14 +156,13 @@ class BoundSwaps(BoundKernel):
 
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
         """Return the plug-in of all queries; see `directrank.oracles.GradientKernel`."""
-        gains, discounts = self.measure.linear_in_positions(queries, queries.longest + 1)
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
-        numbers[3, : queries.n_docs] = gains
         for part in parts:
-            view = numbers[:3, first : first + part.queries.n_docs]
-            view[:], part.fixed, first = part.fixed, view, first + part.queries.n_docs
+            # The part keeps a view, so that no number is stored twice.
+            view = numbers[:, first : first + part.queries.n_docs]
+            view[:], part.numbers, first = part.numbers, view, first + part.queries.n_docs
         runs, each = weighted_runs(queries, weights, normalise=False)
-        by_distance = distance_losses(np.append(discounts, 0.0)).astype(np.float32)
+        by_distance = max((part.by_distance for part in parts), key=len).astype(np.float32)
         return plugin_of(
             queries, runs, each, BY_LEVEL if self.kind == "swap" else BY_DISTANCE,
             level=numbers[0], inside=numbers[1], place=numbers[2], gain=numbers[3], by_distance=by_distance,

@@ -7,7 +7,6 @@ losers. Each winner forms a pair with each loser.
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.exchange.tables import pair_table
 from directrank.surrogates.pairs.grade_weights import GradeWeight
 
 
@@ -48,7 +47,9 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
 
 def pair_counts(queries: Queries) -> np.ndarray:
     """Return the number of pairs of different relevance of each query, float64 (n_queries,)."""
-    return np.diff(pair_table(queries).start[queries.indptr]).astype(np.float64)
+    runs, query = runs_of_pairs(queries, by_grades=False)
+    pairs = (runs[:, 1] - runs[:, 0]) * (runs[:, 3] - runs[:, 2])
+    return np.bincount(query, pairs, minlength=queries.n_queries)
 
 
 def pair_weights(queries: Queries, weights: np.ndarray, normalise: bool) -> np.ndarray:
