@@ -10,6 +10,8 @@ from directrank.scorers.tree_shape import LEAF, every_path_ends, is_leaf
 
 # Rows of a block stay in the processor's cache while all trees pass over them.
 BLOCK_ROWS = 1024
+# So many rows descend a tree together: while one waits for a node, the others go on.
+TOGETHER = 32
 #: What `Trees.missing` says of a node: missing values go to the left; zeros are missing values.
 TO_THE_LEFT, ZERO_TOO = 1, 2
 #: Values of at most this magnitude are zeros (LightGBM's constant).
@@ -133,16 +135,31 @@ def trees_naive(row: np.ndarray, trees: Trees) -> float:
 
 @kernel
 def _add_trees(features, root, feature, threshold, missing, left, right, value, out):
-    n_docs = len(out)
+    n_docs, nodes = len(out), np.empty(TOGETHER, np.int64)
     for first in range(0, n_docs, BLOCK_ROWS):
         last = min(first + BLOCK_ROWS, n_docs)
         for start in root:
-            for i in range(first, last):
-                node = start
-                while left[node] >= 0:
-                    x = features[i, feature[node]]
-                    to_the_left = x <= threshold[node]
-                    if np.isnan(x) or (missing[node] >= ZERO_TOO and abs(x) <= ZERO):
-                        to_the_left = missing[node] & TO_THE_LEFT != 0
-                    node = start + (left[node] if to_the_left else right[node])
-                out[i] += value[node]
+            for row in range(first, last, TOGETHER):
+                n = min(TOGETHER, last - row)
+                for i in range(n):
+                    nodes[i] = start
+                while _descend(features[row : row + n], feature, threshold, missing, left, right, start, nodes):
+                    pass
+                for i in range(n):
+                    out[row + i] += value[nodes[i]]
+
+
+@kernel
+def _descend(features, feature, threshold, missing, left, right, start, nodes):
+    # Take each row one node down, and say whether any moved. There are no branches, which nothing could
+    # foretell: a row that has arrived stays.
+    moved = 0
+    for i in range(len(features)):
+        node = nodes[i]
+        x, rule = features[i, feature[node]], missing[node]
+        is_missing = (x != x) | ((rule >= ZERO_TOO) & (abs(x) <= ZERO))
+        to_the_left = rule & TO_THE_LEFT != 0 if is_missing else x <= threshold[node]
+        child = left[node] if to_the_left else right[node]
+        nodes[i] = start + child if child >= 0 else node
+        moved += child >= 0
+    return moved > 0
