@@ -30,7 +30,8 @@ def fetch_line(features, line: int) -> None:
 
 @overload(fetch_line, jit_options=OPTIONS, strict=False)  # type: ignore[arg-type]
 def _fetch_line(features, line):
-    return lambda features, line: _prefetch(features, line << LINE_BITS)
+    # numba passes the first argument of an intrinsic itself.
+    return lambda features, line: _prefetch(features, line << LINE_BITS)  # type: ignore[call-arg]
 
 
 @intrinsic
