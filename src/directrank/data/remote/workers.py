@@ -86,8 +86,8 @@ class RemoteFeatures:
     ) -> "RemoteFeatures":
         """Return what a function makes of each shard, kept where the shard is, as long as it is in use.
 
-        The function is called as those of `QueryGroups.over_shards`. It makes `n_features` columns, by default
-        as many as there are.
+        The function is called as those of `QueryGroups.over_shards`. It makes `n_features` columns, by
+        default as many as there are.
         """
         key = self.workers.new_key("features")
         self.workers.keep(key, _of_features, self.key, function, arguments)
