@@ -199,6 +199,9 @@ def test_features_are_not_fetched(parts, client):
         _ = remote.features[:10]
     with pytest.raises(TypeError, match="before they are distributed"):
         remote.select([0])
+    boosted = made("rankboost", search="histogram", rounds=2).fit(remote)
+    with pytest.raises(TypeError, match="not on a cluster: use predict"):
+        next(boosted.staged_predict(remote))
 
 
 def test_what_is_not_data_is_refused(client):
