@@ -253,8 +253,8 @@ class Solver(Protocol):
     #: Whether the monitor can change the solution, as it chooses among starts, rounds or iterates.
     chooses: bool = True
     #: Whether it reads features by sums over shards alone (`BoundObjective.over_shards`) and by columns, so
-    #: that they may be in other processes.
-    sums_over_shards: ClassVar[bool] = False
+    #: that they may be in other processes. Its parameters may decide that.
+    sums_over_shards: bool = False
 
     def solve(
         self,

@@ -15,6 +15,7 @@ from directrank.data.store.writing import StoreWriter
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.estimators.methods import configured
 from directrank.measures import evaluate
+from directrank.models.scorer_kinds import take_apart
 
 pytestmark = [
     pytest.mark.heavy,
@@ -34,6 +35,8 @@ METHODS = {
     "yetiloss": {"rounds": 3},
     "svmmap": {"solver": "ocas", "max_passes": 20},
     "adarank": {"signed": True},
+    "rankboost": {"search": "histogram", "rounds": 12},
+    "ndcgboost": {"search": "histogram", "rounds": 6, "sampling": True},
 }
 
 
@@ -65,7 +68,8 @@ def parts(shards):
     assert len(found[0].shards) > 40
     rng = np.random.default_rng(0)
     for part in found:
-        part.features[rng.random(part.features.shape) < 0.05] = np.nan
+        # Of one feature nothing is missing.
+        part.features[:, 1:][rng.random((part.n_docs, 5)) < 0.05] = np.nan
     return found
 
 
@@ -80,9 +84,13 @@ def made(name, **parameters):
     return ranker.set_params(**parameters)
 
 
+def bits(ranker):
+    kind, tensors = take_apart(ranker.scorer_)
+    return kind, {name: each.tobytes() for name, each in tensors.items()}
+
+
 def the_same(one, other):
-    assert one.coef_.tobytes() == other.coef_.tobytes()
-    assert one.scorer_.fill.tobytes() == other.scorer_.fill.tobytes()
+    assert bits(one) == bits(other)
     assert one.history_ == other.history_
     assert (one.notes_, one.scaling_, one.scaling_reason_) == (
         other.notes_, other.scaling_, other.scaling_reason_,
@@ -112,10 +120,11 @@ def test_tiles_of_a_shard_are_those_of_all_data(client):
 def test_the_number_of_workers_changes_nothing(n_workers, parts):
     train, vali = parts
     weights = np.arange(train.n_queries) % 3.0
-    here = made("ranksvm").fit(train, eval_set=vali, sample_weight=weights)
+    given = {"eval_set": vali, "sample_weight": weights}
     with cluster(n_workers) as client:
-        there = dask.fit(made("ranksvm"), train, client=client, eval_set=vali, sample_weight=weights)
-    the_same(here, there)
+        for name in ("ranksvm", "rankboost"):
+            here = made(name, **METHODS[name]).fit(train, **given)
+            the_same(here, dask.fit(made(name, **METHODS[name]), train, client=client, **given))
 
 
 def test_the_monitor_chooses_among_iterates(parts, client):
@@ -139,7 +148,8 @@ def test_the_monitor_chooses_among_iterates(parts, client):
     [
         ("svmmap", {}, "set solver to 'ocas' or 'bmrm'"),
         ("approxndcg", {"solver": "sgd"}, "set solver to 'lbfgs'"),
-        ("rankboost", {}, "train another method, such as approxndcg"),
+        ("rankboost", {}, "set search to 'histogram'"),
+        ("rankboost", {"weak_ranker": "feature"}, "train another method, such as approxndcg"),
     ],
 )
 def test_a_solver_that_steps_query_by_query_is_refused_by_name(name, parameters, instead, parts, client):
@@ -189,6 +199,9 @@ def test_features_are_not_fetched(parts, client):
         _ = remote.features[:10]
     with pytest.raises(TypeError, match="before they are distributed"):
         remote.select([0])
+    boosted = made("rankboost", search="histogram", rounds=2).fit(remote)
+    with pytest.raises(TypeError, match="not on a cluster: use predict"):
+        next(boosted.staged_predict(remote))
 
 
 def test_what_is_not_data_is_refused(client):
@@ -211,8 +224,15 @@ def test_lost_workers_are_named(parts, monkeypatch):
             made("regression").fit(remote)
 
 
-@pytest.mark.parametrize("name", ["lambdarank", "yetiloss"])
-def test_a_worker_lost_at_any_call_changes_nothing(name, parts, client, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("lambdarank", {"rounds": 3}),
+        ("yetiloss", {"rounds": 3}),
+        ("rankboost", {"search": "histogram", "rounds": 60}),
+    ],
+)
+def test_a_worker_lost_at_any_call_changes_nothing(name, parameters, parts, client, monkeypatch):
     from directrank.integrations.dask.placement import DaskWorkers, LostError
 
     answer, calls, lost = DaskWorkers._answer, count(1), []
@@ -223,9 +243,9 @@ def test_a_worker_lost_at_any_call_changes_nothing(name, parts, client, monkeypa
             raise LostError
         return answer(self, placed, future)
 
-    here = made(name, rounds=3).fit(parts[0])
+    here = made(name, **parameters).fit(parts[0])
     monkeypatch.setattr(DaskWorkers, "_answer", lossy)
-    the_same(here, made(name, rounds=3).fit(dask.distribute(parts[0], client)))
+    the_same(here, made(name, **parameters).fit(dask.distribute(parts[0], client)))
     assert len(lost) > 3
 
 

@@ -27,6 +27,21 @@ def test_edges_by_definition_with_equal_bits_on_threads(n):
         assert edges.tobytes() == three[k].tobytes() == bin_edges_naive(features[:, k]).tobytes(), k
 
 
+def test_edges_of_features_elsewhere_are_found_column_by_column():
+    class Elsewhere:
+        def __init__(self, here):
+            self.here, self.shape = here, here.shape
+
+        def __getitem__(self, index):
+            rows, k = index
+            assert rows == slice(None)
+            return self.here[:, int(k)].copy()
+
+    features = np.column_stack(list(columns(700, np.random.default_rng(2)))).astype(np.float32)
+    for here, there in zip(bin_edges(features), bin_edges(Elsewhere(features)), strict=True):
+        assert here.tobytes() == there.tobytes()
+
+
 def test_edges_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(1)
     features = np.column_stack(list(columns(900, rng))).astype(np.float32)

@@ -81,6 +81,20 @@ class RemoteFeatures:
             return np.concatenate(self.workers.over_shards(_column, self.key, int(index[1])))
         raise TypeError(f"features[{index}]: these features are in other processes; train without a client")
 
+    def transformed(
+        self, function: Callable, *arguments: Any, n_features: int | None = None
+    ) -> "RemoteFeatures":
+        """Return what a function makes of each shard, kept where the shard is, as long as it is in use.
+
+        The function is called as those of `QueryGroups.over_shards`. It makes `n_features` columns, by
+        default as many as there are.
+        """
+        key = self.workers.new_key("features")
+        self.workers.keep(key, _of_features, self.key, function, arguments)
+        made = RemoteFeatures(self.workers, key, (len(self), n_features or self.shape[1]))
+        self.workers.drop_with(made, key)
+        return made
+
 
 class RemoteGroups(QueryGroups):
     """Query groups whose features are in other processes.
@@ -119,14 +133,15 @@ class RemoteGroups(QueryGroups):
 
         `feature_names` are given where other columns are chosen.
         """
-        key = self.workers.new_key("features")
-        self.workers.keep(key, _of_features, self.features.key, function, arguments)
         names = self.feature_names if feature_names is None else feature_names
+        n_features = self.n_features if names is None else len(names)
+        features = self.features.transformed(function, *arguments, n_features=n_features)
         made = RemoteGroups(
-            self.workers, key, self.queries, self.n_features if names is None else len(names),
+            self.workers, features.key, self.queries, n_features,
             feature_names=names, name=self.name, labelled=self.labelled,
         )  # fmt: skip
-        self.workers.drop_with(made.features, key)
+        # The workers forget what this object stands for when it is gone.
+        made.features = features
         return made
 
     def select(self, queries) -> QueryGroups:

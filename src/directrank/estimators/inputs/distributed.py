@@ -16,6 +16,8 @@ from directrank.solvers import SOLVERS
 
 #: Methods that workers can share, for messages.
 OTHERS = "another method, such as approxndcg, ranksvm or adarank"
+#: Parameters of rankers that decide whether workers can share the training.
+DECIDING = ("solver", "search")
 
 
 class RemoteLinear(Linear):
@@ -37,7 +39,9 @@ class RemoteLinear(Linear):
 
 def scoring_where(groups: QueryGroups, scorer: Any) -> Any:
     """Return a scorer that can score the rows of these groups."""
-    return RemoteLinear(scorer.coefficients, scorer.fill) if isinstance(groups, RemoteGroups) else scorer
+    if not isinstance(groups, RemoteGroups) or not isinstance(scorer, Linear):
+        return scorer
+    return RemoteLinear(scorer.coefficients, scorer.fill)
 
 
 def remote_scores(features: RemoteFeatures, scorer: Any) -> np.ndarray:
@@ -55,24 +59,24 @@ def check_distributed(ranker: Any, surrogate: Surrogate, solver: Solver, groups:
     """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
     if groups.workers is None or solver.sums_over_shards:
         return
-    others = _choices(ranker, surrogate)
-    instead = f"set solver to {' or '.join(others)}" if others else f"train {OTHERS}"
+    found = {name: values for name in DECIDING if (values := _choices(ranker, surrogate, name))}
+    settings = [f"set {name} to {' or '.join(values)}" for name, values in found.items()]
     raise UnfitPairError(
         f"{type(ranker).__name__}: {type(solver).__name__} is no sum over shards, so that workers cannot "
-        f"share it: {instead}, or train in one process"
+        f"share it: {' or '.join(settings) or f'train {OTHERS}'}, or train in one process"
     )
 
 
-def _choices(ranker: Any, surrogate: Surrogate) -> list[str]:
-    """Return the values of a ranker's parameter `solver` that workers can share."""
-    parameter = parameters_of(type(ranker)).get("solver")
+def _choices(ranker: Any, surrogate: Surrogate, name: str) -> list[str]:
+    """Return the values of a ranker's parameter with which workers can share the training."""
+    parameter = parameters_of(type(ranker)).get(name)
     if parameter is None:
         able = [each for each in SOLVERS if each.sums_over_shards]
         fitting = [each.__name__ for each in fitting_solvers(surrogate, able)]
-        return fitting if "solver" in ranker.get_params(deep=False) else []
+        return fitting if name == "solver" and name in ranker.get_params(deep=False) else []
     names = []
     for each in get_args(parameter.kind):
         other: Any = clone(ranker)
-        if other.set_params(solver=each).components()[1].sums_over_shards:
+        if other.set_params(**{name: each}).components()[1].sums_over_shards:
             names.append(repr(each))
     return names

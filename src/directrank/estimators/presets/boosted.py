@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from directrank.data.remote.workers import RemoteFeatures
 from directrank.estimators.inputs.reading import features_of
 from directrank.estimators.parameters.allowed import FROM_1, Interval
 from directrank.estimators.parameters.declared import AnyMeasure, Normalise, estimator, positional
@@ -57,8 +58,11 @@ class BoostedRanker(Ranker):
         Parameters
         ----------
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
+            In this process, not on a cluster.
         """
         features, in_caller_order = features_of(self, X)
+        if isinstance(features, RemoteFeatures):
+            raise TypeError("staged_predict is for data in this process, not on a cluster: use predict")
         yield from map(in_caller_order, self.scorer_.staged_scores(features))
 
     @property

@@ -10,7 +10,13 @@ from directrank.errors import check_choice
 from directrank.oracles import DocumentWeights, Step, StepAlong
 from directrank.scorers import Tree
 from directrank.solvers.boosting.stumps import CRITERIA, STUMP_SEARCHES
-from directrank.solvers.boosting.weak_rankers import FeatureSearch, Learned, WeakLearner, sampled_weights
+from directrank.solvers.boosting.weak_rankers import (
+    FeatureSearch,
+    Learned,
+    WeakLearner,
+    predictions,
+    sampled_weights,
+)
 
 # Less than this share of the objective at zero scores is rounding.
 PERFECT = 1e-9
@@ -48,6 +54,8 @@ class DocumentBoosting(Solver):
     The certificate is the objective at the end of the run, and the decrease that the closed forms of the
     steps guarantee, ``promised``; searched steps guarantee nothing. A run has converged when no weak ranker
     improves the objective; the number of rounds is a choice, so a run of all rounds is complete.
+
+    Stumps of the histogram search are found from sums over shards; other weak rankers need all features here.
     """
 
     needs = frozenset({DocumentWeights, StepAlong})
@@ -70,6 +78,7 @@ class DocumentBoosting(Solver):
             raise ValueError(f"rounds and patience must be 1 or more, not {rounds} and {patience}")
         self.rounds, self.weak_ranker, self.search, self.criterion = rounds, weak_ranker, search, criterion
         self.sampling, self.shrinkage, self.keep, self.patience = sampling, shrinkage, keep, patience
+        self.sums_over_shards = weak_ranker == "stump" and search == "histogram"
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
@@ -119,7 +128,7 @@ class _Run:
         weak = self.search.best(weights, rng)
         if weak is None:
             return NOTHING
-        direction = weak.predict(self.features)
+        direction = predictions(weak, self.features)
         step = self.objective.step_along(self._typed(), direction)
         if not np.isfinite(step.size):
             return "stopped", ": the best step is not finite"
@@ -129,7 +138,7 @@ class _Run:
         self.coefficients.append(coefficient)
         self.weak_rankers.append(weak)
         self.scores += coefficient * direction
-        self.monitored += coefficient * weak.predict(self.monitor.features)
+        self.monitored += coefficient * predictions(weak, self.monitor.features)
         self.value, self.weights = self._weigh()
         self._record(weak, coefficient, step)
         return None
@@ -161,7 +170,7 @@ class _Run:
         return self.scores.astype(self.objective.dtype)
 
 
-def _weak_ranker_search(solver: DocumentBoosting, objective: BoundObjective, features: np.ndarray) -> Any:
+def _weak_ranker_search(solver: DocumentBoosting, objective: BoundObjective, features: Any) -> Any:
     if isinstance(solver.weak_ranker, WeakLearner):
         return Learned(solver.weak_ranker, features)
     if solver.weak_ranker == "feature":

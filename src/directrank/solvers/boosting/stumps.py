@@ -7,7 +7,6 @@ feature are tried on either side, and on one by themselves; where the training s
 one counts as the median.
 """
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -15,10 +14,9 @@ import numpy as np
 
 from directrank.bound_objective import BoundObjective
 from directrank.kernels.compile import kernel
-from directrank.oracles import Part
 from directrank.scorers import Tree, stump
 from directrank.scorers.missing_values import medians, missing_counts
-from directrank.solvers.boosting.thresholds import N_BINS, assign_bins, bin_edges, threshold_between
+from directrank.solvers.boosting.thresholds import N_BINS, bin_edges, binned, threshold_between
 
 CRITERIA = ("gini", "eta")
 # A side with less than this share of the weights is rounding.
@@ -32,12 +30,12 @@ TO_LEFT, TO_RIGHT = -np.inf, np.inf
 class Medians(dict[int, float]):
     """The medians of features, each computed when it is first asked for."""
 
-    def __init__(self, features: np.ndarray):
+    def __init__(self, features: Any):
         super().__init__()
         self.features = features
 
     def __missing__(self, feature: int) -> float:
-        self[feature] = float(medians(self.features[:, feature : feature + 1])[0])
+        self[feature] = float(medians(self.features[:, feature][:, None])[0])
         return self[feature]
 
 
@@ -85,32 +83,26 @@ class HistogramStumps:
     """At most 255 thresholds a feature, between quantiles of its values; 1 byte a value.
 
     A feature with no more than 256 distinct values is searched exactly; one with missing values, which have
-    the last bin, with no more than 255. Histograms are summed over shards in their order.
+    the last bin, with no more than 255. Histograms are summed over shards in their order, where the features
+    are; thresholds are found from whole columns.
 
     Parameters
     ----------
     objective : BoundObjective
-    features : ndarray of shape (n_docs, n_features), float32
+    features : ndarray of shape (n_docs, n_features), float32, or features in other processes
     criterion : {"gini", "eta"}
     """
 
-    def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
+    def __init__(self, objective: BoundObjective, features: Any, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
-        self.missing, self.medians = missing_counts(features) > 0, Medians(features)
+        self.medians = Medians(features)
+        self.missing = np.sum(objective.over_shards(_missing_of_shard, features), axis=0) > 0
         edges = bin_edges(features, objective.on_threads)
         self.counts = np.array([len(each) for each in edges])
         self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
         for k, each in enumerate(edges):
             self.edges[k, : len(each)] = each
-        self.bins = np.empty(features.shape, np.uint8)
-
-        def fill(parts: Sequence[Part]) -> None:
-            for part in parts:
-                assign_bins(features[part.rows], self.edges, self.bins[part.rows])
-                if self.missing.any():
-                    self.bins[part.rows][np.isnan(features[part.rows])] = N_BINS - 1
-
-        objective.map_shards(fill)
+        self.bins = binned(objective, features, self.edges, bool(self.missing.any()))
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
@@ -152,17 +144,21 @@ class HistogramStumps:
 
         Sizes are zeros if the criterion does not read them.
         """
-        n_features = len(self.edges)
+        tables = self.objective.over_shards(_histogram_of_shard, self.bins, self.by_gini, rows=(weights,))
+        total: Any = sum(tables)
+        return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros(total.shape[:2])
 
-        def statistic(parts: Sequence[Part]) -> np.ndarray:
-            table = np.zeros((n_features, N_BINS, 1 + self.by_gini))
-            for part in parts:
-                fill = _add_with_sizes if self.by_gini else _add_sums
-                fill(self.bins[part.rows], weights[part.rows], table.reshape(-1))
-            return table
 
-        total: Any = sum(self.objective.map_shards(statistic))
-        return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros((n_features, N_BINS))
+def _missing_of_shard(objective, features, parts) -> Any:
+    return sum(missing_counts(features[part.rows]) for part in parts)
+
+
+def _histogram_of_shard(objective, bins, parts, by_gini: bool, weights: np.ndarray) -> np.ndarray:
+    table = np.zeros((bins.shape[1], N_BINS, 1 + by_gini))
+    fill = _add_with_sizes if by_gini else _add_sums
+    for part in parts:
+        fill(bins[part.rows], weights[part.rows], table.reshape(-1))
+    return table
 
 
 #: Names of the searches for stumps.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.bound_objective import BoundObjective
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, sort_by_digits
 
@@ -25,7 +26,7 @@ def threshold_between(low: np.float32, high: np.float32) -> np.float32:
     return middle if middle < high else low
 
 
-def bin_edges(features: np.ndarray, apply: Callable[..., Iterable[Any]] = map) -> list[np.ndarray]:
+def bin_edges(features: Any, apply: Callable[..., Iterable[Any]] = map) -> list[np.ndarray]:
     """Return at most 255 thresholds for the values of each feature, ascending float32.
 
     A feature with no more than 256 values has a threshold between any two of them, one with more at
@@ -34,9 +35,12 @@ def bin_edges(features: np.ndarray, apply: Callable[..., Iterable[Any]] = map) -
     Parameters
     ----------
     features : ndarray of shape (n_docs, n_features), float32, C-contiguous
+        Of features in other processes, one column at a time is fetched.
     apply : callable, default=map
         What applies a function to blocks of columns: `BoundObjective.on_threads`, say.
     """
+    if not isinstance(features, np.ndarray):
+        return [bin_edges(features[:, k][:, None])[0] for k in range(features.shape[1])]
     bits = features.view(np.uint32)
 
     def edges_of(first: int) -> list[np.ndarray]:
@@ -116,6 +120,40 @@ def _edges(keys, spare, counts, edges):
     if missing:
         edges[n_edges] = _value(values[n - 1], one)
     return n_edges + missing
+
+
+def binned(objective: BoundObjective, features: Any, edges: np.ndarray, missing: bool) -> Any:
+    """Return the bin of each value, uint8 (n_docs, n_features), where the features are.
+
+    Parameters
+    ----------
+    objective : BoundObjective
+    features : ndarray of shape (n_docs, n_features), float32, or features in other processes
+    edges : ndarray of shape (n_features, 255), float32
+        Thresholds, filled up with infinity.
+    missing : bool
+        Whether any value is missing; missing values have the last bin.
+    """
+    if not isinstance(features, np.ndarray):
+        return features.transformed(_bins_of_shard, edges, missing)
+    bins = np.empty(features.shape, np.uint8)
+    objective.map_shards(
+        lambda parts: [_bin(features[part.rows], bins[part.rows], edges, missing) for part in parts]
+    )
+    return bins
+
+
+def _bins_of_shard(features, indptr, blocks, edges: np.ndarray, missing: bool) -> np.ndarray:
+    bins = np.empty(features.shape, np.uint8)
+    for block in blocks:
+        _bin(features[block.rows], bins[block.rows], edges, missing)
+    return bins
+
+
+def _bin(features: np.ndarray, bins: np.ndarray, edges: np.ndarray, missing: bool) -> None:
+    assign_bins(features, edges, bins)
+    if missing:
+        bins[np.isnan(features)] = N_BINS - 1
 
 
 @kernel

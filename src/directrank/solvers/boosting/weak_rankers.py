@@ -1,5 +1,6 @@
 """Weak rankers that are not stumps: single features, and objects fitted to weighted documents."""
 
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -70,6 +71,17 @@ class Learned:
         if not weights.any():
             return None
         return self.learner.fit(self.features, weights, seed=int(rng.integers(2**31)))
+
+
+def predictions(weak: Any, features: Any) -> np.ndarray:
+    """Return the value of each row, float64 (n_docs,).
+
+    Of features in other processes, the column that a stump reads is fetched.
+    """
+    if isinstance(features, np.ndarray):
+        return weak.predict(features)
+    column = features[:, weak.feature[0]]
+    return replace(weak, feature=np.zeros_like(weak.feature)).predict(column[:, None])
 
 
 def sampled_weights(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
