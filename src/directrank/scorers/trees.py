@@ -143,7 +143,9 @@ def _add_trees(features, root, feature, threshold, missing, left, right, value, 
                 n = min(TOGETHER, last - row)
                 for i in range(n):
                     nodes[i] = start
-                while _descend(features[row : row + n], feature, threshold, missing, left, right, start, nodes):
+                while _descend(
+                    features[row : row + n], feature, threshold, missing, left, right, start, nodes
+                ):
                     pass
                 for i in range(n):
                     out[row + i] += value[nodes[i]]

@@ -4,7 +4,7 @@ import numpy as np
 
 from directrank.contracts import Solution, Solver
 from directrank.oracles import CutKernel, MostViolated
-from directrank.solvers.cuts.kept_cuts import Cuts, dual_value, no_cuts, optimise_kept_cuts, reordered
+from directrank.solvers.cuts.kept_cuts import Cuts, dual_value, no_cuts, optimise_kept_cuts, reorder
 from directrank.solvers.cuts.visiting_order import visiting_order
 from directrank.solvers.cuts.visits import Visits, visits_of
 
@@ -107,7 +107,8 @@ class _Run:
         self.at_zero, first = self.primal, natural * kept
         order = visiting_order(cuts.offsets[first], cuts.vectors[first])
         visits.reorder(order)
-        self.cuts: Cuts = reordered(cuts, order)
+        reorder(cuts, order)
+        self.cuts: Cuts = cuts
         self.order, self.passes, self.sweeps, self.dual = natural, 1, 0, 0.0
         self.before = self.shown = self.gap
 
