@@ -32,36 +32,41 @@ class Crew:
 
     def __init__(self, client, n_workers: int, freeze: bool):
         self.client, self.n_workers, self.running = client, n_workers, []
-        self.signal, self.frozen = signal.SIGSTOP if freeze else signal.SIGKILL, []
+        self.signal = signal.SIGSTOP if freeze else signal.SIGKILL
 
     def fill(self) -> None:
         """Start the workers that are missing, and wait for them."""
-        self.end(self.frozen)
-        self.running = [each for each in self.running if each.poll() is None]
+        # A worker that is still known, though it has ended, would count as one that has started.
+        self.wait_for(len(self.running))
         while len(self.running) < self.n_workers:
             command = [
                 sys.executable, "-m", "distributed.cli.dask_worker", self.client.scheduler.address,
                 "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard",
             ]  # fmt: skip
             self.running.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        self.wait_for(self.n_workers)
+
+    def wait_for(self, number: int) -> None:
+        """Wait until the scheduler knows so many workers."""
         end = time.monotonic() + MINUTE
-        while len(self.client.nthreads()) != self.n_workers:
+        while len(self.client.nthreads()) != number:
             if time.monotonic() > end:
                 raise SystemExit("the workers do not start")
             time.sleep(0.05)
 
-    def disturb(self, number: int) -> None:
-        """Kill or freeze some of the workers."""
+    def disturb(self, number: int) -> list[subprocess.Popen]:
+        """Kill or freeze some of the workers; return them."""
         hit = random.sample(self.running, number)
         for each in hit:
             os.kill(each.pid, self.signal)
-        self.frozen = hit if self.signal == signal.SIGSTOP else []
+        return hit
 
-    def end(self, workers: list) -> None:
+    def end(self, workers: list[subprocess.Popen]) -> None:
         """Kill workers, and wait until they have ended."""
-        for each in workers:
+        for each in list(workers):
             each.kill()
             each.wait()
+            self.running.remove(each)
 
 
 def make(folder: Path, n_queries: int) -> None:
@@ -91,9 +96,10 @@ def disturbed(folder: Path, crew: Crew, moment: float, n_killed: int) -> tuple[b
     from directrank.errors import MethodError
 
     killed: list[float] = []
+    hit: list[subprocess.Popen] = []
 
     def kill() -> None:
-        crew.disturb(n_killed)
+        hit.extend(crew.disturb(n_killed))
         killed.append(time.monotonic())
 
     timer = threading.Timer(moment, kill)
@@ -105,6 +111,7 @@ def disturbed(folder: Path, crew: Crew, moment: float, n_killed: int) -> tuple[b
         found = str(error)
     ended = time.monotonic()
     timer.join()
+    crew.end(hit)
     return found, max(0.0, ended - killed[0])
 
 
