@@ -1,11 +1,12 @@
-"""Training on a Dask cluster whose workers are killed: the same model, or an error that names the cause.
+"""Training on a Dask cluster whose workers are killed or frozen: the same model, or an error with the cause.
 
-    python benchmarks/system/dask_kills.py [--kills 20] [--workers 2] [--all-every 5]
+    python benchmarks/system/dask_kills.py [--kills 20] [--workers 2] [--all-every 5] [--freeze]
 
 Worker processes without a nanny hold the shards of a store. A ranker is first trained undisturbed. Then one
 worker is killed (SIGKILL) at a random moment of a fit, from the loading of the data on, many times; in every
-fifth fit all of them are. A fit must end within a minute of its kill: with the same bits, or, where no worker
-is left, with an error of ours in one line.
+fifth fit all of them are. With --freeze they are frozen instead (SIGSTOP), and killed after the fit, so that
+nothing but their silence tells that they are lost. A fit must end within a minute of its kill: with the same
+bits, or, where no worker is left, with an error of ours in one line.
 """
 
 import argparse
@@ -29,36 +30,51 @@ MINUTE = 60.0
 class Crew:
     """Worker processes of a scheduler."""
 
-    def __init__(self, client, n_workers: int):
+    def __init__(self, client, n_workers: int, freeze: bool):
         self.client, self.n_workers, self.running = client, n_workers, []
+        self.signal = signal.SIGSTOP if freeze else signal.SIGKILL
 
     def fill(self) -> None:
         """Start the workers that are missing, and wait for them."""
-        self.running = [each for each in self.running if each.poll() is None]
+        # A worker that is still known, though it has ended, would count as one that has started.
+        self.wait_for(len(self.running))
         while len(self.running) < self.n_workers:
             command = [
                 sys.executable, "-m", "distributed.cli.dask_worker", self.client.scheduler.address,
                 "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard",
             ]  # fmt: skip
             self.running.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        self.wait_for(self.n_workers)
+
+    def wait_for(self, number: int) -> None:
+        """Wait until the scheduler knows so many workers."""
         end = time.monotonic() + MINUTE
-        while len(self.client.nthreads()) != self.n_workers:
+        while len(self.client.nthreads()) != number:
             if time.monotonic() > end:
                 raise SystemExit("the workers do not start")
             time.sleep(0.05)
 
-    def kill(self, number: int) -> None:
-        """Kill some of the workers."""
-        for each in random.sample(self.running, number):
-            os.kill(each.pid, signal.SIGKILL)
+    def disturb(self, number: int) -> list[subprocess.Popen]:
+        """Kill or freeze some of the workers; return them."""
+        hit = random.sample(self.running, number)
+        for each in hit:
+            os.kill(each.pid, self.signal)
+        return hit
+
+    def end(self, workers: list[subprocess.Popen]) -> None:
+        """Kill workers, and wait until they have ended."""
+        for each in list(workers):
+            each.kill()
+            each.wait()
+            self.running.remove(each)
 
 
-def make(folder: Path) -> None:
+def make(folder: Path, n_queries: int) -> None:
     """Write a store of many shards."""
     from directrank.data import make_ranking
     from directrank.data.store.writing import StoreWriter
 
-    groups = make_ranking(1000, 100, 100, random_state=0)
+    groups = make_ranking(n_queries, 100, 100, random_state=0)
     writer = StoreWriter(folder)
     writer.allocate("made", *groups.features.shape)[:] = groups.features
     writer.finish(groups.queries, groups.n_features, None, "made", True)
@@ -80,9 +96,10 @@ def disturbed(folder: Path, crew: Crew, moment: float, n_killed: int) -> tuple[b
     from directrank.errors import MethodError
 
     killed: list[float] = []
+    hit: list[subprocess.Popen] = []
 
     def kill() -> None:
-        crew.kill(n_killed)
+        hit.extend(crew.disturb(n_killed))
         killed.append(time.monotonic())
 
     timer = threading.Timer(moment, kill)
@@ -94,6 +111,7 @@ def disturbed(folder: Path, crew: Crew, moment: float, n_killed: int) -> tuple[b
         found = str(error)
     ended = time.monotonic()
     timer.join()
+    crew.end(hit)
     return found, max(0.0, ended - killed[0])
 
 
@@ -105,17 +123,19 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--all-every", type=int, default=5, help="every such fit loses all its workers")
+    parser.add_argument("--freeze", action="store_true", help="stop workers (SIGSTOP), do not kill them")
+    parser.add_argument("--queries", type=int, default=1000, help="of the data, each of 100 documents")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     random.seed(given.seed)
     from distributed import Client, LocalCluster
 
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-        make(folder := Path(name))
+        make(folder := Path(name), given.queries)
         cluster = LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None, processes=True)
         client = stack.enter_context(Client(stack.enter_context(cluster), direct_to_workers=True))
-        crew = Crew(client, given.workers)
-        stack.callback(lambda: crew.kill(len(crew.running)))
+        crew = Crew(client, given.workers, given.freeze)
+        stack.callback(lambda: crew.end(crew.running))
         return run(given, folder, crew)
 
 
@@ -125,6 +145,7 @@ def run(given: argparse.Namespace, folder: Path, crew: Crew) -> int:
     expected, start = fitted(folder, crew.client), time.monotonic()  # Kernels are compiled now.
     assert fitted(folder, crew.client) == expected
     seconds = time.monotonic() - start
+    verb = "frozen" if given.freeze else "killed"
     counts = {"same": 0, "named": 0, "other": 0}
     longest = 0.0
     for number in range(1, given.kills + 1):
@@ -141,7 +162,7 @@ def run(given: argparse.Namespace, folder: Path, crew: Crew) -> int:
         longest = max(longest, after)
         text = found if isinstance(found, str) else f"{outcome} model"
         print(
-            f"{number:3}: {n_killed} killed after {moment:.1f} s, ended {after:.1f} s later: {text}",
+            f"{number:3}: {n_killed} {verb} after {moment:.1f} s, ended {after:.1f} s later: {text}",
             flush=True,
         )
     print(

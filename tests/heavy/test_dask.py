@@ -1,16 +1,22 @@
 """Dask: the model of any number of workers has the bits of one trained in this process."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from directrank.cli import main
 from directrank.data import make_ranking
+from directrank.data.shards import SHARD_BYTES
 from directrank.data.store.writing import StoreWriter
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.estimators.methods import configured
@@ -77,6 +83,22 @@ def parts(shards):
 def client(shards):
     with cluster(2, threads=2) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def processes(shards):
+    """Worker processes on this machine."""
+    with dask.connect("local:2") as made:
+        yield made
+
+
+@pytest.fixture
+def pids(processes):
+    """The workers' process numbers by address; all of them run again afterwards."""
+    found = processes.run(os.getpid)
+    yield found
+    for pid in found.values():
+        os.kill(pid, signal.SIGCONT)
 
 
 def made(name, **parameters):
@@ -157,10 +179,15 @@ def test_a_solver_that_steps_query_by_query_is_refused_by_name(name, parameters,
         made(name, **parameters).fit(dask.distribute(parts[0], client))
 
 
+def test_half_precision_is_refused_by_name(parts, client):
+    with pytest.raises(MethodError, match='precision="half" is for data in this process, not on a cluster'):
+        made("approxndcg", precision="half", start="zero").fit(dask.distribute(parts[1], client))
+
+
 def test_queries_of_a_data_frame_may_span_partitions(parts, client):
     import dask.dataframe as dd
 
-    train = parts[0]
+    train = parts[1]
     frame = pd.DataFrame(train.X, columns=[f"f{k}" for k in range(6)])
     frame = frame.assign(grade=train.relevance, query=[f"q{each}" for each in train.qid])
     frame = frame.sample(frac=1.0, random_state=0, ignore_index=True)
@@ -216,7 +243,7 @@ def test_a_place_that_is_none_is_refused(place):
 
 
 def test_lost_workers_are_named(parts, monkeypatch):
-    monkeypatch.setattr("directrank.integrations.dask.placement.PATIENCE", 1.0)
+    monkeypatch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 1.0)
     with cluster(1) as client:
         remote = dask.distribute(parts[0], client)
         client.retire_workers(list(client.nthreads()))
@@ -238,45 +265,133 @@ def test_a_worker_lost_at_any_call_changes_nothing(name, parameters, parts, clie
     answer, calls, lost = DaskWorkers._answer, count(1), []
 
     def lossy(self, placed, future):
-        if next(calls) % 71 == 0:
+        if next(calls) % 37 == 0:
             lost.append(placed)
             raise LostError
         return answer(self, placed, future)
 
-    here = made(name, **parameters).fit(parts[0])
+    here = made(name, **parameters).fit(parts[1])
     monkeypatch.setattr(DaskWorkers, "_answer", lossy)
-    the_same(here, made(name, **parameters).fit(dask.distribute(parts[0], client)))
+    the_same(here, made(name, **parameters).fit(dask.distribute(parts[1], client)))
     assert len(lost) > 3
+
+
+def stop_at(number, stopped, monkeypatch):
+    """Freeze processes at some call of a fit."""
+    from directrank.integrations.dask.placement import DaskWorkers
+
+    answer, calls = DaskWorkers._answer, count(1)
+
+    def frozen(self, placed, future):
+        if next(calls) == number:
+            for pid in stopped:
+                os.kill(pid, signal.SIGSTOP)
+        return answer(self, placed, future)
+
+    monkeypatch.setattr(DaskWorkers, "_answer", frozen)
+
+
+@pytest.mark.parametrize("call", [10, 60])  # While shards are loaded, and while they are trained on.
+def test_a_frozen_worker_changes_nothing(call, parts, processes, pids, monkeypatch):
+    here = made("ranksvm").fit(parts[1])
+    remote = dask.distribute(parts[1], processes)
+    address = sorted(pids)[0]
+    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    stop_at(call, [pids[address]], monkeypatch)
+    the_same(here, made("ranksvm").fit(remote))
+    assert {each.address for each in remote.workers._placed} == set(pids) - {address}
+
+
+def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processes, pids, monkeypatch):
+    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 1.0)
+    here = made("ranksvm").fit(parts[1])
+    remote = dask.distribute(parts[1], processes)
+    with monkeypatch.context() as patch:
+        stop_at(60, pids.values(), patch)
+        with pytest.raises(MethodError, match=r"2 have sent no heartbeat for 2 s, the first one tcp://127"):
+            made("ranksvm").fit(remote)
+    for pid in pids.values():
+        os.kill(pid, signal.SIGCONT)
+    the_same(here, made("ranksvm").fit(remote))
+
+
+def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
+    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    remote = dask.distribute(parts[1], processes)
+    remote.workers.over_shards(len)
+    before = list(remote.workers._placed)
+    monkeypatch.setattr(remote.workers, "shards", remote.workers.shards[:1])
+    remote.workers.over_shards(lambda held: time.sleep(3.5))
+    assert remote.workers._placed == before
+
+
+def test_a_data_frame_on_a_frozen_worker_is_named(processes, pids, monkeypatch):
+    import dask.dataframe as dd
+
+    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    frame = pd.DataFrame({"relevance": [1, 0] * 8, "qid": np.arange(16) // 4, "f": np.arange(16.0)})
+    split = dd.from_pandas(frame, npartitions=8)
+    for pid in pids.values():
+        os.kill(pid, signal.SIGSTOP)
+    monkeypatch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 1.0)
+    with pytest.raises(MethodError, match="sent no heartbeat for 2 s"):
+        dask.distribute(split, processes)
+
+
+def test_silence_is_what_the_looks_of_this_process_add_up_to(monkeypatch):
+    from directrank.integrations.dask import heartbeats
+
+    now, seen = [0.0], {"a": 900.0, "b": 900.0}
+    monkeypatch.setattr(heartbeats.time, "monotonic", lambda: now[0])
+    found = heartbeats.Heartbeats(
+        SimpleNamespace(
+            nthreads=lambda callback_timeout: dict.fromkeys(seen, 1),
+            scheduler_info=lambda n_workers: {"workers": {k: {"last_seen": v} for k, v in seen.items()}},
+        )
+    )
+    assert found.living() == ["a", "b"]
+    now[0] += 3600.0  # This process was stopped, and a scheduler in it.
+    assert found.living() == ["a", "b"]
+    for _ in range(40):
+        now[0], seen["a"] = now[0] + 0.5, seen["a"] - 1.0
+        found.living()
+    assert (found.living(), found.silent()) == (["a"], ["b"])
+    seen["b"] += 1.0
+    assert (found.living(), found.silent()) == (["a", "b"], [])
 
 
 def test_killed_workers_change_nothing():
     ended = subprocess.run(
-        [sys.executable, str(SCRIPT), "--kills", "2"], capture_output=True, text=True, timeout=300
+        [sys.executable, str(SCRIPT), "--kills", "2", "--queries", "200"],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "0 other models, 0 hangs" in ended.stdout
 
 
-def test_the_command_line_trains_on_workers(tmp_path):
+def test_the_command_line_trains_on_workers(tmp_path, processes, monkeypatch, capsys):
     lines = [
         f"{(k * 7) % 3} qid:{k // 8} 1:{np.sin(k):.5f} 2:{np.cos(3 * k):.5f} 3:{(k * k) % 11}"
         for k in range(160)
     ]
     (tmp_path / "train.txt").write_text("\n".join(lines) + "\n")
-    command = [sys.executable, "-m", "directrank"]
-
-    def run(*words):
-        return subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-
-    for model, place in (("here.dr", []), ("there.dr", ["--scheduler", "local:2"])):
-        ended = run("fit", "regression", "train.txt", "-o", model, *place)
-        assert ended.returncode == 0, ended.stderr
-        ended = run("rank", model, "train.txt", "-o", f"{model}.txt", *place)
-        assert ended.returncode == 0, ended.stderr
-    assert (tmp_path / "here.dr.txt").read_bytes() == (tmp_path / "there.dr.txt").read_bytes()
-    for out, place in (("here", []), ("there", ["--scheduler", "local:2"])):
-        ended = run("compare", "train.txt", "--kfold", "3", "--methods", "regression", "--out", out, *place)
-        assert ended.returncode == 0, ended.stderr
-    assert (tmp_path / "here/results.csv").read_bytes() == (tmp_path / "there/results.csv").read_bytes()
-    refused = run("fit", "svmmap", "train.txt", "--scheduler", "local:x")
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    monkeypatch.chdir(tmp_path)
+    running = ["--scheduler", processes.scheduler.address]
+    for model, place in (("here.dr", []), ("there.dr", running)):
+        assert main(["fit", "regression", "train.txt", "-o", model, *place]) == 0
+        assert main(["rank", model, "train.txt", "-o", f"{model}.txt", *place]) == 0
+    assert Path("here.dr.txt").read_bytes() == Path("there.dr.txt").read_bytes()
+    words = ["compare", "train.txt", "--kfold", "3", "--methods", "regression"]
+    command = [sys.executable, "-m", "directrank", *words, "--out", "there", "--scheduler", "local:1"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    # As in that process, where no test has made shards small.
+    monkeypatch.setattr("directrank.data.shards.SHARD_BYTES", SHARD_BYTES)
+    assert main([*words, "--out", "here"]) == 0
+    assert Path("here/results.csv").read_bytes() == Path("there/results.csv").read_bytes()
+    capsys.readouterr()
+    assert main(["fit", "svmmap", "train.txt", "--scheduler", "local:x"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from directrank.data import make_ranking
+from directrank.data.remote.workers import RemoteFeatures
+from directrank.errors import MethodError
 from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import cut_of_query, position_slopes, query_gradient
 from directrank.measures import AP, DCG, ERR, NDCG, P
 from directrank.oracles import GradientKernel
 from directrank.scorers import Linear
 from directrank.solvers.smooth import passes, streaming
+from directrank.solvers.smooth.lbfgs import LBFGS
 from directrank.surrogates import Objective, SmoothedPositions
 
 MEASURES = [NDCG(), NDCG(3), DCG(gain="linear", discount="letor"), AP(), AP(3)]
@@ -92,6 +95,14 @@ def test_half_precision_is_a_pass_over_rounded_features(groups, n_features, stee
     assert again[1].tobytes() == slope.tobytes()
 
 
+def test_half_precision_is_refused_by_name_where_features_are_in_other_processes(groups):
+    remote = RemoteFeatures(None, "raw", groups.features.shape)
+    solver, rng = LBFGS(precision="half"), np.random.default_rng(0)
+    message = 'precision="half" is for data in this process, not on a cluster: omit precision'
+    with pytest.raises(MethodError, match=message):
+        solver.solve(objective_of(NDCG(), groups), Linear(), remote, None, rng)
+
+
 def test_a_wide_query_leaves_nothing_of_its_block_behind(monkeypatch, groups):
     # One query in the middle of a shard, all of whose neighbours were summed before it was met.
     features = groups.features.copy()
@@ -137,6 +148,8 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 from ownform import bound_form
 from directrank.data import make_ranking
+from directrank.data.remote.workers import RemoteFeatures
+from directrank.errors import MethodError
 from directrank.scorers import Linear
 from directrank.solvers.smooth import streaming
 from directrank.surrogates import Objective, SmoothedPositions
@@ -175,6 +188,8 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 from ownmeasure import Constant
 from directrank.data import make_ranking
+from directrank.data.remote.workers import RemoteFeatures
+from directrank.errors import MethodError
 from directrank.scorers import Linear
 from directrank.solvers.smooth import streaming
 from directrank.surrogates import Objective, SmoothedPositions

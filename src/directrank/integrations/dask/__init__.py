@@ -30,6 +30,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.remote.workers import RemoteGroups
 from directrank.errors import DataError
 from directrank.integrations.dask.clusters import connect
+from directrank.integrations.dask.heartbeats import Heartbeats
 from directrank.integrations.dask.placement import DaskWorkers
 from directrank.integrations.dask.sources import RAW, Load, from_rows, from_store
 
@@ -140,7 +141,7 @@ def predict(ranker: Any, data: Any, *, client: Any = None, **columns: Any) -> np
 
 def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> RemoteGroups:
     return RemoteGroups(
-        DaskWorkers(client, groups.shards, load), RAW, groups.queries, groups.n_features,
+        DaskWorkers(Heartbeats(client), groups.shards, load), RAW, groups.queries, groups.n_features,
         feature_names=groups.feature_names, name=groups.name, labelled=groups.labelled,
     )  # fmt: skip
 
@@ -148,9 +149,10 @@ def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> Re
 def _from_frame(client, frame, relevance, qid, features) -> RemoteGroups:
     from directrank.integrations.dask.frames import FrameRows
 
-    found = FrameRows(client, frame, relevance, qid, features)
+    heartbeats = Heartbeats(client)
+    found = FrameRows(heartbeats, frame, relevance, qid, features)
     load = from_rows(found.rows_of, found.queries, found.shards)
     return RemoteGroups(
-        DaskWorkers(client, found.shards, load), RAW, found.queries, len(found.columns),
+        DaskWorkers(heartbeats, found.shards, load), RAW, found.queries, len(found.columns),
         feature_names=found.columns, name="", labelled=found.labelled,
     )  # fmt: skip

@@ -10,6 +10,7 @@ from dask.delayed import delayed
 from directrank.data.frames import from_frame
 from directrank.data.shards import Shard, make_shards
 from directrank.errors import DataError
+from directrank.integrations.dask.heartbeats import Heartbeats
 
 
 class FrameRows:
@@ -17,7 +18,8 @@ class FrameRows:
 
     Parameters
     ----------
-    client : distributed.Client
+    heartbeats : Heartbeats
+        Of the workers of the cluster.
     frame : dask.dataframe.DataFrame
     relevance : str or None
         The column of grades.
@@ -38,9 +40,14 @@ class FrameRows:
     """
 
     def __init__(
-        self, client: Any, frame: Any, relevance: str | None, qid: str, features: Sequence[str] | None
+        self,
+        heartbeats: Heartbeats,
+        frame: Any,
+        relevance: str | None,
+        qid: str,
+        features: Sequence[str] | None,
     ):
-        self.client, self.parts = client, frame.to_delayed()
+        self._heartbeats, self.parts = heartbeats, frame.to_delayed()
         named = [column for column in (relevance, qid) if column is not None]
         columns = [str(each) for each in frame.columns]
         self.columns = [each for each in columns if each not in named] if features is None else list(features)
@@ -49,7 +56,7 @@ class FrameRows:
                 raise DataError(f"no column {column!r}; the frame has {', '.join(columns)}")
         if not self.columns:
             raise DataError("the frame has no column left for features")
-        found = client.gather(client.compute([delayed(_labels)(each, named) for each in self.parts]))
+        found = heartbeats.computed([delayed(_labels)(each, named) for each in self.parts])
         self.starts = np.cumsum([0, *(len(each) for each in found)])
         labels = pd.concat(found, ignore_index=True)
         if not len(labels):
@@ -67,7 +74,7 @@ class FrameRows:
             delayed(_features)(self.parts[k], self.columns, rows[which == k] - self.starts[k]) for k in used
         ]
         out = np.empty((len(rows), len(self.columns)), np.float32)
-        for k, piece in zip(used, self.client.gather(self.client.compute(pieces)), strict=True):
+        for k, piece in zip(used, self._heartbeats.computed(pieces), strict=True):
             out[which == k] = piece
         return out
 

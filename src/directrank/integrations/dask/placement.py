@@ -1,7 +1,6 @@
 """Shards on the workers of a Dask cluster, and elsewhere when a worker is lost."""
 
 import contextlib
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,24 +8,19 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from distributed import CancelledError, Client, Future, KilledWorker
+from distributed import Future
 
 from directrank.data.shards import Shard
 from directrank.errors import MethodError
+from directrank.integrations.dask.heartbeats import BETWEEN_LOOKS, GONE, Heartbeats
 from directrank.integrations.dask.holder import Answer, Holder
 
-#: Seconds between looks whether a worker that has not answered still exists.
-BETWEEN_LOOKS = 0.5
-#: Seconds to wait for a worker where none is left.
-PATIENCE = 30.0
 #: Workers lost one after the other, without a call that has ended, after which training gives up.
 MOST_LOSSES = 8
-#: What Dask raises where a worker, or the scheduler's record of it, has gone.
-GONE = (OSError, CancelledError, KilledWorker)
 
 
 class LostError(Exception):
-    """A worker does not exist any more."""
+    """A worker does not exist any more, or is frozen."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +48,15 @@ class DaskWorkers:
 
     Parameters
     ----------
-    client : distributed.Client
+    heartbeats : Heartbeats
+        Of the workers of the cluster.
     shards : sequence of Shard
     load : callable
         From the number of a shard to the function that loads it on a worker, and its arguments.
     """
 
-    def __init__(self, client: Client, shards: Sequence[Shard], load: Callable[[int], tuple]):
-        self.client, self.shards = client, shards
+    def __init__(self, heartbeats: Heartbeats, shards: Sequence[Shard], load: Callable[[int], tuple]):
+        self.client, self.shards, self._heartbeats = heartbeats.client, shards, heartbeats
         self._load = load
         self._kept: dict[str, list[Call]] = {}
         self._placed: list[Placed] = []
@@ -150,12 +145,12 @@ class DaskWorkers:
             return None
 
     def _answer(self, placed: Placed, future: Any) -> Any:
-        """Wait for the answer of an actor; raise `LostError` if its worker is gone."""
+        """Wait for the answer of an actor; raise `LostError` if its worker is gone or frozen."""
         while future is not None:
             try:
                 answer: Answer = future.result(timeout=BETWEEN_LOOKS)
             except TimeoutError:
-                if placed.future.status == "finished" and placed.address in self._addresses():
+                if placed.future.status == "finished" and placed.address in self._heartbeats.living():
                     continue
                 raise LostError from None
             except GONE:
@@ -173,14 +168,14 @@ class DaskWorkers:
         self._losses += 1
         if self._losses >= MOST_LOSSES:
             raise MethodError(
-                f"{self._losses} workers of {self._name()} were lost one after the other, the last one at "
-                f"{address}: see their logs; if their memory ran out, add workers"
+                f"{self._losses} workers of {self._heartbeats.name()} were lost one after the other, the "
+                f"last one at {address}: see their logs; if their memory ran out, add workers"
             )
 
     def _place(self) -> None:
         """Load shards that no worker holds."""
         while homeless := set(range(len(self.shards))) - {n for each in self._placed for n in each.shards}:
-            addresses = self._living()
+            addresses = self._heartbeats.some()
             for address, own in zip(addresses, self._divided(sorted(homeless), addresses), strict=True):
                 if not own:
                     continue
@@ -227,7 +222,7 @@ class DaskWorkers:
                 try:
                     return future, future.result(timeout=BETWEEN_LOOKS)
                 except TimeoutError:
-                    if address not in self._addresses():
+                    if address not in self._heartbeats.living():
                         future.cancel()
                         raise LostError from None
                 except GONE:
@@ -236,29 +231,6 @@ class DaskWorkers:
                     raise MethodError(
                         f"worker {address}: {error}; install this version of directrank on every worker"
                     ) from None
-
-    def _living(self) -> list[str]:
-        """Return the addresses of all workers, or wait for one."""
-        end = time.monotonic() + PATIENCE
-        while not (found := self._addresses()):
-            if time.monotonic() > end:
-                raise MethodError(
-                    f"no worker is left on {self._name()}: start workers, or train without a scheduler"
-                )
-            time.sleep(BETWEEN_LOOKS)
-        return found
-
-    def _addresses(self) -> list[str]:
-        try:
-            workers: Any = self.client.nthreads()
-            return sorted(workers)
-        except GONE as error:
-            raise MethodError(
-                f"the scheduler of {self._name()} does not answer ({error}): start it again"
-            ) from None
-
-    def _name(self) -> str:
-        return str(getattr(self.client.scheduler, "address", "the cluster"))
 
     def _forget(self) -> None:
         """Have workers forget what nothing uses any more."""

@@ -64,13 +64,13 @@ class LBFGS(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
+        held = halved(objective, features) if self.precision == "half" else features
         incumbent = Incumbent(scorer, monitor)
         trace: list[dict] = []
         end: dict[str, Any] = {}
         stationarity = Stationarity(objective, scorer, features, self.penalty)
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
-        if self.precision == "half":
-            features = halved(objective, features)
+        features = held  # Those in float32 may be freed.
         for start, point in enumerate(points):
             before = incumbent.value
             result = self._from_start(objective, scorer, features, point, start, incumbent, trace)
