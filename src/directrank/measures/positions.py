@@ -11,6 +11,7 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.prefetching import fetch_bytes
 from directrank.kernels.vector_math import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
@@ -20,6 +21,8 @@ COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
 # The kernel compares `WIDTH` documents with `DEPTH` others at once.
 WIDTH, DEPTH = 16, 8
+# How many bytes before their use numbers are asked for.
+AHEAD = 2**12
 # Scores are rounded to whole numbers of 16 bits, cells; documents of one cell are compared again by score.
 # The padding of a query is a cell of no document, below all of them.
 LOWEST_CELL, CELLS, PADDING = -32767, 65534.0, np.int16(-32768)
@@ -172,6 +175,9 @@ def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
     for q in range(len(n_read)):
         start, lead, stop = indptr[q], indptr[q] + n_read[q], indptr[q + 1]
         s, a, m = scores[start:stop], above[start:lead], tied[start:lead]
+        _fetch_ahead(scores, start, stop)
+        _fetch_ahead(above, start, stop)
+        _fetch_ahead(tied, start, stop)
         _clear(above[lead:stop])
         _clear(tied[lead:stop])
         if len(a) == 0:
@@ -191,6 +197,12 @@ def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
         for i in range(len(a)):
             if m[i] != 1:
                 a[i], m[i] = _greater_and_equal(s, s[i], a[i], m[i])
+
+
+@inline_kernel
+def _fetch_ahead(numbers, start, stop):
+    # The memory delivers the next queries while this one is counted.
+    fetch_bytes(numbers, start * numbers.itemsize + AHEAD, stop * numbers.itemsize + AHEAD)
 
 
 @inline_kernel
