@@ -113,7 +113,9 @@ def fit(folder: Path, method: str, where: str, scaling: str, iterations: int) ->
 
     def ranker():
         built = configured(method)[0].build()
-        given = {"scaling": scaling, "max_iterations": iterations, "rounds": iterations}
+        # RankBoost's exact search sorts every feature, and its order takes as much memory as the data.
+        histogram = {"search": "histogram"}
+        given = {"scaling": scaling, "max_iterations": iterations, "rounds": iterations, **histogram}
         return built.set_params(**{name: given[name] for name in given if name in vars(built)})
 
     few = QueryGroups.open(f"{folder}.small")
