@@ -3,7 +3,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from directrank.solvers.boosting.thresholds import bin_edges, bin_edges_naive, threshold_between
+from directrank.data import make_ranking
+from directrank.solvers.boosting.stumps import HistogramStumps
+from directrank.solvers.boosting.thresholds import bin_edges, bin_edges_naive, binned, threshold_between
+from directrank.storage.mapped import create_matrix, is_mapped
+from directrank.surrogates import ExponentialPairs, Objective
 
 
 def columns(n, rng):
@@ -73,3 +77,16 @@ def test_thresholds_lie_between_neighbours_in_float32():
     assert threshold_between(np.float32(-3e38), np.float32(3.4e38)) < 3.4e38
     tiny = np.float32(1e-45)
     assert threshold_between(np.float32(0.0), tiny) == 0.0
+
+
+def test_bins_of_features_in_a_file_are_in_a_file(tmp_path):
+    # 7 columns of 403 rows: not a whole number of four-byte numbers.
+    groups = make_ranking(31, 13, 7, random_state=0)
+    stored = create_matrix(tmp_path / "rows.npy", groups.features.shape)
+    stored[:] = groups.features
+    objective = Objective(ExponentialPairs(), groups.queries, groups.shards)
+    edges = HistogramStumps(objective, groups.features, "eta").edges
+    here, there = (binned(objective, each, edges, False) for each in (groups.features, stored))
+    assert not is_mapped(here)
+    assert is_mapped(there)
+    np.testing.assert_array_equal(here, there)

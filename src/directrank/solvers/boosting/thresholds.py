@@ -12,6 +12,7 @@ import numpy as np
 from directrank.bound_objective import BoundObjective
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, sort_by_digits
+from directrank.storage.mapped import is_mapped, temporary_matrix
 
 N_BINS = 256
 #: Columns that a thread copies at a time: the values of 16 float32 fill a cache line.
@@ -136,11 +137,19 @@ def binned(objective: BoundObjective, features: Any, edges: np.ndarray, missing:
     """
     if not isinstance(features, np.ndarray):
         return features.transformed(_bins_of_shard, edges, missing)
-    bins = np.empty(features.shape, np.uint8)
+    bins = _room(features)
     objective.map_shards(
         lambda parts: [_bin(features[part.rows], bins[part.rows], edges, missing) for part in parts]
     )
     return bins
+
+
+def _room(features: np.ndarray) -> np.ndarray:
+    """Return room for a byte a value, in a temporary file if the features are mapped from a file."""
+    if not is_mapped(features):
+        return np.empty(features.shape, np.uint8)
+    numbers = temporary_matrix((-(-features.size // 4), 1))
+    return numbers.view(np.uint8).reshape(-1)[: features.size].reshape(features.shape)
 
 
 def _bins_of_shard(features, indptr, blocks, edges: np.ndarray, missing: bool) -> np.ndarray:
