@@ -15,7 +15,7 @@ from directrank.diagnostics.data_check import check_data
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.regression import Regression
-from directrank.kernels.compile import cache_folder
+from directrank.kernels.compile import cache_folder, source_digest
 from directrank.measures import CONVENTIONS, MEASURES, evaluate
 from directrank.scorers.scaling import CHOICES
 
@@ -75,7 +75,7 @@ def warm_steps(
 def warm_up(name: str, steps: Sequence[Step], announce: Callable[[str], None]) -> None:
     """Run steps under a name; announce it unless these steps were completed before."""
     folder = cache_folder()
-    done = None if folder is None else Path(folder) / f"{name}.warm"
+    done = None if folder is None else Path(folder) / f"{name}-{source_digest()}.warm"
     if done is None or not done.exists():
         announce(COMPILING)
     for _, compile_kernels in steps:

@@ -19,7 +19,7 @@ CHECKED = "checked.json"
 
 
 def prepared_folder(folder: Path) -> Path:
-    """Create a folder for compiled code, or check an existing one; remove its damaged files.
+    """Create a folder for compiled code, or check an existing one.
 
     Raises
     ------
@@ -36,7 +36,6 @@ def prepared_folder(folder: Path) -> Path:
     probe = folder / f".probe-{os.getpid()}"
     probe.touch()
     probe.unlink()
-    _remove_damaged(folder)
     return folder
 
 
@@ -56,7 +55,7 @@ def _owner_problem(folder: Path) -> str | None:
     return None
 
 
-def _remove_damaged(folder: Path) -> None:
+def remove_damaged(folder: Path) -> None:
     """Remove the files of numba that are not whole; numba compiles them again."""
     checked = _checked(folder)
     found = {}

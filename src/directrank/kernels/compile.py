@@ -1,12 +1,14 @@
 """`kernel`: the decorator of all compiled functions, with the folder that caches their machine code.
 
 numba decides by the file of a function whether its cached code is fresh, and does not notice a changed callee
-in another file. The cache folder is therefore named after a digest of all sources that kernels may use.
+in another file. Each module with kernels therefore has a folder of its own, named after a digest of its source
+and of all that it imports: an edit compiles again what it touches, and nothing else.
 """
 
 import gc
 import hashlib
 import os
+import re
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -17,7 +19,7 @@ import numba
 import platformdirs
 from numba.core.compiler import Compiler
 
-from directrank.kernels.code_cache import prepared_folder
+from directrank.kernels.code_cache import prepared_folder, remove_damaged
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -48,9 +50,6 @@ class Unaliased(Compiler):
                 gc.enable()
 
 
-# Nothing below these folders may import them (import-linter), so no kernel depends on their sources.
-WITHOUT_KERNELS = {"cli", "report", "experiments", "text"}
-
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -61,15 +60,62 @@ OPTIONS: dict[str, Any] = {
 }
 
 
+PACKAGE = Path(__file__).parents[1]
+IMPORT = re.compile(r"^ *(?:from|import) (directrank[\w.]*)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
+#: What calls a plug-in (`directrank.kernels.plugins`) contains kernels that it does not import.
+CALLS_PLUGIN = re.compile(r"(?<!def )\b(?:query_gradient|position_slopes|cut_of_query)\(")
+
+
+@cache
+def _source(module: str) -> str | None:
+    """Return the text of a module of directrank, or None if there is no such module."""
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+    return None
+
+
+def _closure(modules: set[str]) -> set[str]:
+    """Return modules with all modules of directrank that they import, directly or not."""
+    reached, waiting = set(), set(modules)
+    while waiting:
+        module = waiting.pop()
+        source = _source(module)
+        if source is None or module in reached:
+            continue
+        reached.add(module)
+        for package, names in IMPORT.findall(source):
+            waiting.add(package)
+            waiting.update(f"{package}.{name.split()[0]}" for name in names.strip("()").split(",") if name.strip())
+    return reached
+
+
+@cache
+def source_digest(module: str = "") -> str:
+    """Return a digest of all sources that decide the machine code of a module's kernels.
+
+    Parameters
+    ----------
+    module : str, default=""
+        The name of a module of directrank. For any other name the digest is that of all kernels.
+    """
+    reached = _closure({module})
+    if not reached or any(CALLS_PLUGIN.search(_source(name) or "") for name in reached):
+        files = PACKAGE.rglob("*.py")
+        names = (".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files)
+        reached |= _closure({name for name in names if "kernels.compile import" in (_source(name) or "")})
+    digest = hashlib.sha256()
+    for name in sorted(reached):
+        digest.update(f"{name}\n{_source(name)}\n".encode())
+    return digest.hexdigest()[:16]
+
+
 @cache
 def cache_folder() -> str | None:
-    """Return the folder of compiled code for exactly these sources, or None if none can be used."""
-    digest, package = hashlib.sha256(), Path(__file__).parents[1]
-    for source in sorted(package.rglob("*.py")):
-        if source.relative_to(package).parts[0] not in WITHOUT_KERNELS:
-            digest.update(source.read_bytes())
+    """Return the folder of compiled code, or None if none can be used."""
     root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
-    folder = Path(root) / f"kernels-{digest.hexdigest()[:16]}"
+    folder = Path(root) / "kernels"
     try:
         return str(prepared_folder(folder))
     except OSError as error:
@@ -80,6 +126,17 @@ def cache_folder() -> str | None:
             stacklevel=2,
         )
         return None
+
+
+@cache
+def _folder_of(module: str) -> str | None:
+    """Return the folder of the compiled code of one module, without damaged files."""
+    root = cache_folder()
+    if root is None:
+        return None
+    folder = Path(root) / f"{module.rpartition('.')[2]}-{source_digest(module)}"
+    remove_damaged(folder)
+    return str(folder)
 
 
 def kernel(function: Function, *, cached: bool = True, inline: bool = False) -> Function:
@@ -95,7 +152,7 @@ def kernel(function: Function, *, cached: bool = True, inline: bool = False) -> 
     faster than compiling it on its own first. The promise that arrays do not overlap is then that of the
     caller: use it only where the arrays that are written are different arguments of the caller.
     """
-    folder = cache_folder() if cached else None
+    folder = _folder_of(function.__module__) if cached else None
     before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         # numba reads this setting when a function is decorated. Functions of others keep their own folder.

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from directrank.kernels import code_cache
-from directrank.kernels.code_cache import prepared_folder
+from directrank.kernels.code_cache import prepared_folder, remove_damaged
 
 PRODUCT = """
 import warnings
@@ -94,7 +94,7 @@ def test_damaged_and_foreign_files_are_compiled_again(tmp_path):
 
 def test_files_that_are_whole_are_read_once(tmp_path, monkeypatch):
     extremes_of_a_process(tmp_path)
-    (folder,) = tmp_path.iterdir()
-    prepared_folder(folder)
+    (folder,) = (tmp_path / "kernels").iterdir()
+    remove_damaged(folder)
     monkeypatch.setattr(code_cache, "_is_whole", lambda _: pytest.fail("a file was read again"))
-    prepared_folder(folder)
+    remove_damaged(folder)

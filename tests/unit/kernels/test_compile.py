@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,9 +78,54 @@ def test_functions_of_others_keep_their_own_cache_folder(monkeypatch):
     assert compilation.numba.config.CACHE_DIR == "theirs"
 
 
-def test_folders_left_out_of_the_digest_hold_no_kernel():
-    package = Path(compilation.__file__).parents[1]
-    for folder in compilation.WITHOUT_KERNELS:
-        sources = list((package / folder).rglob("*.py"))
-        assert sources
-        assert not [each.name for each in sources if "@kernel" in each.read_text(encoding="utf-8")]
+def package_of(folder, **changes):
+    """Write a package of three modules with a kernel each, of which the third calls plug-ins."""
+    sources = {
+        "kernels/compile": "",
+        "callee": "from directrank.kernels.compile import kernel\n",
+        "caller": "from directrank.kernels.compile import kernel\nfrom directrank import (\n    callee,\n)\n",
+        "loop": "from directrank.kernels.compile import kernel\nquery_gradient()\n",
+        "plugin": "from directrank.kernels.compile import kernel\n",
+        "report": "",
+    }
+    for name, text in (sources | changes).items():
+        path = folder / "directrank" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "directrank"
+
+
+@pytest.mark.parametrize(
+    ("edited", "recompiled"),
+    [
+        ("callee", {"callee", "caller", "loop"}),
+        ("caller", {"caller", "loop"}),
+        ("plugin", {"plugin", "loop"}),
+        ("loop", {"loop"}),
+        ("kernels/compile", {"callee", "caller", "loop", "plugin"}),
+        ("report", set()),
+    ],
+)
+def test_an_edit_recompiles_what_it_touches(tmp_path, monkeypatch, edited, recompiled):
+    modules = ("callee", "caller", "loop", "plugin")
+
+    def digests(folder, **changes):
+        monkeypatch.setattr(compilation, "PACKAGE", package_of(folder, **changes))
+        compilation._source.cache_clear()
+        compilation.source_digest.cache_clear()
+        return {name: compilation.source_digest(f"directrank.{name}") for name in modules}
+
+    try:
+        before = digests(tmp_path)
+        text = (tmp_path / "directrank" / f"{edited}.py").read_text()
+        after = digests(tmp_path, **{edited: text + "# another line\n"})
+    finally:
+        compilation._source.cache_clear()
+        compilation.source_digest.cache_clear()
+    assert {name for name in modules if before[name] != after[name]} == recompiled
+
+
+def test_the_digest_reaches_the_kernels_that_a_module_imports():
+    reached = compilation._closure({"directrank.surrogates.pairs.kernels"})
+    assert {"directrank.kernels.vector_math", "directrank.surrogates.margins"} <= reached
+    assert "directrank.report" not in reached
