@@ -1,8 +1,8 @@
 """`kernel`: the decorator of all compiled functions, with the folder that caches their machine code.
 
 numba decides by the file of a function whether its cached code is fresh, and does not notice a changed callee
-in another file. Each module with kernels therefore has a folder of its own, named after a digest of its source
-and of all that it imports: an edit compiles again what it touches, and nothing else.
+in another file. Each module with kernels therefore has a folder of its own, named after a digest of its own
+source and of all that it imports: an edit compiles again what it touches, and nothing else.
 """
 
 import gc
@@ -87,7 +87,7 @@ def _closure(modules: set[str]) -> set[str]:
         reached.add(module)
         for package, names in IMPORT.findall(source):
             waiting.add(package)
-            waiting.update(f"{package}.{name.split()[0]}" for name in names.strip("()").split(",") if name.strip())
+            waiting.update(f"{package}.{name}" for name in re.findall(r"\w+", names))
     return reached
 
 
