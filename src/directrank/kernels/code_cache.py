@@ -1,7 +1,8 @@
 """The folder of compiled code: who may write to it, and which of its files are as numba wrote them.
 
 numba's cache is pickled Python and machine code: whoever can write to the folder decides what this process
-runs. numba also fails on a file that it cannot read, in the middle of whatever called the kernel.
+runs. numba also fails on a file that it cannot read, in the middle of whatever called the kernel. It
+numbers the versions of a function whatever other processes write: two could exchange the code of two types.
 """
 
 import contextlib
@@ -10,7 +11,15 @@ import os
 import pickletools
 import shutil
 import stat
+import threading
 from pathlib import Path
+
+from numba.core.event import Event, Listener
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks.
+    fcntl = None
 
 #: Compiled code takes about 25 MB; numba fails if it cannot write it.
 LEAST_FREE = 64 * 2**20
@@ -37,6 +46,35 @@ def prepared_folder(folder: Path) -> Path:
     probe.touch()
     probe.unlink()
     return folder
+
+
+class OneCompiler(Listener):
+    """Lets one process at a time compile code for a folder or read it from there; the others wait.
+
+    It listens to numba's event ``"numba:compiler_lock"``, which spans reading, compiling and writing.
+    """
+
+    def __init__(self, folder: Path):
+        self._path = folder / ".lock"
+        self._depth, self._guard = 0, threading.Lock()
+
+    def on_start(self, event: Event) -> None:
+        """Take the lock of the folder, unless this process has it."""
+        with self._guard:
+            if self._depth == 0 and fcntl is not None:
+                self._file = self._path.open("ab")
+                with contextlib.suppress(OSError):  # a file system without locks
+                    fcntl.flock(self._file, fcntl.LOCK_EX)
+            self._depth += 1
+
+    def on_end(self, event: Event) -> None:
+        """Give the lock back when nothing is left to compile."""
+        with self._guard:
+            self._depth -= 1
+            if self._depth == 0 and fcntl is not None:
+                with contextlib.suppress(OSError):
+                    fcntl.flock(self._file, fcntl.LOCK_UN)  # Forked processes keep the file open.
+                self._file.close()
 
 
 def _owner_problem(folder: Path) -> str | None:

@@ -18,8 +18,9 @@ from typing import Any, TypeVar
 import numba
 import platformdirs
 from numba.core.compiler import Compiler
+from numba.core.event import register
 
-from directrank.kernels.code_cache import prepared_folder, remove_damaged
+from directrank.kernels.code_cache import OneCompiler, prepared_folder, remove_damaged
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -117,7 +118,9 @@ def cache_folder() -> str | None:
     root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
     folder = Path(root) / "kernels"
     try:
-        return str(prepared_folder(folder))
+        folder = prepared_folder(folder)
+        register("numba:compiler_lock", OneCompiler(folder))
+        return str(folder)
     except OSError as error:
         warnings.warn(
             f"compiled kernels cannot be cached in {folder} ({error.strerror}), so every start compiles them "

@@ -1,13 +1,15 @@
 """The cache of compiled code: whose folders are used, and what becomes of damaged files."""
 
+import fcntl
 import os
 import subprocess
 import sys
 
 import pytest
+from numba.core.event import Event, EventStatus
 
 from directrank.kernels import code_cache
-from directrank.kernels.code_cache import prepared_folder, remove_damaged
+from directrank.kernels.code_cache import OneCompiler, prepared_folder, remove_damaged
 
 PRODUCT = """
 import warnings
@@ -94,7 +96,44 @@ def test_damaged_and_foreign_files_are_compiled_again(tmp_path):
 
 def test_files_that_are_whole_are_read_once(tmp_path, monkeypatch):
     extremes_of_a_process(tmp_path)
-    (folder,) = (tmp_path / "kernels").iterdir()
+    (folder,) = (tmp_path / "kernels").glob("vector_math-*")
     remove_damaged(folder)
     monkeypatch.setattr(code_cache, "_is_whole", lambda _: pytest.fail("a file was read again"))
     remove_damaged(folder)
+
+
+def is_locked(folder) -> bool:
+    with (folder / ".lock").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def test_a_process_has_the_folder_until_its_last_compilation_ends(tmp_path):
+    compiler = OneCompiler(tmp_path)
+    event = Event("numba:compiler_lock", EventStatus.START)
+    for _ in range(2):
+        compiler.on_start(event)
+        compiler.on_start(event)
+        compiler.on_end(event)
+        assert is_locked(tmp_path)
+        compiler.on_end(event)
+        assert not is_locked(tmp_path)
+
+
+@pytest.mark.heavy
+def test_two_processes_compile_each_version_once_and_mix_up_none(tmp_path):
+    """numba alone gives the versions of two processes the same names of files."""
+    code = PRODUCT.replace("[3.0, 1.0, 2.0]", "[3.0, 1.0, 2.0], TYPE")
+    for _ in range(2):
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", code.replace("TYPE", f"np.{each}")],
+                env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True,
+            )
+            for each in ("float32", "float64") * 2
+        ]  # fmt: skip
+        assert [each.communicate()[0] for each in running] == ["1.0 3.0\n"] * 4
+    assert len(list(tmp_path.rglob("*extremes*.nbc"))) == 2
