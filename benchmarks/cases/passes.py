@@ -1,4 +1,4 @@
-"""The linear pass of training, scores and the product Xᵀg: single and half precision, one and two threads."""
+"""The linear pass of training, scores and the product Xᵀg: one and two threads."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -13,7 +13,7 @@ from directrank.data.shards import make_shards, map_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.measures import NDCG
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import halved, value_and_gradient
+from directrank.solvers.smooth.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
 
 N_QUERIES, N_DOCS, N_FEATURES = 8_000, 120, 136
@@ -29,23 +29,22 @@ def data():
     return queries, features, rng.normal(size=N_FEATURES) / 50
 
 
-def gradient(surrogate: Surrogate, precision: str = "single", n_threads: int = 1) -> Work:
+def gradient(surrogate: Surrogate, n_threads: int = 1) -> Work:
     """Return a pass that computes the gradient by coefficients."""
     queries, features, w = data()
     shards = make_shards(queries.indptr, N_FEATURES)
     objective = Objective(surrogate, queries, shards, normalise=False, n_threads=n_threads)
-    held = halved(objective, features) if precision == "half" else features
-    return lambda: value_and_gradient(objective, Linear(), w, held)
+    return lambda: value_and_gradient(objective, Linear(), w, features)
 
 
-def linear(precision: str) -> tuple[Work, Work]:
+def linear() -> tuple[Work, Work]:
     """Return a pass with a gradient by scores that costs nothing, and a read pass."""
-    return gradient(Echo(), precision), lambda: read_pass(data()[1].reshape(-1))
+    return gradient(Echo()), lambda: read_pass(data()[1].reshape(-1))
 
 
-def threads(surrogate: Surrogate, precision: str) -> tuple[Work, Work]:
+def threads(surrogate: Surrogate) -> tuple[Work, Work]:
     """Return a pass on two threads, and on one."""
-    return gradient(surrogate, precision, n_threads=2), gradient(surrogate, precision)
+    return gradient(surrogate, n_threads=2), gradient(surrogate)
 
 
 def reading() -> tuple[Work, Work]:
@@ -63,24 +62,15 @@ def two_threads(key: str, what: str, prepare: Callable[[], tuple[Work, Work]], t
 
 
 APPROX, LAMBDA = SmoothedPositions(NDCG()), SwapWeighted(NDCG())
-PASS = "scores of documents and Xᵀg, 522 MB of features in {}, one thread"
 CASES = (
     Case(
         "passes/linear",
-        PASS.format("float32"),
+        "scores of documents and Xᵀg, 522 MB of features in float32, one thread",
         "a read pass over the features",
-        partial(linear, "single"),
+        linear,
         target=1.6,
     ),
-    Case(
-        "passes/linear-half",
-        PASS.format("half precision"),
-        "a read pass over the features in float32",
-        partial(linear, "half"),
-        target=1.0,
-    ),
     two_threads("-read", "a read pass over the features", reading, None),
-    two_threads("", "gradient of ApproxNDCG", partial(threads, APPROX, "single"), 1.7),
-    two_threads("-half", "gradient of ApproxNDCG in half precision", partial(threads, APPROX, "half"), 1.7),
-    two_threads("-lambdaloss", "gradient of LambdaLoss", partial(threads, LAMBDA, "single"), 1.7),
+    two_threads("", "gradient of ApproxNDCG", partial(threads, APPROX), 1.7),
+    two_threads("-lambdaloss", "gradient of LambdaLoss", partial(threads, LAMBDA), 1.7),
 )

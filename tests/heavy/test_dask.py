@@ -179,11 +179,6 @@ def test_a_solver_that_steps_query_by_query_is_refused_by_name(name, parameters,
         made(name, **parameters).fit(dask.distribute(parts[0], client))
 
 
-def test_half_precision_is_refused_by_name(parts, client):
-    with pytest.raises(MethodError, match='precision="half" is for data in this process, not on a cluster'):
-        made("approxndcg", precision="half", start="zero").fit(dask.distribute(parts[1], client))
-
-
 def test_queries_of_a_data_frame_may_span_partitions(parts, client):
     import dask.dataframe as dd
 

@@ -164,7 +164,6 @@ class Ranker(BaseEstimator):
         The groups may be written to if they are the ranker's own.
         """
         surrogate, solver, scorer = self.components()
-        solver = self._solver(solver)
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
         refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
         check_distributed(self, surrogate, solver, groups)
@@ -196,7 +195,7 @@ class Ranker(BaseEstimator):
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
         check_parameters(self)
         surrogate, solver, scorer = self.components()
-        self._selection_measure(surrogate, self._solver(solver), scorer)
+        self._selection_measure(surrogate, solver, scorer)
         return self
 
     def predict(self, X, qid=None) -> np.ndarray:
@@ -250,10 +249,6 @@ class Ranker(BaseEstimator):
         if self.surrogate is None or self.solver is None:
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
-
-    def _solver(self, solver):
-        """Return the solver that trains, made of that of `components`."""
-        return solver
 
     def _initial_scorer(self, scorer, groups: QueryGroups, weights, scaling: Scaling):
         """Return the scorer of scaled features from which training starts."""

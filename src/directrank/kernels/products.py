@@ -1,13 +1,13 @@
 """Products of a matrix of features with a vector: X w, and Xᵀ g.
 
-The features are float32, or of half precision (`directrank.kernels.half_precision`). Arithmetic is in the
-type of the vector.
+Arithmetic is in the type of the vector. Rows are read by two indices: a slice of a row costs as much as its
+product.
 """
 
 import numpy as np
 
 from directrank.kernels.compile import inline_kernel, kernel
-from directrank.kernels.rows import add_four_rows, add_row, products_of_rows
+from directrank.kernels.prefetching import DISTANCE, fetch_bytes
 
 # Sums in the type of the gradient are added to float64 after so many times four rows.
 FOURS = 32
@@ -23,7 +23,7 @@ def transposed_product_naive(features: np.ndarray, gradient: np.ndarray) -> np.n
 @kernel
 def row_products(features, w, out):
     """Write X w, in the type of w."""
-    products_of_rows(features, 0, w, out)
+    _products_of_rows(features, 0, w, out)
 
 
 @kernel
@@ -60,7 +60,7 @@ def products_of_tiles(features, start, gradient, partial, out, w, scores):
     some = -(-len(scores) // (4 * n_parts)) * 4
     for part in range(n_parts):
         i = min(part * some, len(scores))
-        products_of_rows(features, stop + i, w, scores[i : i + some])
+        _products_of_rows(features, stop + i, w, scores[i : i + some])
         for four in range(part * turn, (part + 1) * turn if part + 1 < n_parts else n_fours):
             _add_four(features, start, four, gradient, partial, out)
     _add_rest(features, start, gradient, partial, out)
@@ -76,10 +76,27 @@ def products_by_query(features, ranges, gradient, out):
 
 
 @inline_kernel
+def _products_of_rows(features, first, w, out):
+    # One row after the other, as memory delivers them best.
+    size = features.itemsize * features.shape[1]
+    for i in range(len(out)):
+        ahead = (first + i) * size + DISTANCE
+        fetch_bytes(features, ahead, ahead + size)
+        total = w.dtype.type(0)
+        for k in range(features.shape[1]):
+            total += features[first + i, k] * w[k]
+        out[i] = total
+
+
+@inline_kernel
 def _add_four(features, start, four, gradient, partial, out):
-    i = 4 * four
-    factors = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
-    add_four_rows(features, start + i, factors, partial)
+    # What is added to is read and written once for four rows.
+    i, row = 4 * four, start + 4 * four
+    a, b, c, d = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
+    for k in range(features.shape[1]):
+        partial[k] += (a * features[row, k] + b * features[row + 1, k]) + (
+            c * features[row + 2, k] + d * features[row + 3, k]
+        )
     if four % FOURS == FOURS - 1:
         _flush(partial, out)
 
@@ -87,7 +104,9 @@ def _add_four(features, start, four, gradient, partial, out):
 @inline_kernel
 def _add_rest(features, start, gradient, partial, out):
     for i in range(len(gradient) - len(gradient) % 4, len(gradient)):
-        add_row(features, start + i, gradient[i], partial)
+        factor = gradient[i]
+        for k in range(features.shape[1]):
+            partial[k] += factor * features[start + i, k]
     _flush(partial, out)
 
 

@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 
 from directrank.data import make_ranking
-from directrank.data.remote.workers import RemoteFeatures
-from directrank.errors import MethodError
-from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import cut_of_query, position_slopes, query_gradient
 from directrank.measures import AP, DCG, ERR, NDCG, P
 from directrank.oracles import GradientKernel
 from directrank.scorers import Linear
 from directrank.solvers.smooth import passes, streaming
-from directrank.solvers.smooth.lbfgs import LBFGS
 from directrank.surrogates import Objective, SmoothedPositions
 
 MEASURES = [NDCG(), NDCG(3), DCG(gain="linear", discount="letor"), AP(), AP(3)]
@@ -74,33 +70,6 @@ def test_blocks_with_wide_queries_go_through_the_oracles(monkeypatch, groups, me
     expected = by_oracles(monkeypatch, objective, theta, groups.features)
     assert value == pytest.approx(expected[0], rel=1e-6)
     np.testing.assert_allclose(slope, expected[1], atol=1e-5 * np.abs(expected[1]).max())
-
-
-@pytest.mark.parametrize("steepness", [10.0, 1e3])
-@pytest.mark.parametrize("n_features", [60, 59])
-def test_half_precision_is_a_pass_over_rounded_features(groups, n_features, steepness):
-    # With the larger steepness some blocks go through the oracles.
-    objective = objective_of(NDCG(), groups, steepness)
-    features = np.ascontiguousarray(groups.features[:, :n_features])
-    theta = np.random.default_rng(5).normal(size=n_features) / 30
-    words = passes.halved(objective, features)
-    value, slope = passes.value_and_gradient(objective, Linear(), theta, words)
-    rounded = as_floats(words, n_features)
-    expected = passes.value_and_gradient(objective, Linear(), theta, rounded)
-    assert value == pytest.approx(expected[0], rel=1e-5)
-    np.testing.assert_allclose(slope, expected[1], atol=1e-4 * np.abs(expected[1]).max())
-    on_threads = objective_of(NDCG(), groups, steepness, n_threads=3)
-    again = passes.value_and_gradient(on_threads, Linear(), theta, passes.halved(on_threads, features))
-    assert again[0] == value
-    assert again[1].tobytes() == slope.tobytes()
-
-
-def test_half_precision_is_refused_by_name_where_features_are_in_other_processes(groups):
-    remote = RemoteFeatures(None, "raw", groups.features.shape)
-    solver, rng = LBFGS(precision="half"), np.random.default_rng(0)
-    message = 'precision="half" is for data in this process, not on a cluster: omit precision'
-    with pytest.raises(MethodError, match=message):
-        solver.solve(objective_of(NDCG(), groups), Linear(), remote, None, rng)
 
 
 def test_a_wide_query_leaves_nothing_of_its_block_behind(monkeypatch, groups):
@@ -162,7 +131,6 @@ print(sum(value for value, _ in streaming.stream(objective, Linear(), np.zeros(2
 FORM = """
 from typing import NamedTuple
 import numpy as np
-from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import query_gradient, register_kernel
 from directrank.kernels.compile import kernel
 
@@ -201,7 +169,6 @@ print(round(float(sum(value for value, _ in values)), 6))
 MEASURE = """
 from typing import NamedTuple
 import numpy as np
-from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.compile import kernel
 from directrank.measures import NDCG

@@ -5,15 +5,13 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Solution, Solver
-from directrank.errors import check_choice, check_not_negative
+from directrank.errors import check_not_negative
 from directrank.oracles import ApproximationErrors, GradientKernel, Staged, ValueAndGradient
 from directrank.solvers.incumbent import Incumbent
 from directrank.solvers.smooth.descent import descend
-from directrank.solvers.smooth.passes import approximation_row, halved
+from directrank.solvers.smooth.passes import approximation_row
 from directrank.solvers.smooth.starts import starting_points
 from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
-
-PRECISIONS = ("single", "half")
 
 
 class LBFGS(Solver):
@@ -53,24 +51,21 @@ class LBFGS(Solver):
 
     def __init__(
         self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last",
-        certify="ends", precision="single",
+        certify="ends",
     ):  # fmt: skip
         check_not_negative("penalty", penalty)
-        check_choice("precision", precision, PRECISIONS)
         self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
         self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
-        self.certify, self.precision = certify, precision
+        self.certify = certify
         self.chooses = keep == "best" or n_restarts > 0 or len(starts) > 1
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        held = halved(objective, features) if self.precision == "half" else features
         incumbent = Incumbent(scorer, monitor)
         trace: list[dict] = []
         end: dict[str, Any] = {}
         stationarity = Stationarity(objective, scorer, features, self.penalty)
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
-        features = held  # Those in float32 may be freed.
         for start, point in enumerate(points):
             before = incumbent.value
             result = self._from_start(objective, scorer, features, point, start, incumbent, trace)

@@ -5,26 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from directrank.bound_objective import BoundObjective
-from directrank.errors import MethodError
-from directrank.kernels.half_precision import as_floats, empty_words, pack
 from directrank.oracles import ApproximationErrors, Part
 from directrank.solvers.smooth.streaming import can_stream, stream
 from directrank.solvers.sums import added_up, sum_over_rows
-
-
-def halved(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
-    """Return features in half precision, for the functions below.
-
-    Raises
-    ------
-    MethodError
-        If the features are in other processes.
-    """
-    if not isinstance(features, np.ndarray):
-        raise MethodError('precision="half" is for data in this process, not on a cluster: omit precision')
-    bits, words = features.view(np.uint32), empty_words(features)
-    objective.map_shards(lambda parts: [pack(bits[part.rows], words[part.rows]) for part in parts])
-    return words
 
 
 def value_and_gradient(
@@ -44,7 +27,6 @@ def value_and_gradient(
 
 
 def _of_part(part: Part, rows: np.ndarray, scorer, typed: np.ndarray) -> tuple[float, np.ndarray]:
-    rows = as_floats(rows, len(typed))
     value, slope = part.oracles.value_and_gradient(scorer.forward(typed, rows, typed.dtype.type))
     return value, scorer.backward(rows, slope)
 
@@ -77,8 +59,7 @@ def approximation_row(objective: BoundObjective, scorer, parameters, features) -
 def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> np.ndarray:
     total = np.zeros(3)
     for part in parts:
-        rows = as_floats(features[part.rows], len(parameters))
-        scores = scorer.forward(parameters, rows, np.float64)
+        scores = scorer.forward(parameters, features[part.rows], np.float64)
         errors, bounds = part.oracles.approximation_errors(scores)
         weights = objective.weights[part.queries]
         total[:2] += weights @ errors, weights @ bounds

@@ -13,7 +13,6 @@ from directrank.bound_objective import BoundObjective
 from directrank.contracts import LinearScorer
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
-from directrank.kernels.half_precision import as_floats
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import products_of_tiles
 from directrank.oracles import GradientKernel, Part
@@ -37,8 +36,7 @@ def stream(
 ) -> list[tuple[float, np.ndarray]]:
     """Return value and gradient of each shard, (n_features,), before the objective's scale.
 
-    The features are float32, or words of half precision. A block with a query that the kernel cannot compute
-    goes through the oracles.
+    A block with a query that the kernel cannot compute goes through the oracles.
     """
     return objective.over_runs(_of_run, features, scorer, parameters)
 
@@ -53,7 +51,7 @@ def _of_run(objective, features, run: Sequence[Sequence[Part]], scorer, paramete
     values, sums, left = np.zeros(len(run)), np.zeros((len(run), len(typed))), np.zeros(len(parts), np.bool_)
     loop(features, plugin, bounds, shards, typed, scratch, partial, values, sums, left)
     for b in np.flatnonzero(left):
-        block = as_floats(features[parts[b].rows], len(typed))
+        block = features[parts[b].rows]
         scores = scorer.forward(typed, block, objective.dtype)
         value, slope = parts[b].oracles.value_and_gradient(scores)
         values[shards[b]] += value
