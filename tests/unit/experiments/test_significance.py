@@ -144,12 +144,13 @@ def test_letters_say_who_is_beaten():
 
 
 def test_the_interval_of_a_mean_over_folds_weighs_folds_alike():
-    """20 of 100 queries are in the first fold, the only one with values of 1: the mean over folds is ½.
+    """6 of 80 queries are in the first fold, the only one with values of 1: the mean over folds is ½.
 
-    A resample with k of them has the mean k / 40, and k is binomial: quantiles 12 and 28. A query without a
-    value counts in neither fold.
+    A resample with k of them has the mean k / 12, and k is binomial: its quantiles are 2 and 11. A query
+    without a value counts in neither fold, and a fold of such queries is none.
     """
-    values = {"Fold1": [1.0] * 20 + [None], "Fold2": [0.0] * 80}
+    assert stats.binom.ppf([0.025, 0.975], 80, 6 / 80).tolist() == [2, 11]
+    values = {"Fold1": [1.0] * 6 + [None], "Fold2": [0.0] * 74, "Fold3": [None] * 3}
     cells = [
         {"method": "a", "fold": fold, "per_query": {"standard": {"AP": each}}, "values": {}}
         for fold, each in values.items()
@@ -159,7 +160,7 @@ def test_the_interval_of_a_mean_over_folds_weighs_folds_alike():
         "methods": [{"label": "a"}], "folds": [{"name": fold} for fold in values],
     }  # fmt: skip
     (interval,) = significance(Comparison(summary, cells), "standard")["intervals"]["AP"].values()
-    assert interval == pytest.approx(stats.binom.ppf([0.025, 0.975], 100, 0.2) / 40)
+    assert interval == pytest.approx([2 / 12, 11 / 12])
 
 
 def test_smaller_errors_are_better():

@@ -250,16 +250,15 @@ def tensors(ranker):
     return kind, {name: bits(each) for name, each in arrays.items()}
 
 
-@pytest.mark.parametrize("name", ["ranksvm", "regression"])
-def test_models_have_the_bits_of_those_trained_here(groups, name):
+def test_a_model_has_the_bits_of_one_trained_here(groups):
     remote, network = distributed(groups, range(25, 4000, 31))
     weights = np.arange(groups.n_queries) % 3.0
-    here, there = (configured(name, "AP")[0].build(random_state=1) for _ in range(2))
+    here, there = (configured("regression", "AP")[0].build() for _ in range(2))
     here.fit(groups, sample_weight=weights)
     there.fit(remote, sample_weight=weights)
     assert tensors(here) == tensors(there)
     assert there.predict(remote).tobytes() == here.predict(groups).tobytes()
-    assert next(network.calls) > 50
+    assert len(network.actors) > 2
 
 
 def test_a_store_is_cut_as_here(groups, tmp_path):

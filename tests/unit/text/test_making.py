@@ -48,16 +48,6 @@ def test_documents_that_are_no_candidates_are_counted(road):
     assert f"they hold {held} of 69 relevant documents" in made.lines[-1]
 
 
-def test_documents_that_tie_at_the_depth_are_taken_in_the_order_of_the_collection(tmp_path):
-    texts = ["heat flow"] * 3 + ["wing flow", "heat heat heat"] + ["heat flow"] * 3
-    build_index(pd.DataFrame({"id": [f"d{7 - k}" for k in range(8)], "text": texts}), tmp_path / "index")
-    index = open_index(tmp_path / "index")
-    queries = pd.DataFrame({"qid": ["q"], "text": ["heat"]})
-    for depth, places in ((1, [4]), (3, [0, 1, 4]), (5, [0, 1, 2, 4, 5]), (20, [0, 1, 2, 4, 5, 6, 7])):
-        made = make_features(index, queries, features="whole.bm25", candidates=f"bm25:{depth}")
-        assert made.groups.docid.tolist() == [f"d{7 - k}" for k in places]
-
-
 def test_faults_are_counted(road, tmp_path):
     _, index, _, _ = road
     queries = pd.DataFrame({"qid": ["a", "b", "c"], "text": ["heat", "unknownword", "wing"]})
