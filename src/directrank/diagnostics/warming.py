@@ -16,20 +16,22 @@ from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.regression import Regression
 from directrank.kernels.compile import cache_folder, source_digest
-from directrank.measures import CONVENTIONS, MEASURES, evaluate
+from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
 from directrank.scorers.scaling import CHOICES
 
 #: One shard, which is trained in float64, and two shards, which are trained in float32.
 SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}
 LARGE = {"n_queries": 40, "docs_per_query": 8, "n_features": 2048}
-SELECT_BY = "nDCG@10"
 COMPILING = "Compiling kernels (first run only)…"
 
 Step = tuple[str, Callable[[], object]]
 
 
 def warm_steps(
-    methods: str | Sequence[str | Configured] = "all", *, select_by: str = SELECT_BY, small: bool = False
+    methods: str | Sequence[str | Configured] = "all",
+    *,
+    select_by: str = DEFAULT_MEASURE,
+    small: bool = False,
 ) -> list[Step]:
     """Return the steps that compile all kernels: of readers, measures, checks and methods.
 

@@ -11,12 +11,12 @@ from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.experiments.jobs.identity import identity_of, shown
 from directrank.experiments.records.of_cells import seeds_after
-from directrank.measures import CONVENTIONS
+from directrank.measures import CONVENTIONS, DEFAULT_MEASURE
 from directrank.measures.naming.names import distinct_measures, is_own
 
 STANDARD = "standard"
 GRID = "grid"
-MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
+MEASURES = (DEFAULT_MEASURE, "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 CORRECTIONS = ("holm", "bh")
 #: Options that decide the record of a cell; it states them.
 OF_A_CELL = (
@@ -37,7 +37,7 @@ class Options:
         If an option has a value that it does not take.
     """
 
-    select_by: Any = "AP"
+    select_by: Any = DEFAULT_MEASURE
     measures: Sequence[Any] = MEASURES
     convention: str = STANDARD
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -146,7 +146,7 @@ def _chooser(given: str | Measure) -> Measure:
     return measure
 
 
-def _measures(given: Sequence[str | Measure]) -> tuple[Measure, ...]:
+def _measures(given: str | Measure | Sequence[str | Measure]) -> tuple[Measure, ...]:
     if not given:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
     return distinct_measures(given)

@@ -29,7 +29,7 @@ from directrank.experiments.tables.chosen import chosen_cells, entry
 from directrank.experiments.tables.own_measures import described_measures
 from directrank.experiments.tables.significance import significance
 from directrank.experiments.tasks import fit_in_tasks
-from directrank.measures.naming.names import name_of
+from directrank.measures.naming.names import DEFAULT_MEASURE, name_of
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
@@ -42,8 +42,8 @@ def compare(
     source: Any,
     methods: Any = "all",
     *,
-    select_by: str | Measure = "AP",
-    measures: Sequence[str | Measure] = MEASURES,
+    select_by: str | Measure = DEFAULT_MEASURE,
+    measures: str | Measure | Sequence[str | Measure] = MEASURES,
     convention: str = STANDARD,
     settings: Mapping[str, Any] | None = None,
     grids: Mapping[str, Sequence[Any]] | None = None,
@@ -85,9 +85,9 @@ def compare(
         `Surrogate`, which L-BFGS minimises; or a `Method` (`directrank.estimators.methods`), which has a
         name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`,
         or any object with ``fit`` and ``predict``.
-    select_by : str or Measure, default="AP"
+    select_by : str or Measure, default="nDCG@10"
         The measure that chooses on the validation set, and that methods train for whose name fixes none.
-    measures : sequence of str or Measure
+    measures : str, Measure, or a sequence of them
         The measures to report.
     convention : str, default="standard"
         The convention to report in: a name of `directrank.measures.CONVENTIONS`.

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from directrank import AutoRanker, Ensemble, ListNet, QueryGroups, RankSVM, Regression, evaluate, load, make_ranking, save
+from directrank import (
+    AutoRanker,
+    Ensemble,
+    ListNet,
+    QueryGroups,
+    RankSVM,
+    Regression,
+    evaluate,
+    load,
+    make_ranking,
+    save,
+)
 from directrank.errors import DataError
 from directrank.estimators.committees.auto import Trained, kept_members
 from directrank.estimators.method import Configured, Method
@@ -114,11 +125,13 @@ def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
     measure = parse_measure("AP")
     reverse = np.zeros((20, 2))
     reverse[:wrong, 0] = -3.0
+    right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
     found = [
-        Trained(Configured(name, Method(name, Regression), None, "AP"), {}, Regression(), np.zeros(20), scores)
-        for name, scores in (("one", np.tile([1.0, 0.0], 20)), ("other", np.tile([1.0, 0.0], 20)), ("reverse", reverse.ravel()))
+        Trained(method, {}, Regression(), np.zeros(20), scores) for scores in (right, right, reverse.ravel())
     ]
-    assert kept_members(found, measure, groups) == found[: 2 if leaves else 3]
+    kept = kept_members(found, measure, groups)
+    assert [each is kept_one for each, kept_one in zip(found, kept, strict=False)] == [True] * len(kept)
+    assert len(kept) == (2 if leaves else 3)
 
 
 def test_what_was_done_is_told_and_the_same_for_any_number_of_threads():

@@ -26,7 +26,6 @@ pytest.importorskip("distributed")
 
 from directrank.integrations.dask import holder
 from directrank.integrations.dask.frames import FrameRows
-from directrank.integrations.dask.holder import Holder
 from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
 from directrank.integrations.dask.sources import RAW, from_rows, from_store
 
@@ -163,10 +162,7 @@ def test_features_made_of_others_stay_where_they_are_until_nobody_uses_them(grou
     assert remote.total(documents) == groups.n_docs
     living = {id(placed.actor) for placed in remote.workers._placed}
     kept = [
-        set(held)
-        for actor in network.actors
-        if id(actor) in living
-        for held in actor.held.shards.values()
+        set(held) for actor in network.actors if id(actor) in living for held in actor.held.shards.values()
     ]
     assert kept == [{"queries", "blocks", RAW}] * len(groups.shards)
 

@@ -81,8 +81,8 @@ def compare(
     select_by: Annotated[
         str,
         option("--select-by NAME", "Measure that chooses on validation data, in the standard convention."),
-    ] = "AP",
-    measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
+    ] = "nDCG@10",
+    measures: Measures = "nDCG@10, AP, nDCG@1, nDCG@3, nDCG@5",
     convention: Convention = "standard",
     settings: Annotated[
         list[str] | None,
