@@ -45,7 +45,8 @@ class Ranker(BaseEstimator):
         By default the first of `Linear` and `Additive` that the solver can train.
     select_by : str or Measure, optional
         The measure that chooses among iterates, rounds and starts, on `eval_set` if it is given and else on
-        the training set; the surrogate's own measure by default, nDCG@10 if it has none. `score` reports it too.
+        the training set; the surrogate's own measure by default, nDCG@10 if it has none. `score` reports it
+        too.
     random_state : int, RandomState or None, default=0
         The same seed and data give the same bits.
     n_jobs : int, optional

@@ -6,7 +6,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import joined
 from directrank.measures import evaluate, mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
+from directrank.measures.naming.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
@@ -121,6 +122,18 @@ def restored(fit: Mapping[str, Any], method: Any):
     ranker = method.build(fit["parameters"], random_state=fit["seed"])
     ranker.scorer_ = scorer_of(fit)
     ranker.n_features_in_ = fit["n_features"]
+    return ranker
+
+
+def fitted_ranker(fit: Mapping[str, Any], method: Any, feature_names: Sequence[str] | None) -> Any:
+    """Return the ranker of a record of `fit_point` as it was after training, to be saved."""
+    ranker = restored(fit, method)
+    if feature_names is not None:
+        ranker.feature_names_in_ = np.array(feature_names, dtype=object)
+    for name in ("status", "certificate", "history", "message"):
+        setattr(ranker, f"{name}_", fit[name])
+    ranker.scaling_, ranker.scaling_reason_ = fit["scaling"]["kind"], fit["scaling"]["reason"]
+    ranker.selected_by_ = name_of(method.measure or method.select_by)
     return ranker
 
 

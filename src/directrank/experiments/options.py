@@ -62,6 +62,7 @@ class Options:
     baseline: str | None = None
     correction: str = "holm"
     audit: bool = True
+    keep_models: bool = False
     #: Digest of the measures that are none of directrank's, "" without any.
     own: str = field(init=False, default="")
     #: The name of the measure of validation values, with a digest if it is none of directrank's.
@@ -73,6 +74,8 @@ class Options:
         for name, check in CHECKS.items():
             with of_option(name):
                 object.__setattr__(self, name, check(getattr(self, name)))
+        if self.keep_models and self.out is None:
+            raise ValueError("keep_models needs a folder: name it by out")
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
         own = self.own_measures

@@ -83,7 +83,7 @@ def test_without_a_validation_set_members_are_trained_again_on_all_queries():
 
 
 def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_trained_on():
-    """With a feature for each document, least squares ranks what it was trained on right, and ties the rest."""
+    """With a feature for each document, least squares ranks right what it was trained on, and ties others."""
     known = QueryGroups(np.eye(160, dtype=np.float32), [2, 1, 0, 0, 0, 0, 0, 1] * 20, np.arange(160) // 8)
     assert evaluate(known, Regression().fit(known).predict(known), measures="AP")["AP"] == 1.0
     ranker = AutoRanker("AP", members="regression,regression").fit(known)

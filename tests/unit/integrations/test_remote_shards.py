@@ -1,4 +1,4 @@
-"""Shards in other processes: sums, vectors and models as here, on workers that come and go, without a cluster.
+"""Shards in other processes, without a cluster: sums and models as here, on workers that come and go.
 
 Workers of Dask are replaced by objects of this process. Calls are pickled, as on the way to a worker.
 """
@@ -31,7 +31,7 @@ from directrank.integrations.dask.sources import RAW, from_rows, from_store
 
 
 class Network:
-    """Two workers. The calls with the numbers of `losses` are never answered, and their worker loses its data."""
+    """Two workers. Calls with the numbers of `losses` find that the worker has gone with its data."""
 
     def __init__(self, losses=()):
         self.losses, self.calls, self.actors = set(losses), count(1), []
@@ -188,7 +188,7 @@ def test_losses_one_after_the_other_end_in_one_error_and_losses_between_answers_
 
 
 def objectives(groups, name, losses=()):
-    """The objective of a method with unequal weights, here and in other processes, and the features of both."""
+    """The objective of a method with unequal weights, and its features: here, and in other processes."""
     surrogate = configured(name, "AP")[0].build(random_state=1).components()[0]
     weights = np.arange(1.0, groups.n_queries + 1)
     remote, network = distributed(groups, losses)
