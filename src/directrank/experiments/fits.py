@@ -2,7 +2,6 @@
 
 import base64
 import sys
-import time
 import traceback
 import warnings
 from collections import Counter
@@ -31,6 +30,7 @@ from directrank.measures.naming.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
+from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:
     from directrank.experiments.plan import Fit
@@ -172,7 +172,7 @@ def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:
 
 def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) -> dict[str, Any]:
     assert isinstance(fit.method, Configured)
-    started = time.perf_counter()
+    started = seconds_of_work()
     # The largest grade of these two sets: a fit must not depend on the grades of the test set.
     max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
     ranker = fit.method.build(fit.point, random_state=fit.seed)
@@ -188,7 +188,7 @@ def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) 
     record = {
         "validation": None if vali is None else _validation(ranker.predict(vali), train, vali, select_by),
         "validated_by": None if vali is None else fit.validated_by,
-        "seconds": time.perf_counter() - started,
+        "seconds": seconds_of_work() - started,
         "status": ranker.status_,
         "message": getattr(ranker, "message_", ""),
         "remedy": remedy(ranker),
@@ -211,7 +211,7 @@ def _rival_fitted(
     """Return the record of a rival: its scores, and what is known of the end of its training."""
     assert isinstance(fit.method, Rival)
     assert test is not None
-    started = time.perf_counter()
+    started = seconds_of_work()
     # As many threads as our kernels can use on these data: a small set is slower with more.
     n_threads = min(n_threads or processors(), len(train.shards))
     parameters = {**fit.method.fixed, **fit.point}
@@ -238,7 +238,7 @@ def _record_of(found: Learned, value: float | None, by: str, n_features: int, st
     return {
         "validation": value,
         "validated_by": None if value is None else by,
-        "seconds": time.perf_counter() - started,
+        "seconds": seconds_of_work() - started,
         "status": found.status,
         "message": found.message,
         "remedy": "",

@@ -20,6 +20,7 @@ import platformdirs
 from numba.core.compiler import Compiler
 
 from directrank.kernels.code_cache import prepared_folder, remove_damaged
+from directrank.timing import compilation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,7 +45,8 @@ class Unaliased(Compiler):
         enabled = gc.isenabled()
         gc.disable()
         try:
-            return super().compile_extra(func)
+            with compilation.running():
+                return super().compile_extra(func)
         finally:
             if enabled:
                 gc.enable()

@@ -73,9 +73,7 @@ def test_the_command_trains_and_saves_the_winner(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_letor(make_ranking(24, 6, 3, random_state=4), "it's all.txt")
     grids = {"ranksvm.penalty": (0.5, 2.0)}
-    result = compare(
-        "it's all.txt", "ranksvm", kfold=3, grids=grids, settings={"margin": "huber"}, out="run"
-    )
+    result = compare("it's all.txt", "ranksvm", kfold=3, grids=grids, settings={"margin": "huber"}, out="run")
     won = result.winner()
     assert won.parameters["margin"] == "huber"
     write_report(result, "page.html")

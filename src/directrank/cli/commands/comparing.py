@@ -48,7 +48,7 @@ def demo(
         from directrank.experiments.demos.vectors import run_demo as run
 
     check_folder(out, "--out", force=force)
-    story = _observed(lambda observer: run(out, observer, observer.say, force=force), out, json or quiet)
+    story = _observed(lambda observer: run(out, observer, force=force), out, json or quiet)
 
     def show(_: Path) -> None:
         if not quiet:

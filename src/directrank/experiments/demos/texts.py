@@ -1,7 +1,6 @@
 """The demo on texts: a collection, its index, features, a comparison, and a search."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from directrank.data import load_data
@@ -44,7 +43,6 @@ Open  {folder}/report.html
 def run_text_demo(
     folder: str | os.PathLike,
     observer: Observer | None = None,
-    announce: Callable[[str], None] = lambda line: None,
     *,
     force: bool = False,
 ) -> Story:
@@ -55,7 +53,7 @@ def run_text_demo(
     folder : path
         For ``texts``, ``index``, ``features``, ``model.dr``, ``results.csv`` and the other files of a
         comparison.
-    observer, announce, force
+    observer, force
         As in `run_demo`.
 
     Raises
@@ -72,7 +70,7 @@ def run_text_demo(
     index = open_index(folder / "index")
     made = make_features(index, folder / "texts", folder / "texts", candidates=CANDIDATES)
     write_features(made, folder / "features", kfold=N_FOLDS)
-    warm_up("text-demo", warm_steps(SHOWN, small=True), announce)
+    warm_up(warm_steps(SHOWN, small=True))
     result = compare(
         folder / "features", SHOWN, measures=(DEFAULT_MEASURE, "AP"), out=folder, name="texts",
         observer=observer, command=("directrank", "demo", "--text"),

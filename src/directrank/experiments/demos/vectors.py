@@ -1,7 +1,6 @@
 """The demo: a small synthetic collection, a comparison on it, and an explanation for newcomers."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +64,6 @@ class Story(NamedTuple):
 def run_demo(
     folder: str | os.PathLike,
     observer: Observer | None = None,
-    announce: Callable[[str], None] = lambda line: None,
     *,
     force: bool = False,
 ) -> Story:
@@ -78,8 +76,6 @@ def run_demo(
     folder : path
         For ``data/Fold1 … Fold3``, ``results.csv`` and the other files of a comparison.
     observer : Observer, optional
-    announce : callable, optional
-        Called with one line before kernels are compiled for the first time.
     force : bool, default=False
         Whether the folder may hold other files; those of the demo replace files of their names.
 
@@ -97,7 +93,7 @@ def run_demo(
     groups, weights = made
     claim_folder(folder, force=force)
     write_folds(groups, folder / "data")
-    warm_up("demo", warm_steps(SHOWN, small=True), announce)
+    warm_up(warm_steps(SHOWN, small=True))
     result = compare(
         folder / "data", SHOWN, out=folder, name="demo",
         observer=observer, command=("directrank", "demo"),
