@@ -1,19 +1,73 @@
 """Where the time of a piece of work goes, and how far it is.
 
 The code marks phases, which are timed while someone profiles, and tells values of the monitor to whoever
-watches.
+watches. Kernels are compiled in between, once; this time is counted apart.
 """
 
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, Token
+from threading import Lock
 from typing import Any
 
 _current: "ContextVar[Profile | None]" = ContextVar("profile", default=None)
 Watcher = Callable[[str, float], None]
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+COMPILING = "Compiling kernels (first run only)…"
+#: Seconds of compilation after which it is announced.
+LONG = 2.0
+
+
+class Compilation:
+    """How long this process has compiled kernels.
+
+    Attributes
+    ----------
+    announce : callable
+        Called once with one line, when compilation has taken more than two seconds.
+    """
+
+    def __init__(self) -> None:
+        self.announce: Callable[[str], None] = logging.getLogger("directrank").info
+        self._lock, self._depth, self._start, self._before, self._is_said = Lock(), 0, 0.0, 0.0, False
+
+    @property
+    def seconds(self) -> float:
+        """The seconds until now."""
+        with self._lock:
+            return self._before + (time.perf_counter() - self._start if self._depth else 0.0)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count the block of a ``with`` statement; of blocks inside each other, the outer one."""
+        with self._lock:
+            self._depth += 1
+            if self._depth == 1:
+                self._start = time.perf_counter()
+        try:
+            yield
+        finally:
+            total = self.seconds
+            with self._lock:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._before = total
+            if total > LONG and not self._is_said:
+                self._is_said = True
+                self.announce(COMPILING)
+
+
+#: That of this process.
+compilation = Compilation()
+
+
+def seconds_of_work() -> float:
+    """Return the seconds of a clock that stands still while kernels are compiled."""
+    return time.perf_counter() - compilation.seconds
 
 
 class Profile:

@@ -69,7 +69,7 @@ def test_compare_prints_a_table_and_writes_files(folder, capsys):
     assert "data: test, mean of 3 folds, convention letor3" in out
     assert "convention standard" in out
     assert "data: test AP by fold" in out
-    assert "[6/6] Fold3 adarank(AP): validation AP 0." in err
+    assert "[6/6] Fold3 adarank(AP): validation nDCG@10 0." in err
     lines = (folder.parent / "run" / "results.csv").read_text().splitlines()
     assert len(lines) == 1 + 3 * 2 * 3 * 2
     _, _, err = run(

@@ -152,7 +152,7 @@ def test_demo_on_texts(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(text_demo, "SHOWN", ("regression",))
     monkeypatch.setattr(text_demo, "METHOD", "regression")
     monkeypatch.setattr(text_demo, "make_texts", lambda: make_texts(80, 12))
-    monkeypatch.setattr(text_demo, "warm_up", lambda *_: None)
+    monkeypatch.setattr(text_demo, "warm_up", lambda _: None)
     assert main(["demo", "--text", "--out", str(tmp_path / "demo")]) == 0
     printed = capsys.readouterr().out
     assert "80 short texts were indexed. For each of 12 queries" in printed

@@ -1,6 +1,9 @@
 """Phases are timed without the phases inside them, and only while someone profiles."""
 
 import json
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -9,7 +12,15 @@ import pytest
 from directrank import RankSVM, evaluate, make_ranking, timing, write_letor
 from directrank.cli import main
 from directrank.estimators.methods import configured
-from directrank.timing import Profile, current_profile, phase, watching
+from directrank.timing import (
+    COMPILING,
+    Compilation,
+    Profile,
+    current_profile,
+    phase,
+    seconds_of_work,
+    watching,
+)
 
 
 @pytest.fixture
@@ -100,3 +111,64 @@ def test_who_watches_is_told_of_every_value_of_the_monitor():
     told = len(seen)
     ranker.fit(train)
     assert len(seen) == told
+
+
+@pytest.fixture
+def compilation(clock, monkeypatch):
+    """A process that has compiled nothing, and the lines that it says."""
+    found, lines = Compilation(), []
+    found.announce = lines.append
+    monkeypatch.setattr(timing, "compilation", found)
+    return found, lines
+
+
+def test_the_clock_of_work_stands_still_while_kernels_are_compiled(clock, compilation):
+    started = seconds_of_work()
+    clock(1)
+    with compilation[0].running():
+        clock(4)
+        with compilation[0].running():
+            clock(8)
+            assert seconds_of_work() - started == 1
+    clock(16)
+    assert seconds_of_work() - started == 17
+    assert compilation[0].seconds == 12
+
+
+def test_compilation_is_said_once_when_it_has_taken_two_seconds(clock, compilation):
+    process, lines = compilation
+    for seconds, said in ((1.5, 0), (0.4, 0), (0.2, 1), (9.0, 1)):
+        with process.running():
+            clock(seconds)
+        assert lines == [COMPILING] * said
+
+
+NEW_KERNEL = """
+from directrank import timing
+timing.LONG, timing.compilation.announce = 0.0, print
+from directrank import evaluate
+before = timing.compilation.seconds
+evaluate([1, 0], [0.5, 0.25], measures="AP")
+print(timing.compilation.seconds > before)
+"""
+
+
+def test_every_compilation_of_a_kernel_counts_and_loading_it_does_not(tmp_path):
+    for said in (f"{COMPILING}\nTrue\n", "False\n"):
+        done = subprocess.run(
+            [sys.executable, "-c", NEW_KERNEL],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONWARNINGS": "ignore"},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stdout) == (0, said), done.stderr
+
+
+def test_a_command_says_that_it_compiles_unless_it_is_quiet(capsys, monkeypatch):
+    process = Compilation()
+    monkeypatch.setattr("directrank.cli.app.compilation", process)
+    for words, said in ((["methods"], COMPILING + "\n"), (["methods", "--json"], "")):
+        assert main(words) == 0
+        capsys.readouterr()
+        process.announce(COMPILING)
+        assert capsys.readouterr().err == said

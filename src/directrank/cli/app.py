@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -21,7 +22,8 @@ from directrank.cli.commands import (
     training,
 )
 from directrank.cli.failures import ended, usage_problem
-from directrank.cli.output import open_closed_streams
+from directrank.cli.output import open_closed_streams, remark
+from directrank.timing import compilation
 
 #: Every command, under the heading of its group.
 COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
@@ -46,6 +48,12 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
 
 class Command(TyperCommand):
     """A command whose help names arguments and options without types of Python."""
+
+    def invoke(self, ctx) -> Any:
+        """Run the command; it says when kernels are compiled for long, unless it is quiet."""
+        silent = bool(ctx.params.get("quiet") or ctx.params.get("json"))
+        compilation.announce = partial(remark, quiet=silent)
+        return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx) -> list[str]:
         """Return the words after the name of the command."""

@@ -1,7 +1,6 @@
 """Progress of a comparison: a bar on a terminal, lines in a pipe, nothing with --quiet."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
@@ -9,7 +8,7 @@ from typing import Any, Self
 from directrank.cli.output import remark
 from directrank.cli.remaining import Remaining
 from directrank.experiments import Observer
-from directrank.timing import watching
+from directrank.timing import seconds_of_work, watching
 
 
 class Lines(Observer, ExitStack):
@@ -146,14 +145,14 @@ def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
         Largest number of values of the monitor.
     quiet : bool
     """
-    start, seen = time.monotonic(), 0
+    start, seen = seconds_of_work(), 0
 
     def show(measure: str, value: float) -> None:
         nonlocal seen
         seen += 1
         of, left = "", ""
         if limit is not None and seen <= limit:
-            longest = (limit - seen) * (time.monotonic() - start) / seen
+            longest = (limit - seen) * (seconds_of_work() - start) / seen
             of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
         say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
 

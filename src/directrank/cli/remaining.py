@@ -1,8 +1,9 @@
 """How long a comparison will still take."""
 
-import time
 from collections import Counter, defaultdict
 from typing import Any
+
+from directrank.timing import seconds_of_work
 
 
 class Remaining:
@@ -19,7 +20,7 @@ class Remaining:
     """
 
     def __init__(self, left=()):
-        self._left, self._start = Counter(left), time.monotonic()
+        self._left, self._start = Counter(left), seconds_of_work()
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
         self._done = 0.0
 
@@ -38,7 +39,7 @@ class Remaining:
         means = {method: sum(each) / len(each) for method, each in self._seconds.items()}
         usual = sum(means.values()) / len(means)
         work = sum(count * means.get(method, usual) for method, count in self._left.items())
-        return work * (time.monotonic() - self._start) / self._done
+        return work * (seconds_of_work() - self._start) / self._done
 
     def __str__(self) -> str:
         """The estimate for people; empty below two seconds, and while nothing is known."""

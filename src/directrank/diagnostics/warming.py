@@ -15,21 +15,21 @@ from directrank.diagnostics.data_check import check_data
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.regression import Regression
-from directrank.kernels.compile import cache_folder, source_digest
-from directrank.measures import CONVENTIONS, MEASURES, evaluate
+from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
 from directrank.scorers.scaling import CHOICES
 
 #: One shard, which is trained in float64, and two shards, which are trained in float32.
 SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}
 LARGE = {"n_queries": 40, "docs_per_query": 8, "n_features": 2048}
-SELECT_BY = "nDCG@10"
-COMPILING = "Compiling kernels (first run only)…"
 
 Step = tuple[str, Callable[[], object]]
 
 
 def warm_steps(
-    methods: str | Sequence[str | Configured] = "all", *, select_by: str = SELECT_BY, small: bool = False
+    methods: str | Sequence[str | Configured] = "all",
+    *,
+    select_by: str = DEFAULT_MEASURE,
+    small: bool = False,
 ) -> list[Step]:
     """Return the steps that compile all kernels: of readers, measures, checks and methods.
 
@@ -72,16 +72,10 @@ def warm_steps(
     return steps
 
 
-def warm_up(name: str, steps: Sequence[Step], announce: Callable[[str], None]) -> None:
-    """Run steps under a name; announce it unless these steps were completed before."""
-    folder = cache_folder()
-    done = None if folder is None else Path(folder) / f"{name}-{source_digest()}.warm"
-    if done is None or not done.exists():
-        announce(COMPILING)
+def warm_up(steps: Sequence[Step]) -> None:
+    """Run steps."""
     for _, compile_kernels in steps:
         compile_kernels()
-    if done is not None:
-        done.touch()
 
 
 def _groups(shape: dict) -> tuple[QueryGroups, QueryGroups]:

@@ -14,7 +14,7 @@ from directrank.estimators.method import (
 from directrank.estimators.objects import method_of_surrogate, of_ranker
 from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
-from directrank.measures import parse_measure
+from directrank.measures import DEFAULT_MEASURE, parse_measure
 
 __all__ = ["METHODS", "OWN", "Configured", "Method", "configured"]
 
@@ -26,7 +26,8 @@ OWN: dict[str, Method] = {}
 
 
 def configured(
-    spec: str | Sequence[str | Configured | Method | Ranker | Surrogate], select_by: str | Measure = "AP"
+    spec: str | Sequence[str | Configured | Method | Ranker | Surrogate],
+    select_by: str | Measure = DEFAULT_MEASURE,
 ) -> list[Configured]:
     """Return the methods that a comma-separated list names; ``all`` names those of directrank that can train.
 

@@ -21,7 +21,7 @@ from directrank.estimators.inputs.reading import features_of, groups_of, trainin
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.selection import MeanMonitor
-from directrank.measures import mean_value, parse_measure
+from directrank.measures import DEFAULT_MEASURE, mean_value, parse_measure
 from directrank.pairing import check_fit
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
@@ -29,9 +29,6 @@ from directrank.solvers import SOLVERS
 from directrank.solvers.pass_split import divide_pass
 from directrank.surrogates import Objective
 from directrank.timing import current_profile, phase
-
-#: The measure that `Ranker.score` reports unless `select_by` names another.
-SCORE = "nDCG@10"
 
 
 @dataclass(init=False, eq=False, repr=False, kw_only=True)
@@ -48,7 +45,8 @@ class Ranker(BaseEstimator):
         By default the first of `Linear` and `Additive` that the solver can train.
     select_by : str or Measure, optional
         The measure that chooses among iterates, rounds and starts, on `eval_set` if it is given and else on
-        the training set; the surrogate's own measure by default, AP if it has none. `score` reports it too.
+        the training set; the surrogate's own measure by default, nDCG@10 if it has none. `score` reports it
+        too.
     random_state : int, RandomState or None, default=0
         The same seed and data give the same bits.
     n_jobs : int, optional
@@ -231,8 +229,10 @@ class Ranker(BaseEstimator):
         groups = groups_of(self, X, y, qid, None, reset=False)
         weights = None if sample_weight is None else query_weights(sample_weight, groups)
         if self.select_by is None and groups.queries.standardised:
-            raise DataError(f"{SCORE} needs grades, not preferences or rankings: set select_by, such as WPD")
-        measure = parse_measure(SCORE if self.select_by is None else self.select_by)
+            raise DataError(
+                f"{DEFAULT_MEASURE} needs grades, not preferences or rankings: set select_by, such as WPD"
+            )
+        measure = parse_measure(DEFAULT_MEASURE if self.select_by is None else self.select_by)
         return mean_value(measure, groups.queries, scores_of(self.scorer_, groups.features, groups), weights)
 
     @property
@@ -267,7 +267,7 @@ class Ranker(BaseEstimator):
         check_scaling(self.scaling, scorer)
         if self.select_by is not None:
             return parse_measure(self.select_by)
-        return surrogate.measure or parse_measure("AP")
+        return surrogate.measure or parse_measure(DEFAULT_MEASURE)
 
     def _adopt(self, solution, measure) -> "Ranker":
         check_finite(self, solution)

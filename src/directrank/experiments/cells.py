@@ -1,7 +1,6 @@
 """One cell of a comparison: from the fits of a method on a fold to the values on its test set."""
 
 import math
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
+from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:
     from directrank.experiments.plan import PlannedCell
@@ -49,7 +49,7 @@ def assemble(
     dict
         The record of the cell, in plain values; with an ``error`` if a fit failed or scoring fails.
     """
-    started, every = time.perf_counter(), [*fits, *refits]
+    started, every = seconds_of_work(), [*fits, *refits]
     failed = next((fit for fit in every if "error" in fit), None)
     if failed is None:
         record = attempted(lambda: _measured(cell.method, splits, options, fits, refits))
@@ -64,7 +64,7 @@ def assemble(
         "options": options.of_a_cell,
         "parts": {name: describe(split) for name, split in splits._asdict().items()},
         "warnings": [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()],
-        "seconds": math.fsum(fit.get("seconds", 0.0) for fit in every) + time.perf_counter() - started,
+        "seconds": math.fsum(fit.get("seconds", 0.0) for fit in every) + seconds_of_work() - started,
     }
 
 

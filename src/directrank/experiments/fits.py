@@ -2,11 +2,10 @@
 
 import base64
 import sys
-import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +26,11 @@ from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import joined
 from directrank.measures import evaluate, mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
+from directrank.measures.naming.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
+from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:
     from directrank.experiments.plan import Fit
@@ -124,6 +125,18 @@ def restored(fit: Mapping[str, Any], method: Any):
     return ranker
 
 
+def fitted_ranker(fit: Mapping[str, Any], method: Any, feature_names: Sequence[str] | None) -> Any:
+    """Return the ranker of a record of `fit_point` as it was after training, to be saved."""
+    ranker = restored(fit, method)
+    if feature_names is not None:
+        ranker.feature_names_in_ = np.array(feature_names, dtype=object)
+    for name in ("status", "certificate", "history", "message"):
+        setattr(ranker, f"{name}_", fit[name])
+    ranker.scaling_, ranker.scaling_reason_ = fit["scaling"]["kind"], fit["scaling"]["reason"]
+    ranker.selected_by_ = name_of(method.measure or method.select_by)
+    return ranker
+
+
 def scorer_of(fit: Mapping[str, Any]) -> Any:
     """Return the scorer of a record of `fit_point`."""
     return put_together(fit["scorer"]["kind"], _tensors(fit), fit["n_features"])
@@ -159,7 +172,7 @@ def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:
 
 def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) -> dict[str, Any]:
     assert isinstance(fit.method, Configured)
-    started = time.perf_counter()
+    started = seconds_of_work()
     # The largest grade of these two sets: a fit must not depend on the grades of the test set.
     max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
     ranker = fit.method.build(fit.point, random_state=fit.seed)
@@ -175,7 +188,7 @@ def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) 
     record = {
         "validation": None if vali is None else _validation(ranker.predict(vali), train, vali, select_by),
         "validated_by": None if vali is None else fit.validated_by,
-        "seconds": time.perf_counter() - started,
+        "seconds": seconds_of_work() - started,
         "status": ranker.status_,
         "message": getattr(ranker, "message_", ""),
         "remedy": remedy(ranker),
@@ -198,7 +211,7 @@ def _rival_fitted(
     """Return the record of a rival: its scores, and what is known of the end of its training."""
     assert isinstance(fit.method, Rival)
     assert test is not None
-    started = time.perf_counter()
+    started = seconds_of_work()
     # As many threads as our kernels can use on these data: a small set is slower with more.
     n_threads = min(n_threads or processors(), len(train.shards))
     parameters = {**fit.method.fixed, **fit.point}
@@ -225,7 +238,7 @@ def _record_of(found: Learned, value: float | None, by: str, n_features: int, st
     return {
         "validation": value,
         "validated_by": None if value is None else by,
-        "seconds": time.perf_counter() - started,
+        "seconds": seconds_of_work() - started,
         "status": found.status,
         "message": found.message,
         "remedy": "",

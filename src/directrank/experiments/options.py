@@ -11,12 +11,12 @@ from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.experiments.jobs.identity import identity_of, shown
 from directrank.experiments.records.of_cells import seeds_after
-from directrank.measures import CONVENTIONS
+from directrank.measures import CONVENTIONS, DEFAULT_MEASURE
 from directrank.measures.naming.names import distinct_measures, is_own
 
 STANDARD = "standard"
 GRID = "grid"
-MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
+MEASURES = (DEFAULT_MEASURE, "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 CORRECTIONS = ("holm", "bh")
 #: Options that decide the record of a cell; it states them.
 OF_A_CELL = (
@@ -37,7 +37,7 @@ class Options:
         If an option has a value that it does not take.
     """
 
-    select_by: Any = "AP"
+    select_by: Any = DEFAULT_MEASURE
     measures: Sequence[Any] = MEASURES
     convention: str = STANDARD
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -62,6 +62,7 @@ class Options:
     baseline: str | None = None
     correction: str = "holm"
     audit: bool = True
+    keep_models: bool = False
     #: Digest of the measures that are none of directrank's, "" without any.
     own: str = field(init=False, default="")
     #: The name of the measure of validation values, with a digest if it is none of directrank's.
@@ -73,6 +74,8 @@ class Options:
         for name, check in CHECKS.items():
             with of_option(name):
                 object.__setattr__(self, name, check(getattr(self, name)))
+        if self.keep_models and self.out is None:
+            raise ValueError("keep_models needs a folder: name it by out")
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
         own = self.own_measures
@@ -146,7 +149,7 @@ def _chooser(given: str | Measure) -> Measure:
     return measure
 
 
-def _measures(given: Sequence[str | Measure]) -> tuple[Measure, ...]:
+def _measures(given: str | Measure | Sequence[str | Measure]) -> tuple[Measure, ...]:
     if not given:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
     return distinct_measures(given)

@@ -9,6 +9,7 @@ from directrank.estimators.parameters.allowed import parameters_of
 from directrank.experiments.options import of_option
 from directrank.experiments.rivals.named import methods_of
 from directrank.experiments.rivals.rival import AnyMethod, Rival
+from directrank.measures import DEFAULT_MEASURE
 
 #: Constructor parameters that a comparison sets itself, and the remedy.
 SET_ELSEWHERE = {
@@ -80,7 +81,7 @@ def _named(methods: Sequence[AnyMethod], name: str) -> list[AnyMethod]:
     """Return the methods that have a label, or a name."""
     found = [each for each in methods if name in (each.label, isinstance(each, Rival) and each.name)]
     if not found:
-        (wanted,) = methods_of([name], getattr(methods[0], "select_by", "AP"))
+        (wanted,) = methods_of([name], getattr(methods[0], "select_by", DEFAULT_MEASURE))
         found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
     if not found:
         raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")

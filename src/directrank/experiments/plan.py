@@ -210,8 +210,20 @@ def points_of(method: AnyMethod, search: str) -> list[dict[str, Any]]:
 
 def refits_of(cell: PlannedCell, chosen: Mapping[int, dict[str, Any]], options: Options) -> list[Fit]:
     """Return the last fits of a cell, on train and validation together, from the chosen fit of each seed."""
+    points = {seed: fit["parameters"] for seed, fit in chosen.items()}
+    return [_last_fit(fit, options) for fit in _fits_at(cell, points)]
+
+
+def tested_fits(cell: PlannedCell, record: Mapping[str, Any], options: Options) -> list[Fit]:
+    """Return the fit of each seed whose model was tested, from the record of a cell."""
+    found = _fits_at(cell, {run["seed"]: run["chosen"] for run in record["seeds"]})
+    return [_last_fit(fit, options) for fit in found] if options.refit else found
+
+
+def _fits_at(cell: PlannedCell, points: Mapping[int, Any]) -> list[Fit]:
+    """Return the fit of each seed at its point."""
     fits = {(dump(shown(fit.point)), fit.seed): fit for fit in cell.fits}
-    return [_last_fit(fits[dump(fit["parameters"]), seed], options) for seed, fit in chosen.items()]
+    return [fits[dump(point), seed] for seed, point in points.items()]
 
 
 def _last_fit(fit: Fit, options: Options) -> Fit:
@@ -267,7 +279,7 @@ def _fit(
         "seed": seed,
         "part": trained_on,
         "select_by": None if select_by is None else options.chooser,
-        **options.reading,
+        **fold.reading(options.missing, docid=isinstance(method, Rival) and method.learner.reads_docid),
         "versions": versions(),
         "code": code_digest(),
     }

@@ -11,13 +11,14 @@ from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured
+from directrank.experiments.fits import fit_point, fitted_ranker
 from directrank.experiments.jobs.environment import code_digest, environment
 from directrank.experiments.jobs.identity import shown
 from directrank.experiments.jobs.store import Store, key_of
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
 from directrank.experiments.overrides import overridden
 from directrank.experiments.parallel import run_in_processes
-from directrank.experiments.plan import Observer, Plan, make_plan
+from directrank.experiments.plan import Observer, Plan, make_plan, tested_fits
 from directrank.experiments.records.of_cells import DATA_CHECK
 from directrank.experiments.records.shapes import fits
 from directrank.experiments.results import FORMAT, Comparison
@@ -29,11 +30,14 @@ from directrank.experiments.tables.chosen import chosen_cells, entry
 from directrank.experiments.tables.own_measures import described_measures
 from directrank.experiments.tables.significance import significance
 from directrank.experiments.tasks import fit_in_tasks
-from directrank.measures.naming.names import name_of
+from directrank.measures.naming.names import DEFAULT_MEASURE, name_of
+from directrank.models import save
 from directrank.storage.folders import claim_folder
-from directrank.storage.names import printable
+from directrank.storage.names import printable, slug
 from directrank.storage.strict_json import as_plain
 
+#: The folder of models in that of the results.
+MODELS = "models"
 #: Joining the splits copies X; beyond this many bytes only the training set is checked.
 LARGEST_COPY = 1 << 31
 
@@ -42,8 +46,8 @@ def compare(
     source: Any,
     methods: Any = "all",
     *,
-    select_by: str | Measure = "AP",
-    measures: Sequence[str | Measure] = MEASURES,
+    select_by: str | Measure = DEFAULT_MEASURE,
+    measures: str | Measure | Sequence[str | Measure] = MEASURES,
     convention: str = STANDARD,
     settings: Mapping[str, Any] | None = None,
     grids: Mapping[str, Sequence[Any]] | None = None,
@@ -66,6 +70,7 @@ def compare(
     baseline: str | None = None,
     correction: str = "holm",
     audit: bool = True,
+    keep_models: bool = False,
     observer: Observer | None = None,
     command: Sequence[str] = (),
 ) -> Comparison:
@@ -85,9 +90,9 @@ def compare(
         `Surrogate`, which L-BFGS minimises; or a `Method` (`directrank.estimators.methods`), which has a
         name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`,
         or any object with ``fit`` and ``predict``.
-    select_by : str or Measure, default="AP"
+    select_by : str or Measure, default="nDCG@10"
         The measure that chooses on the validation set, and that methods train for whose name fixes none.
-    measures : sequence of str or Measure
+    measures : str, Measure, or a sequence of them
         The measures to report.
     convention : str, default="standard"
         The convention to report in: a name of `directrank.measures.CONVENTIONS`.
@@ -135,6 +140,10 @@ def compare(
         The correction for testing many pairs: Holm, or Benjamini and Hochberg.
     audit : bool, default=True
         Whether to record the bounds on the measure of each tested model; takes a moment a cell.
+    keep_models : bool, default=False
+        Whether to save the models that were tested, as `directrank.load` reads them: of each fold and method
+        ``models/Fold1/ranksvm.dr`` in the folder `out`, with several seeds ``ranksvm.seed1.dr``. Finished
+        work is not done again for this. Of methods of other libraries only scores are known.
     observer : Observer, optional
         Receives progress.
     command : sequence of str, optional
@@ -159,7 +168,7 @@ def compare(
         grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
         seeds=seeds or (), missing=missing, qid=qid, label=label, docid=docid, features=features,
         kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
-        baseline=baseline, correction=correction, audit=audit,
+        baseline=baseline, correction=correction, audit=audit, keep_models=keep_models,
     )  # fmt: skip
     plan, store = prepare(source, methods, options)
     return carry_out(plan, store, observer or Observer(), command)
@@ -217,6 +226,8 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
         records = run_in_processes(plan, store, observer, options.jobs)
     else:
         records = Sweep(plan, store, observer, reader).run()
+    if options.keep_models:
+        _save_models(plan, store, records, reader)
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     summary = _summary(plan, check, command)
@@ -230,6 +241,21 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     if options.out is not None:
         result.write(options.out)
     return result
+
+
+def _save_models(plan: Plan, store: Store, records: Sequence[Mapping[str, Any]], reader: FoldReader) -> None:
+    """Save the models that were tested; a record of a fit that is damaged is made again."""
+    assert plan.options.out is not None
+    for cell, record in zip(plan.cells, records, strict=True):
+        if "error" in record or isinstance(cell.method, Rival):
+            continue
+        train, vali, _ = reader(cell.fold)
+        for fit in tested_fits(cell, record, plan.options):
+            known = store.get(fit.key) or fit_point(train, vali, None, fit, plan.options.select_by)
+            seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
+            path = plan.options.out / MODELS / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save(fitted_ranker(known, cell.method, train.feature_names), path)
 
 
 def _label_of(baseline: str, methods: Sequence[AnyMethod], select_by: Measure) -> str:

@@ -20,6 +20,7 @@ from directrank.experiments.tables.formats import contrasts_csv, csv_text, latex
 from directrank.experiments.tables.layout import Table
 from directrank.experiments.tables.own_measures import is_error
 from directrank.experiments.tables.seeds import seeds_note
+from directrank.experiments.tables.winner import Winner, winner
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
 
@@ -187,6 +188,13 @@ class Comparison:
         title = f"{self.dataset}: test {measure} by fold, convention {convention}"
         columns = [*self.folds, "mean"]
         return Table(title, "", columns, rows, [self.is_error(measure)] * len(columns))
+
+    def winner(self) -> Winner | None:
+        """Return the method of directrank with the highest mean validation value, and how to train it.
+
+        None if no method of directrank has a validation value on every fold.
+        """
+        return winner(self)
 
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data import QueryGroups, find_folds
-from directrank.data.files import ReadOptions, columns_line, read_parts
+from directrank.data.files import Columns, ReadOptions, columns_of, read_parts
 from directrank.data.folds import PARTS, Fold
 from directrank.data.frames import columns_in_order
 from directrank.data.letor.blocks import refuse_special
@@ -46,12 +46,20 @@ class FoldSource:
         The files of each split; empty for data in memory.
     load : callable
         Returns the `Splits`; refuses splits that share queries.
+    columns : sequence of Columns
+        Those of the tables among the files.
     """
 
     name: str
     digests: Mapping[str, str]
     files: Mapping[str, Sequence[str]]
     load: Callable[[], Splits]
+    columns: Sequence[Columns] = ()
+
+    def reading(self, missing: str | float, *, docid: bool) -> dict[str, Any]:
+        """Return what decides how the files are read, without the names of documents unless `docid`."""
+        read = [each if docid else each._replace(docid=None, left_out=()) for each in self.columns]
+        return {"missing": missing, "columns": [each._asdict() for each in read]}
 
 
 def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) -> tuple[str, list[FoldSource]]:
@@ -98,10 +106,10 @@ def reading_lines(fold: FoldSource, options: Any) -> list[str]:
     """Return sentences on how the files of a fold are read: the columns of tables, and random folds."""
     # A name that cannot be printed is stored as another.
     files = [Path(name) for name in fold.files.get("train", ()) if Path(name).is_file()]
-    columns = columns_line(files[0], ReadOptions(**options.reading)) if files else ""
+    columns = columns_of(files[0], ReadOptions(**options.reading)) if files else None
     k = options.kfold
     folds = "" if k is None else f"{k} random folds, divided by query with seed {options.seed}"
-    return [line for line in (columns, folds) if line]
+    return [line for line in (columns and columns.line(), folds) if line]
 
 
 def source_name(source: Any) -> str:
@@ -123,7 +131,14 @@ def _of_files(fold: Fold, how: Mapping[str, Any], digest_of: Callable[[Path], st
     def load() -> Splits:
         return Splits(*fold.load(**how, open_file=unchanged))
 
-    return FoldSource(printable(fold.name), digests, names, load)
+    columns = _columns([path for paths in files.values() for path in paths], how)
+    return FoldSource(printable(fold.name), digests, names, load, columns)
+
+
+def _columns(files: Sequence[Path], how: Mapping[str, Any]) -> list[Columns]:
+    """Return the columns of the tables among files."""
+    found = (columns_of(path, ReadOptions(**how)) for path in files)
+    return [each for each in found if each is not None]
 
 
 def _shown(paths: Iterable[Path]) -> list[str]:
@@ -211,11 +226,12 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
 def _divided(source: Any, how: Mapping[str, Any], k: int, seed: int) -> tuple[str, list[FoldSource]]:
     CHECKS["kfold"](k)
     name, pool, digest = _pool_of(source, how)
-    folds = []
+    folds, columns = [], _columns(list(pool.files), how)
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
         files = {split: _shown(pool.files) for split in PARTS if pool.files}
-        folds.append(FoldSource(f"Fold{turn + 1}", digests, files, partial(_turned, pool, k, seed, turn)))
+        load = partial(_turned, pool, k, seed, turn)
+        folds.append(FoldSource(f"Fold{turn + 1}", digests, files, load, columns))
     return name, folds
 
 

@@ -21,6 +21,7 @@ from numba.core.compiler import Compiler
 from numba.core.event import register
 
 from directrank.kernels.code_cache import OneCompiler, prepared_folder, remove_damaged
+from directrank.timing import compilation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -45,7 +46,8 @@ class Unaliased(Compiler):
         enabled = gc.isenabled()
         gc.disable()
         try:
-            return super().compile_extra(func)
+            with compilation.running():
+                return super().compile_extra(func)
         finally:
             if enabled:
                 gc.enable()

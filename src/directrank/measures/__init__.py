@@ -6,7 +6,7 @@ from directrank.measures.err import ERR, NERR
 from directrank.measures.evaluation.conventions import CONVENTIONS, Convention
 from directrank.measures.evaluation.evaluate import Evaluation, evaluate, mean_value, mean_values
 from directrank.measures.mean_ndcg import MeanNDCG
-from directrank.measures.naming.names import parse_measure
+from directrank.measures.naming.names import DEFAULT_MEASURE, parse_measure
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P
 from directrank.measures.reciprocal_rank import RR
@@ -16,6 +16,7 @@ __all__ = [
     "AP",
     "CONVENTIONS",
     "DCG",
+    "DEFAULT_MEASURE",
     "ERR",
     "MEASURES",
     "NDCG",

@@ -18,7 +18,7 @@ def said(monkeypatch):
         yield texts.append
 
     monkeypatch.setattr(progress, "spinner", spinner)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress, "seconds_of_work", lambda: next(clock))
     return texts
 
 

@@ -10,7 +10,7 @@ from directrank.cli.remaining import Remaining
 def clock(monkeypatch):
     """A clock that tests set."""
     at = [100.0]
-    monkeypatch.setattr(remaining.time, "monotonic", lambda: at[0])
+    monkeypatch.setattr(remaining, "seconds_of_work", lambda: at[0])
     return at
 
 

@@ -10,6 +10,7 @@ from numba.core.event import install_recorder
 from directrank.data import make_ranking
 from directrank.diagnostics import warming
 from directrank.estimators.methods import METHODS, configured
+from directrank.timing import COMPILING
 
 
 @pytest.mark.parametrize("shape", [warming.SMALL, warming.LARGE])
@@ -34,27 +35,10 @@ def test_after_all_steps_training_compiles_nothing(method):
         assert not compiled.buffer
 
 
-def test_steps_are_announced_until_they_were_completed_once(monkeypatch, tmp_path):
-    monkeypatch.setattr(warming, "cache_folder", lambda: str(tmp_path))
-    lines, done = [], []
-
-    def fail():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        warming.warm_up("some", [("step", fail)], lines.append)
-    for _ in range(2):
-        warming.warm_up("some", [("step", lambda: done.append(1))], lines.append)
-    assert lines == [warming.COMPILING] * 2
-    assert len(done) == 2
-    monkeypatch.setattr(warming, "cache_folder", lambda: None)
-    warming.warm_up("some", [], lines.append)
-    assert len(lines) == 3
-
-
 DEMO = """
 from numba.core.event import install_recorder
 from directrank.experiments.demos import vectors as demo
+from directrank.timing import compilation
 compare = demo.compare
 
 def without_compilation(*arguments, **options):
@@ -64,13 +48,14 @@ def without_compilation(*arguments, **options):
     return result
 
 demo.compare, demo.SHOWN = without_compilation, ("regression", "ranksvm")
-demo.run_demo("demo", announce=print)
+compilation.announce = print
+demo.run_demo("demo")
 """
 
 
 @pytest.mark.heavy
 def test_the_demo_compiles_before_it_trains(tmp_path):
-    for lines in (warming.COMPILING + "\n", ""):
+    for lines in (COMPILING + "\n", ""):
         done = subprocess.run(
             [sys.executable, "-c", DEMO],
             cwd=tmp_path,

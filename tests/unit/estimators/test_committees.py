@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from directrank import AutoRanker, Ensemble, ListNet, RankSVM, Regression, evaluate, load, make_ranking, save
+from directrank import (
+    AutoRanker,
+    Ensemble,
+    ListNet,
+    QueryGroups,
+    RankSVM,
+    Regression,
+    evaluate,
+    load,
+    make_ranking,
+    save,
+)
 from directrank.errors import DataError
 from directrank.estimators.committees.auto import Trained, kept_members
 from directrank.estimators.method import Configured, Method
@@ -71,6 +82,15 @@ def test_without_a_validation_set_members_are_trained_again_on_all_queries():
         AutoRanker("AP", members="regression,listnet").fit(GROUPS.select(np.arange(4)))
 
 
+def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_trained_on():
+    """With a feature for each document, least squares ranks right what it was trained on, and ties others."""
+    known = QueryGroups(np.eye(160, dtype=np.float32), [2, 1, 0, 0, 0, 0, 0, 1] * 20, np.arange(160) // 8)
+    assert evaluate(known, Regression().fit(known).predict(known), measures="AP")["AP"] == 1.0
+    ranker = AutoRanker("AP", members="regression,regression").fit(known)
+    tied = evaluate(known, np.zeros(known.n_docs), measures="AP")["AP"]
+    assert [each["validation"] for each in ranker.members_] == pytest.approx([tied, tied])
+
+
 def trained(name, scores, groups, measure):
     inner = standardised_scores(scores, groups.queries.indptr)
     (values,) = values_of([measure], groups.queries, inner)
@@ -93,6 +113,25 @@ def test_a_member_leaves_only_if_the_committee_is_significantly_better_without_i
     assert kept_members([*good, weaker], measure, groups) == [*good, weaker]
     # Two members cannot be told apart by leaving one out.
     assert kept_members([good[0], reverse], measure, groups) == [good[0], reverse]
+
+
+@pytest.mark.parametrize(("wrong", "leaves"), [(4, False), (6, True)])
+def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
+    """Of 20 queries with two documents, AP rises from ½ to 1 in `wrong` if one of three members leaves.
+
+    The one-sided p-values of Student's test are .021 and .0051: three times .021 is above .05.
+    """
+    groups = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2)
+    measure = parse_measure("AP")
+    reverse = np.zeros((20, 2))
+    reverse[:wrong, 0] = -3.0
+    right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
+    found = [
+        Trained(method, {}, Regression(), np.zeros(20), scores) for scores in (right, right, reverse.ravel())
+    ]
+    kept = kept_members(found, measure, groups)
+    assert [each is kept_one for each, kept_one in zip(found, kept, strict=False)] == [True] * len(kept)
+    assert len(kept) == (2 if leaves else 3)
 
 
 def test_what_was_done_is_told_and_the_same_for_any_number_of_threads():

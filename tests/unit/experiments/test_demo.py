@@ -3,7 +3,8 @@
 import numpy as np
 
 from directrank import ApproxRank, Regression, StructuralSVM, evaluate, make_ranking
-from directrank.experiments.demos.vectors import COLLECTION, MEASURE, N_QUERIES
+from directrank.experiments.demos.vectors import COLLECTION, N_QUERIES
+from directrank.measures import DEFAULT_MEASURE
 
 
 def test_direct_optimisation_beats_least_squares_over_seeds():
@@ -13,7 +14,7 @@ def test_direct_optimisation_beats_least_squares_over_seeds():
         train, test = groups.select(range(N_QUERIES // 2)), groups.select(range(N_QUERIES // 2, N_QUERIES))
 
         def value(ranker, train=train, test=test):
-            return evaluate(test, ranker.fit(train).predict(test), measures=MEASURE)[MEASURE]
+            return evaluate(test, ranker.fit(train).predict(test), measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
 
         base = value(Regression())
         for cls, found in gains.items():

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, compare, evaluate, find_folds, make_ranking
+from directrank import QueryGroups, compare, evaluate, find_folds, load, make_ranking
 from directrank.data import write_letor
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
@@ -276,6 +276,51 @@ def test_a_comparison_of_tables_resumes_and_is_read_back(tmp_path):
     assert found.to_csv("standard") == first.to_csv("standard") == again.to_csv("standard")
     assert found.summary["columns"] == {"qid": "search", "label": "clicked", "features": ["a", "b"]}
     assert found.summary["reading"] == first.summary["reading"] != []
+
+
+def test_naming_the_column_of_documents_trains_nothing_again(tmp_path):
+    pytest.importorskip("pyarrow")
+    made = make_ranking(24, 5, 3, random_state=4)
+    rows = zip(made.qid, made.relevance, map("p{}".format, range(made.n_docs)), *made.X.T, strict=True)
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "all.csv").write_text("qid,label,product,a,b,c\n" + text)
+    how = {"measures": MEASURES, "kfold": 3, "out": tmp_path / "run"}
+    first = compare(tmp_path / "all.csv", "counting", **how)
+    named = compare(tmp_path / "all.csv", "counting", docid="product", **how)
+    assert len(Counting.fits) == 6
+    assert first.to_csv("standard") == named.to_csv("standard")
+    assert named.summary["columns"] == {"docid": "product"}
+    # A column that was a feature is one no more.
+    compare(tmp_path / "all.csv", "counting", docid="c", **how)
+    assert len(Counting.fits) == 6 + 6
+
+
+@pytest.mark.parametrize("options", [{}, {"refit": True}, {"seeds": (0, 1)}], ids=str)
+def test_kept_models_are_those_that_were_tested(folder, tmp_path, options):
+    options = {"measures": MEASURES, "out": tmp_path / "run", **options}
+    compare(folder, "counting", **options)
+    fits = len(Counting.fits)
+    result = compare(folder, "counting", **options, keep_models=True)
+    assert len(Counting.fits) == fits
+    for fold in find_folds(folder):
+        test = fold.load()[2]
+        for run in result.cell("counting", fold.name)["seeds"]:
+            seed = f".seed{run['seed']}" if "seeds" in options else ""
+            model = load(tmp_path / "run" / "models" / fold.name / f"counting{seed}.dr")
+            values = evaluate(test, model.predict(test), measures=MEASURES)
+            assert {name: values[name] for name in MEASURES} == run["values"]["standard"]["test"]
+            assert (model.status_, model.selected_by_) == ("converged", "nDCG@10")
+
+
+def test_kept_models_need_a_folder(folder):
+    with pytest.raises(ValueError, match="keep_models needs a folder: name it by out"):
+        compare(folder, "counting", keep_models=True)
+
+
+def test_measures_may_be_one_name():
+    assert Options(measures="AP").measures == Options(measures=["AP"]).measures
+    with pytest.raises(TypeError, match="5 is no measure; give a name, such as nDCG@10"):
+        Options(measures=5)
 
 
 def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):

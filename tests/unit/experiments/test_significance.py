@@ -143,6 +143,26 @@ def test_letters_say_who_is_beaten():
     assert first["p_holm"] == pytest.approx(3 / 20_001)
 
 
+def test_the_interval_of_a_mean_over_folds_weighs_folds_alike():
+    """6 of 80 queries are in the first fold, the only one with values of 1: the mean over folds is ½.
+
+    A resample with k of them has the mean k / 12, and k is binomial: its quantiles are 2 and 11. A query
+    without a value counts in neither fold, and a fold of such queries is none.
+    """
+    assert stats.binom.ppf([0.025, 0.975], 80, 6 / 80).tolist() == [2, 11]
+    values = {"Fold1": [1.0] * 6 + [None], "Fold2": [0.0] * 74, "Fold3": [None] * 3}
+    cells = [
+        {"method": "a", "fold": fold, "per_query": {"standard": {"AP": each}}, "values": {}}
+        for fold, each in values.items()
+    ]
+    summary = {
+        "dataset": "data", "select_by": "AP", "measures": ["AP"], "convention": "standard",
+        "methods": [{"label": "a"}], "folds": [{"name": fold} for fold in values],
+    }  # fmt: skip
+    (interval,) = significance(Comparison(summary, cells), "standard")["intervals"]["AP"].values()
+    assert interval == pytest.approx([2 / 12, 11 / 12])
+
+
 def test_smaller_errors_are_better():
     values = {"large": RISING.tolist(), "small": (RISING - 0.1 + 1e-3 * np.sin(np.arange(40))).tolist()}
     found = significance(comparison(values, "WPD"), "standard")

@@ -33,6 +33,42 @@ def test_the_scale_of_features_does_not_matter(groups):
     np.testing.assert_array_equal(theirs.coef_ * factors, ours.coef_)
 
 
+def solved(groups, runs, first_run=0, judge=None):
+    """The weights of some runs; those of run k depend on the seed and on k alone."""
+    objective = Objective(MeasureItself(AP()), groups.queries, groups.shards)
+
+    def monitor(scores):
+        return -objective.value(scores) if judge is None else judge(scores)
+
+    monitor.features = groups.features
+    seeds = np.random.SeedSequence(0, n_children_spawned=first_run)
+    rng = np.random.Generator(np.random.PCG64(seeds))
+    solver, scorer = Ascent(cycles=1, runs=runs), quick().components()[2]
+    return solver.solve(objective, scorer, groups.features, monitor, rng).scorer.coefficients
+
+
+def test_the_result_is_the_mean_of_the_runs(groups):
+    alone = [solved(groups, 1, run) for run in range(3)]
+    assert len({each.tobytes() for each in alone}) == 3
+    np.testing.assert_allclose(solved(groups, 3), np.mean(alone, axis=0), rtol=1e-12)
+
+
+def test_runs_start_at_the_best_single_feature(groups):
+    """A monitor that finds all steps equal keeps the first one: the start."""
+    columns = [(sign, k) for k in range(4) for sign in (1.0, -1.0)]
+    values = [evaluate(groups, sign * groups.X[:, k], measures="AP")["AP"] for sign, k in columns]
+    sign, best = columns[int(np.argmax(values))]
+    weights = solved(groups, 2, judge=lambda scores: 0.0)
+    assert np.flatnonzero(weights).tolist() == [best]
+    assert np.sign(weights[best]) == sign
+
+
+def test_weights_have_length_one_where_features_have_unit_spread_around_means_of_queries():
+    """Around the means 11 and 1 the values 10, 12, −1, 3 lie 1, 1, 2, 2 away: a spread of √(10/4)."""
+    groups = QueryGroups(np.array([[10.0], [12.0], [-1.0], [3.0]]), [0, 1, 0, 1], [0, 0, 1, 1])
+    assert quick(scaling="none").fit(groups).coef_ == pytest.approx([1.0 / np.sqrt(2.5)])
+
+
 def test_features_that_are_constant_within_queries_get_no_weight(groups):
     query = np.searchsorted(groups.queries.qid, groups.qid).astype(np.float32)
     wide = QueryGroups(np.column_stack([groups.X, query, np.zeros(len(query))]), groups.relevance, groups.qid)

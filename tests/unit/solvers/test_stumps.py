@@ -100,6 +100,16 @@ def test_the_side_set_to_one_is_the_better_one(search):
 
 
 @pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
+def test_a_regression_tree_sets_the_side_of_the_higher_mean_to_one(search):
+    """W / A is 2 / 4 on the left, 1 / 1 on the right, whose sum is the smaller one."""
+    features = np.array([[0.0]] * 4 + [[1.0]], np.float32)
+    weights = np.array([1.0, 1.0, 1.0, -1.0, 1.0])
+    for sign in (1.0, -1.0):
+        tree = search(objective_of(features), sign * features, "gini").best(weights, None)
+        assert tree.predict(sign * features).tolist() == [0.0] * 4 + [1.0]
+
+
+@pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
 def test_nothing_to_split(search):
     features = np.ones((8, 2), np.float32)
     weights = np.array([1.0, -1.0] * 4)

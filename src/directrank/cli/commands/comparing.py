@@ -48,7 +48,7 @@ def demo(
         from directrank.experiments.demos.vectors import run_demo as run
 
     check_folder(out, "--out", force=force)
-    story = _observed(lambda observer: run(out, observer, observer.say, force=force), out, json or quiet)
+    story = _observed(lambda observer: run(out, observer, force=force), out, json or quiet)
 
     def show(_: Path) -> None:
         if not quiet:
@@ -81,8 +81,8 @@ def compare(
     select_by: Annotated[
         str,
         option("--select-by NAME", "Measure that chooses on validation data, in the standard convention."),
-    ] = "AP",
-    measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
+    ] = "nDCG@10",
+    measures: Measures = "nDCG@10, AP, nDCG@1, nDCG@3, nDCG@5",
     convention: Convention = "standard",
     settings: Annotated[
         list[str] | None,
@@ -142,6 +142,9 @@ def compare(
     audit: Annotated[
         bool, option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page.")
     ] = True,
+    keep_models: Annotated[
+        bool, option("--keep-models", "Save the tested models, in models/ of the folder for results.")
+    ] = False,
     form: Annotated[
         str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
     ] = "text",
@@ -185,7 +188,13 @@ def compare(
     def show(page: Path) -> None:
         _print_comparison(result, form)
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
-        remark(f"Written: {folder}/{files}, significance.csv. Open {page}", quiet=quiet)
+        files += ", significance.csv" + (", models/" if keep_models else "")
+        remark(f"Written: {folder}/{files}. Open {page}", quiet=quiet)
+        won = result.winner()
+        if won is not None and won.command:
+            by = result.summary["select_by"]
+            remark(f"Train and save {won.label}, the highest mean validation {by}:", quiet=quiet)
+            remark(f"  {won.command}", quiet=quiet)
 
     return _finished(result, folder, json, show)
 

@@ -19,17 +19,26 @@ def examined() -> list[Finding]:
 
 
 def compiled() -> Finding:
-    """Compile all kernels, with a progress bar on a terminal; return how long it took."""
+    """Compile all kernels, with a progress bar on a terminal; return how long it took.
+
+    The first steps compile what all others use, so that the time that is left cannot be told from them.
+    """
     from rich.console import Console
-    from rich.progress import track
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from directrank.diagnostics.warming import warm_steps
 
-    started, steps, screen = time.perf_counter(), warm_steps(), Console(stderr=True)
-    for _, compile_kernels in track(
-        steps, "Compiling kernels", console=screen, transient=True, disable=not sys.stderr.isatty()
-    ):
-        compile_kernels()
+    started, steps = time.perf_counter(), warm_steps()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
+    screen = Console(stderr=True)
+    with Progress(
+        *columns, TimeElapsedColumn(), console=screen, transient=True, disable=not sys.stderr.isatty()
+    ) as progress:
+        task = progress.add_task("", total=len(steps))
+        for name, compile_kernels in steps:
+            progress.update(task, description=f"Compiling kernels: {name}")
+            compile_kernels()
+            progress.advance(task)
     return "compilation", f"all kernels in {time.perf_counter() - started:.0f} s", True
 
 

@@ -215,7 +215,7 @@ def _trained(folder: Path, method: str, *, quiet: bool) -> Path:
     from directrank.text.features.writing import TRAINED, all_queries
 
     with usage(f"--method {method}"):
-        chosen = configured(method, "AP")
+        chosen = configured(method)
     if len(chosen) != 1:
         raise UsageError(f"--method {method}: name one method")
     data = all_queries(folder)

@@ -169,13 +169,13 @@ def rank(
 
 def _configured(method: str, measure: str | None, select_by: str | None) -> "Configured":
     from directrank.estimators.methods import configured
-    from directrank.measures import parse_measure
+    from directrank.measures import DEFAULT_MEASURE, parse_measure
 
     for flag, value in (("--measure", measure), ("--select-by", select_by)):
         with usage(f"{flag} {value}"):
-            parse_measure(value or "AP")
+            parse_measure(value or DEFAULT_MEASURE)
     with usage():
-        found = configured(method, select_by or measure or "AP")
+        found = configured(method, select_by or measure or DEFAULT_MEASURE)
     if len(found) != 1:
         raise UsageError(f"{method}: fit trains one method; `directrank compare` trains several")
     if measure is None:

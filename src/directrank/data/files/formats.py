@@ -7,7 +7,7 @@ from directrank.data.files import letor
 from directrank.data.files.options import ReadOptions
 from directrank.data.files.stored import StoredFiles
 from directrank.data.files.tables import arrow, delimited, parquet
-from directrank.data.files.tables.columns import choose_columns
+from directrank.data.files.tables.columns import Columns, choose_columns
 from directrank.data.files.tables.format import TableFormat
 from directrank.data.files.tables.scan import TableFiles
 from directrank.data.store.manifest import manifest_of
@@ -44,7 +44,13 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> letor.LetorFiles | Ta
     return letor.LetorFiles(paths, how) if table is None else TableFiles(table, paths, how)
 
 
+def columns_of(path: Path, how: ReadOptions) -> Columns | None:
+    """Return which column of a file is what; None for LETOR text, which has no columns."""
+    table = table_of(path)
+    return None if table is None else choose_columns(table.schema(path), how, str(path))
+
+
 def columns_line(path: Path, how: ReadOptions) -> str:
     """Return one line about which column of a file is what; nothing for LETOR text."""
-    table = table_of(path)
-    return "" if table is None else choose_columns(table.schema(path), how, str(path)).line()
+    columns = columns_of(path, how)
+    return "" if columns is None else columns.line()

@@ -16,6 +16,7 @@ from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.parameters.declared import AnyMeasure, estimator, positional
 from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
+from directrank.measures import DEFAULT_MEASURE
 from directrank.measures.evaluation.batches import values_of
 from directrank.scorers.committee import scores_in_queries, standardised_scores
 
@@ -68,7 +69,7 @@ class AutoRanker(CommitteeRanker):
     """
 
     measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the committee."] = (
-        positional(default="nDCG@10")
+        positional(default=DEFAULT_MEASURE)
     )
     members: Annotated[str, "Names of methods, with commas, as on the command line."] = MEMBERS
 

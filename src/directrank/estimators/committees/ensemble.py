@@ -10,8 +10,8 @@ from directrank.data.groups import QueryGroups
 from directrank.estimators.outcome import GOOD
 from directrank.estimators.parameters.allowed import check_parameters
 from directrank.estimators.parameters.declared import estimator, positional
-from directrank.estimators.ranker import SCORE, Ranker
-from directrank.measures import parse_measure
+from directrank.estimators.ranker import Ranker
+from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.scorers import Committee
 
 
@@ -47,7 +47,7 @@ class Ensemble(CommitteeRanker):
     def _train(self, groups, weights, validation, own=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
-        measure = parse_measure(SCORE if self.select_by is None else self.select_by)
+        measure = parse_measure(DEFAULT_MEASURE if self.select_by is None else self.select_by)
         self.rankers_ = []
         for each in self.rankers:
             member: Any = clone(each)

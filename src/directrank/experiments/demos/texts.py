@@ -1,7 +1,6 @@
 """The demo on texts: a collection, its index, features, a comparison, and a search."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from directrank.data import load_data
@@ -10,14 +9,14 @@ from directrank.estimators.methods import configured
 from directrank.experiments.demos.vectors import Story
 from directrank.experiments.plan import Observer
 from directrank.experiments.protocol import compare
-from directrank.measures import evaluate
+from directrank.measures import DEFAULT_MEASURE, evaluate
 from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.text import FeatureSet, Searcher, build_index, make_features, open_index, write_features
 from directrank.text.synthetic import make_texts, write_texts
 
 SHOWN = ("regression", "ranksvm", "listnet", "rankboost")
-MEASURE, METHOD, QUERY = "nDCG@10", "ranksvm", "violin concert"
+METHOD, QUERY = "ranksvm", "violin concert"
 N_FOLDS, CANDIDATES = 3, "bm25:100"
 
 BEFORE = """\
@@ -44,7 +43,6 @@ Open  {folder}/report.html
 def run_text_demo(
     folder: str | os.PathLike,
     observer: Observer | None = None,
-    announce: Callable[[str], None] = lambda line: None,
     *,
     force: bool = False,
 ) -> Story:
@@ -55,7 +53,7 @@ def run_text_demo(
     folder : path
         For ``texts``, ``index``, ``features``, ``model.dr``, ``results.csv`` and the other files of a
         comparison.
-    observer, announce, force
+    observer, force
         As in `run_demo`.
 
     Raises
@@ -72,19 +70,19 @@ def run_text_demo(
     index = open_index(folder / "index")
     made = make_features(index, folder / "texts", folder / "texts", candidates=CANDIDATES)
     write_features(made, folder / "features", kfold=N_FOLDS)
-    warm_up("text-demo", warm_steps(SHOWN, select_by=MEASURE, small=True), announce)
+    warm_up(warm_steps(SHOWN, small=True))
     result = compare(
-        folder / "features", SHOWN, select_by=MEASURE, measures=(MEASURE, "AP"), out=folder, name="texts",
+        folder / "features", SHOWN, measures=(DEFAULT_MEASURE, "AP"), out=folder, name="texts",
         observer=observer, command=("directrank", "demo", "--text"),
     )  # fmt: skip
-    ranker = configured(METHOD, MEASURE)[0].build().fit(load_data(folder / "features" / "all.parquet"))
+    ranker = configured(METHOD)[0].build().fit(load_data(folder / "features" / "all.parquet"))
     save(ranker, folder / "model.dr")
     before = BEFORE.format(
         documents=index.n_docs, queries=made.groups.n_queries, features=made.groups.n_features,
         methods=len(SHOWN), folds=len(result.folds),
     )  # fmt: skip
     after = AFTER.format(
-        measure=MEASURE, bm25=_bm25(made), query=QUERY, method=METHOD, folder=folder,
+        measure=DEFAULT_MEASURE, bm25=_bm25(made), query=QUERY, method=METHOD, folder=folder,
         hits=_hits(Searcher(index, ranker, depth=100)),
     )  # fmt: skip
     return Story(result, before, after)
@@ -93,7 +91,7 @@ def run_text_demo(
 def _bm25(made: FeatureSet) -> float:
     """Return the value of BM25 alone."""
     column = (made.groups.feature_names or ()).index("whole.bm25")
-    return evaluate(made.groups, made.groups.X[:, column], measures=MEASURE)[MEASURE]
+    return evaluate(made.groups, made.groups.X[:, column], measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
 
 
 def _hits(searcher: Searcher) -> str:

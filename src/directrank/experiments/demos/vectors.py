@@ -1,7 +1,6 @@
 """The demo: a small synthetic collection, a comparison on it, and an explanation for newcomers."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from directrank.diagnostics.warming import warm_steps, warm_up
 from directrank.experiments.plan import Observer
 from directrank.experiments.protocol import compare
 from directrank.experiments.results import Comparison
-from directrank.measures import evaluate
+from directrank.measures import DEFAULT_MEASURE, evaluate
 from directrank.storage.folders import claim_folder
 
 N_FOLDS = 3
@@ -29,8 +28,6 @@ COLLECTION = {
 # One method of each family: baseline, pairs, boosting, lists, pairs weighted by the measure, structural SVM,
 # working sets of rankings, approximation of the measure.
 SHOWN = ("regression", "ranksvm", "rankboost", "listnet", "lambdaloss", "svmmap", "permurank", "approxndcg")
-MEASURE = "nDCG@10"
-MEASURES = (MEASURE, "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 
 
 BEFORE = """\
@@ -52,7 +49,7 @@ Open  {folder}/report.html
       for charts, every fold and the settings.
 See   {folder}/data/Fold1/train.txt
       for the format of the data, one document per line: grade qid:query feature:value …
-Next  directrank compare YOUR_FOLDER --methods all --select-by nDCG@10
+Next  directrank compare YOUR_FOLDER --methods all
       compares methods on your data."""
 
 
@@ -67,7 +64,6 @@ class Story(NamedTuple):
 def run_demo(
     folder: str | os.PathLike,
     observer: Observer | None = None,
-    announce: Callable[[str], None] = lambda line: None,
     *,
     force: bool = False,
 ) -> Story:
@@ -80,8 +76,6 @@ def run_demo(
     folder : path
         For ``data/Fold1 … Fold3``, ``results.csv`` and the other files of a comparison.
     observer : Observer, optional
-    announce : callable, optional
-        Called with one line before kernels are compiled for the first time.
     force : bool, default=False
         Whether the folder may hold other files; those of the demo replace files of their names.
 
@@ -99,12 +93,12 @@ def run_demo(
     groups, weights = made
     claim_folder(folder, force=force)
     write_folds(groups, folder / "data")
-    warm_up("demo", warm_steps(SHOWN, select_by=MEASURE, small=True), announce)
+    warm_up(warm_steps(SHOWN, small=True))
     result = compare(
-        folder / "data", SHOWN, select_by=MEASURE, measures=MEASURES, out=folder, name="demo",
+        folder / "data", SHOWN, out=folder, name="demo",
         observer=observer, command=("directrank", "demo"),
     )  # fmt: skip
-    reachable = evaluate(groups, groups.X @ weights, measures=MEASURE)[MEASURE]
+    reachable = evaluate(groups, groups.X @ weights, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
     before = BEFORE.format(
         queries=N_QUERIES,
         documents=sum(part["documents"] for part in result.cells[0]["parts"].values()),
@@ -112,7 +106,7 @@ def run_demo(
         turns=len(result.folds),
         folds=", ".join(result.folds),
     )
-    return Story(result, before, AFTER.format(measure=MEASURE, reachable=reachable, folder=folder))
+    return Story(result, before, AFTER.format(measure=DEFAULT_MEASURE, reachable=reachable, folder=folder))
 
 
 def write_folds(groups: QueryGroups, folder: Path) -> None:

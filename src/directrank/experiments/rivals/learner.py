@@ -117,11 +117,14 @@ class Learner(ABC):
         Whether a fit depends on a seed.
     partial : bool
         Whether documents may be without a score: runs hold what was retrieved.
+    reads_docid : bool
+        Whether the names of documents decide the scores: runs find documents by them.
     """
 
     stops_early = False
     is_random = False
     partial = False
+    reads_docid = False
 
     @abstractmethod
     def describe(self, fold: str) -> Any:

@@ -17,6 +17,7 @@ from directrank.experiments.rivals.lightgbm import LightGBM
 from directrank.experiments.rivals.rival import AnyMethod, Rival, can_be_rival, has_methods
 from directrank.experiments.rivals.runs import RunFiles
 from directrank.experiments.rivals.xgboost import XGBoost
+from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.names import printable
 
 
@@ -96,7 +97,7 @@ FORMS = {
 _SOURCE = re.compile(r"\s*(lightgbm|xgboost|catboost|sklearn|runs):", re.I)
 
 
-def methods_of(spec: Any, select_by: Any = "AP") -> list[AnyMethod]:
+def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[AnyMethod]:
     """Return the methods that a list stands for: names with commas, or a sequence of names and objects.
 
     ``all`` stands for directrank's own methods. An object with `fit` and `predict` is a rival called as its

@@ -37,6 +37,7 @@ class RunFiles(Learner):
 
     folder: Path
     partial = True
+    reads_docid = True
 
     def describe(self, fold: str) -> Any:
         """Return the digests of the files.

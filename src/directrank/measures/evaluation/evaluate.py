@@ -20,7 +20,7 @@ from directrank.measures.evaluation.arguments import (
 )
 from directrank.measures.evaluation.batches import values_of
 from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Convention
-from directrank.measures.naming.names import distinct_measures, parse_measure
+from directrank.measures.naming.names import DEFAULT_MEASURE, distinct_measures, parse_measure
 from directrank.measures.positions import TIES
 
 # How many slices of digits are added by vector instructions; the rest is added number by number.
@@ -141,7 +141,7 @@ def evaluate(
     scores,
     qid=None,
     *,
-    measures: str | Measure | Sequence[str | Measure] = ("nDCG@10", "AP"),
+    measures: str | Measure | Sequence[str | Measure] = (DEFAULT_MEASURE, "AP"),
     convention: str = "standard",
     ties: str | None = None,
     empty: str | None = None,
@@ -210,7 +210,7 @@ def evaluate(
             UserWarning,
             stacklevel=2,
         )
-    asked = distinct_measures([measures] if isinstance(measures, str | Measure) else measures)
+    asked = distinct_measures(measures)
     grade = queries.max_relevance if max_grade is None else max_grade
     adjusted = {each.name: rules.adjusted(each) for each in asked}
     computed = {name: each.with_largest_grade(grade) for name, each in adjusted.items()}

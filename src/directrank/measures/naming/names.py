@@ -10,6 +10,9 @@ from directrank.measures.families.definition import Definition
 from directrank.measures.naming.grammar import split_name
 from directrank.measures.table import MEASURES, OWN
 
+#: The measure of `score`, of choices among iterates, rounds and points of a grid, and of the demos, where no
+#: other is named.
+DEFAULT_MEASURE = "nDCG@10"
 # trec_eval writes a cutoff after an underscore: ndcg_cut_10, P_5.
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)_([0-9]+)\s*")
 
@@ -44,8 +47,8 @@ def parse_measure(name: "str | Measure") -> Measure:
     return _parsed(name, {**_words(MEASURES), **{each.bare_name.lower(): each for each in classes}})
 
 
-def distinct_measures(given: "Iterable[str | Measure]") -> tuple[Measure, ...]:
-    """Return the measures of names and objects, each once.
+def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:
+    """Return the measures of names and objects, each once; of one name or object, that measure.
 
     Raises
     ------
@@ -53,7 +56,8 @@ def distinct_measures(given: "Iterable[str | Measure]") -> tuple[Measure, ...]:
         If two different measures have one name, or one has the name of a measure of directrank.
     """
     found: dict[str, Measure] = {}
-    for measure in map(parse_measure, given):
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    for measure in map(parse_measure, given if several else [given]):
         check_not_taken(measure)
         if not _same(found.setdefault(measure.name, measure), measure):
             raise MeasureNameError(

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.estimators.ranker import SCORE, Ranker
+from directrank.estimators.ranker import Ranker
+from directrank.measures import DEFAULT_MEASURE
 from directrank.models.readers import lightgbm_text, xgboost_json
 
 #: The largest file of another library, in bytes.
@@ -61,6 +62,6 @@ def _ranker(library: str, scorer, n_features: int, names: list[str]) -> Ranker:
     if names and names != [f"Column_{k}" for k in range(n_features)]:
         setattr(ranker, "feature_names_in_", np.array(names, dtype=object))  # noqa: B010 - only where named
     ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []
-    ranker.message_, ranker.selected_by_ = f"Read from a model of {library}", SCORE
+    ranker.message_, ranker.selected_by_ = f"Read from a model of {library}", DEFAULT_MEASURE
     ranker.scaling_, ranker.scaling_reason_ = "none", ""
     return ranker

@@ -4,7 +4,7 @@ import shlex
 
 from markupsafe import Markup
 
-from directrank.report.blocks import paragraph, terms
+from directrank.report.blocks import named, paragraph, terms
 from directrank.report.charts.elements import element
 from directrank.report.facts import Facts
 
@@ -13,9 +13,20 @@ def build(facts: Facts) -> list[Markup]:
     """Return the command, the options and the environment."""
     summary = facts.summary
     command = shlex.join(summary["command"])
-    shown = [element("pre", {"tabindex": 0}, element("code", {}, command))] if command else []
+    shown = [_code(command)] if command else []
     if not facts.trained:
         return [*shown, terms([*summary["environment"].items()])]
+    won = facts.result.winner()
+    saving = []
+    if won is not None and won.command:
+        saving = [
+            paragraph(
+                f"The method of directrank with the highest mean validation {summary['select_by']} is ",
+                named(won.label),
+                ". To train it and save the model:",
+            ),
+            _code(won.command),
+        ]
     options = [
         ("settings selected by", summary["select_by"]),
         ("search", summary.get("search", "grid")),
@@ -32,4 +43,9 @@ def build(facts: Facts) -> list[Markup]:
             "results.json everything."
         ),
         terms([*options, *summary["environment"].items()]),
+        *saving,
     ]
+
+
+def _code(command: str) -> Markup:
+    return element("pre", {"tabindex": 0}, element("code", {}, command))

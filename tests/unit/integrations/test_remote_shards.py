@@ -1,0 +1,286 @@
+"""Shards in other processes, without a cluster: sums and models as here, on workers that come and go.
+
+Workers of Dask are replaced by objects of this process. Calls are pickled, as on the way to a worker.
+"""
+
+import gc
+import pickle
+from itertools import count
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import make_ranking
+from directrank.data.frames import from_frame
+from directrank.data.remote.workers import RemoteGroups
+from directrank.data.store.writing import StoreWriter
+from directrank.errors import MethodError
+from directrank.estimators.methods import configured
+from directrank.models.scorer_kinds import take_apart
+from directrank.solvers.boosting.stumps import HistogramStumps
+from directrank.surrogates import Objective
+
+pytest.importorskip("distributed")
+
+from directrank.integrations.dask import holder
+from directrank.integrations.dask.frames import FrameRows
+from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
+from directrank.integrations.dask.sources import RAW, from_rows, from_store
+
+
+class Network:
+    """Two workers. Calls with the numbers of `losses` find that the worker has gone with its data."""
+
+    def __init__(self, losses=()):
+        self.losses, self.calls, self.actors = set(losses), count(1), []
+        self.client = self
+
+    def as_current(self):
+        return pytest.MonkeyPatch.context()
+
+    def submit(self, made, **place):
+        actor = Actor(self, made(), place["workers"][0])
+        self.actors.append(actor)
+        return SimpleNamespace(result=lambda timeout: actor, status="finished")
+
+    def some(self):
+        return ["a", "b"]
+
+    living = some
+
+    def name(self):
+        return "the network"
+
+    def computed(self, tasks):
+        import dask
+
+        return list(dask.compute(*tasks, scheduler="synchronous"))
+
+
+class Actor:
+    def __init__(self, network, held, address):
+        self.network, self.held, self.address = network, held, address
+
+    def call(self, *sent):
+        if next(self.network.calls) in self.network.losses:
+            return SimpleNamespace(result=lost)
+        answer = pickle.loads(pickle.dumps(self.held.call(*pickle.loads(pickle.dumps(sent)))))
+        return SimpleNamespace(result=lambda timeout: answer)
+
+    def forget(self, keys):
+        self.held.forget(keys)
+
+
+def lost(timeout):
+    raise OSError("the connection has gone")
+
+
+def bits(value):
+    """Return a value with bytes for arrays and lists for sequences, for comparisons to the last bit."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.str, value.shape, value.tobytes()
+    return [bits(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    monkeypatch.setattr("directrank.data.shards.SHARD_BYTES", 2**9)
+    # Several blocks a shard.
+    monkeypatch.setattr("directrank.data.shards.BLOCK_BYTES", 2**8)
+    monkeypatch.setattr(holder, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=2)))
+
+
+@pytest.fixture
+def groups(small_shards):
+    made = make_ranking(40, 6, 5, random_state=0)
+    made.features[::9, 1:4] = np.nan
+    assert len(made.shards) > 8
+    assert len(made.shards[0].blocks) > 1
+    return made
+
+
+def distributed(groups, losses=()):
+    load = from_rows(lambda shard: groups.features[shard.rows], groups.queries, groups.shards)
+    network = Network(losses)
+    remote = RemoteGroups(
+        DaskWorkers(network, groups.shards, load), RAW, groups.queries, groups.n_features,
+        feature_names=groups.feature_names, name=groups.name, labelled=groups.labelled,
+    )  # fmt: skip
+    return remote, network
+
+
+def sums(features, indptr, blocks, factor, vector):
+    """A statistic that tells rows, blocks and vectors of one shard from those of another."""
+    weighed = [factor * vector[each.rows] @ np.nan_to_num(features[each.rows]) for each in blocks]
+    return np.stack(weighed), indptr.copy()
+
+
+def doubled(features, indptr, blocks):
+    return 2.0 * features
+
+
+def first_two(features, indptr, blocks):
+    return np.ascontiguousarray(features[:, :2])
+
+
+def documents(features, indptr, blocks):
+    return np.array([len(features)])
+
+
+@pytest.mark.parametrize("losses", [(), (1,), (5, 16, 17, 30), range(3, 400, 11)])
+def test_sums_of_shards_are_those_made_here(groups, losses):
+    remote, _ = distributed(groups, losses)
+    vector = np.arange(float(groups.n_docs))
+    for _ in range(3):
+        here = groups.over_shards(sums, 0.5, rows=(vector,))
+        there = remote.over_shards(sums, 0.5, rows=(vector,))
+        assert bits(here) == bits(there)
+        assert remote.total(documents) == groups.n_docs
+
+
+def test_columns_and_the_first_row_are_fetched(groups):
+    remote, _ = distributed(groups, range(20, 400, 13))
+    for k in range(groups.n_features):
+        np.testing.assert_array_equal(remote.features[:, k], groups.features[:, k])
+    np.testing.assert_array_equal(remote.features[0], groups.features[0])
+    assert (len(remote.features), remote.features.size) == (groups.n_docs, groups.features.size)
+
+
+def test_features_made_of_others_stay_where_they_are_until_nobody_uses_them(groups):
+    remote, network = distributed(groups, range(30, 400, 17))
+    twice = remote.transformed(doubled)
+    fewer = twice.transformed(first_two, feature_names=["x", "y"])
+    assert (fewer.n_features, fewer.feature_names, twice.n_features) == (2, ("x", "y"), groups.n_features)
+    gc.collect()
+    for _ in range(4):
+        np.testing.assert_array_equal(fewer.features[:, 1], 2.0 * groups.features[:, 1])
+        np.testing.assert_array_equal(twice.features[:, 4], 2.0 * groups.features[:, 4])
+    del twice, fewer
+    gc.collect()
+    assert remote.total(documents) == groups.n_docs
+    living = {id(placed.actor) for placed in remote.workers._placed}
+    kept = [
+        set(held) for actor in network.actors if id(actor) in living for held in actor.held.shards.values()
+    ]
+    assert kept == [{"queries", "blocks", RAW}] * len(groups.shards)
+
+
+def test_work_is_shared_and_no_shard_is_in_two_places(groups):
+    remote, _ = distributed(groups, (40,))
+    remote.total(documents)
+    by_worker = {"a": 0, "b": 0}
+    for placed in remote.workers._placed:
+        by_worker[placed.address] += sum(remote.workers._n_docs(each) for each in placed.shards)
+    assert sum(by_worker.values()) == groups.n_docs
+    assert abs(by_worker["a"] - by_worker["b"]) <= 2 * max(len(groups.X[s.rows]) for s in groups.shards)
+
+
+def test_losses_one_after_the_other_end_in_one_error_and_losses_between_answers_do_not(groups):
+    remote, _ = distributed(groups, range(1, 10_000))
+    with pytest.raises(MethodError, match=f"{MOST_LOSSES} workers of the network were lost one after"):
+        remote.total(documents)
+    remote, network = distributed(groups)
+    for _ in range(2 * MOST_LOSSES):
+        network.losses.add(next(network.calls) + 1)
+        assert remote.total(documents) == groups.n_docs
+
+
+def objectives(groups, name, losses=()):
+    """The objective of a method with unequal weights, and its features: here, and in other processes."""
+    surrogate = configured(name, "AP")[0].build(random_state=1).components()[0]
+    weights = np.arange(1.0, groups.n_queries + 1)
+    remote, network = distributed(groups, losses)
+    here = Objective(surrogate, groups.queries, groups.shards, weights=weights)
+    there = Objective(surrogate, groups.queries, groups.shards, weights=weights, workers=remote.workers)
+    return (here, groups.features), (there, remote.features), network
+
+
+def gradients(objective, features, parts, scores):
+    """Gradients of the parts of a shard, each with the sum of its features."""
+    return [
+        (part.oracles.value_and_gradient(scores[part.rows]), np.nansum(features[part.rows], axis=0))
+        for part in parts
+    ]
+
+
+@pytest.mark.parametrize("losses", [(), range(40, 2000, 23)])
+@pytest.mark.parametrize("name", ["listnet", "lambdarank", "yetiloss"])
+def test_statistics_of_an_objective_are_those_made_here(groups, name, losses):
+    """Weights that depend on scores, and random ones, are those of the last ranking, also after a loss."""
+    (here, x), (there, y), _ = objectives(groups, name, losses)
+    scores = np.random.default_rng(0).normal(size=groups.n_docs)
+    fixed = scores.copy()
+    for _ in range(3):
+        if name != "listnet":
+            here.reweigh(fixed)
+            there.reweigh(fixed)
+            fixed *= -0.5
+        found = [each.over_shards(gradients, f, rows=(scores,)) for each, f in ((here, x), (there, y))]
+        assert bits(found[0]) == bits(found[1])
+
+
+def test_plug_ins_cut_their_work_by_the_longest_query_of_all(groups):
+    (here, x), (there, y), _ = objectives(groups, "approxndcg(nDCG@10)")
+    assert here.over_shards(longest, x) == there.over_shards(longest, y)
+
+
+def longest(objective, features, parts):
+    return int(objective.gradient_plugin().longest)
+
+
+@pytest.mark.parametrize("losses", [(), range(30, 2000, 29)])
+def test_histograms_are_those_made_here(groups, losses):
+    (here, x), (there, y), _ = objectives(groups, "rankboost", losses)
+    weights = np.random.default_rng(1).normal(size=groups.n_docs)
+    one, other = (HistogramStumps(each, f, "gini") for each, f in ((here, x), (there, y)))
+    assert one.missing.tolist() == other.missing.tolist() == [False, True, True, True, False]
+    assert bits(one.histograms(weights)) == bits(other.histograms(weights))
+    ours, theirs = one.best(weights, None), other.best(weights, None)
+    assert bits(list(vars(ours).values())) == bits(list(vars(theirs).values()))
+
+
+def tensors(ranker):
+    kind, arrays = take_apart(ranker.scorer_)
+    return kind, {name: bits(each) for name, each in arrays.items()}
+
+
+def test_a_model_has_the_bits_of_one_trained_here(groups):
+    remote, network = distributed(groups, range(25, 4000, 31))
+    weights = np.arange(groups.n_queries) % 3.0
+    here, there = (configured("regression", "AP")[0].build() for _ in range(2))
+    here.fit(groups, sample_weight=weights)
+    there.fit(remote, sample_weight=weights)
+    assert tensors(here) == tensors(there)
+    assert there.predict(remote).tobytes() == here.predict(groups).tobytes()
+    assert len(network.actors) > 2
+
+
+def test_a_store_is_cut_as_here(groups, tmp_path):
+    writer = StoreWriter(tmp_path / "store")
+    writer.allocate("made", *groups.features.shape)[:] = groups.features
+    writer.finish(groups.queries, groups.n_features, None, "made", True)
+    load = from_store(tmp_path / "store", groups.queries, groups.shards)
+    workers = DaskWorkers(Network((7,)), groups.shards, load)
+    remote = RemoteGroups(
+        workers, RAW, groups.queries, groups.n_features, feature_names=None, name="", labelled=True
+    )
+    vector = np.arange(float(groups.n_docs))
+    there = remote.over_shards(sums, 0.5, rows=(vector,))
+    assert bits(groups.over_shards(sums, 0.5, rows=(vector,))) == bits(there)
+
+
+def test_rows_of_a_data_frame_may_be_in_any_partition(small_shards):
+    dd = pytest.importorskip("dask.dataframe")
+    made = make_ranking(30, 5, 4, random_state=3)
+    frame = pd.DataFrame(made.X, columns=list("abcd"))
+    frame = frame.assign(relevance=made.relevance, qid=made.qid).sample(frac=1.0, random_state=0)
+    local = from_frame(frame)
+    assert len(local.shards) > 2
+    found = FrameRows(Network(), dd.from_pandas(frame, npartitions=4, sort=False), "relevance", "qid", None)
+    assert found.columns == list("abcd")
+    assert found.shards == local.shards
+    np.testing.assert_array_equal(found.queries.relevance, local.queries.relevance)
+    for shard in found.shards:
+        np.testing.assert_array_equal(found.rows_of(shard), local.features[shard.rows])
