@@ -1,5 +1,6 @@
 """Errors that a user can cause. Every message says where, what was expected and the remedy."""
 
+import json
 import math
 from collections.abc import Iterable
 
@@ -48,6 +49,22 @@ class PluginError(ValueError):
 
 class MethodError(RuntimeError):
     """A method failed on data that are themselves in order."""
+
+
+def install_line(extra: str) -> str:
+    """Return the command that installs an extra of directrank from where directrank itself came from."""
+    from importlib.metadata import distribution
+
+    # pip writes this file unless it found the package on an index.
+    found = distribution("directrank").read_text("direct_url.json")
+    if found is None:
+        return f"pip install 'directrank[{extra}]'"
+    origin = json.loads(found)
+    vcs = origin.get("vcs_info", {}).get("vcs")
+    url = f"{vcs}+{origin['url']}" if vcs else origin["url"]
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install -e '{url}[{extra}]'"
+    return f"pip install 'directrank[{extra}] @ {url}'"
 
 
 def check_not_negative(parameter: str, value: float) -> None:

@@ -415,7 +415,7 @@ def test_methods_of_one_name_lists_what_its_parameters_may_be(capsys):
     rows = {line.split()[0]: line for line in out.splitlines()}
     assert code == 0
     assert "a number ≥ 0" in rows["penalty"]
-    assert "'lbfgs' or 'sgd'" in rows["solver"]
+    assert '"lbfgs" or "sgd"' in rows["solver"]
     assert "True" in rows["normalise"]  # the name fixes it
     assert "measure" not in rows
     facts = json.loads(run(capsys, "methods", "adarank", "--json")[1])
