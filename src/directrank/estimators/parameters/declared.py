@@ -34,7 +34,7 @@ Width = Annotated[float, "Width of the Huber margin's rounded corner, in score u
 #: The example of an estimator that has none of its own.
 EXAMPLE = """\
 >>> from directrank import {name}, make_ranking
->>> train, vali = make_ranking(10, 8, 4, random_state=0), make_ranking(10, 8, 4, random_state=1)
+>>> train, vali = make_ranking(10, 8, 4, random_state=2), make_ranking(10, 8, 4, random_state=3)
 >>> ranker = {name}({first}).fit(train, eval_set=vali)
 >>> ranker.score(vali) > 0.7
 True
@@ -72,10 +72,9 @@ def _documented(cls: type) -> str:
     }
     if not summary.startswith("Base class"):
         # The positional parameter, as it is written in a call.
-        first = (
-            f'{each.name}="{each.default}"' for each in fields(cls) if each.kw_only is False and each.default
-        )
-        made.setdefault("Examples", EXAMPLE.format(name=cls.__name__, first=next(first, "")))
+        positionals = (each for each in fields(cls) if each.kw_only is False and each.default)
+        first = next((f'{each.name}="{each.default}"' for each in positionals), "")
+        made.setdefault("Examples", EXAMPLE.format(name=cls.__name__, first=first))
     texts = (f"{heading}\n{'-' * len(heading)}\n{text}" for heading, text in made.items())
     return "\n".join([summary, *texts])
 
