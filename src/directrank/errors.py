@@ -1,7 +1,8 @@
 """Errors that a user can cause. Every message says where, what was expected and the remedy."""
 
-import json
 import math
+import shlex
+import sys
 from collections.abc import Iterable
 
 
@@ -52,19 +53,11 @@ class MethodError(RuntimeError):
 
 
 def install_line(extra: str) -> str:
-    """Return the command that installs an extra of directrank from where directrank itself came from."""
-    from importlib.metadata import distribution
+    """Return the command that installs an extra of directrank, into the environment that runs it.
 
-    # pip writes this file unless it found the package on an index.
-    found = distribution("directrank").read_text("direct_url.json")
-    if found is None:
-        return f"pip install 'directrank[{extra}]'"
-    origin = json.loads(found)
-    vcs = origin.get("vcs_info", {}).get("vcs")
-    url = f"{vcs}+{origin['url']}" if vcs else origin["url"]
-    if origin.get("dir_info", {}).get("editable"):
-        return f"pip install -e '{url}[{extra}]'"
-    return f"pip install 'directrank[{extra}] @ {url}'"
+    That directrank itself is installed there is enough: pip then asks no index for it.
+    """
+    return f"{shlex.quote(sys.executable)} -m pip install 'directrank[{extra}]'"
 
 
 def check_not_negative(parameter: str, value: float) -> None:
