@@ -1,6 +1,8 @@
 """Errors that a user can cause. Every message says where, what was expected and the remedy."""
 
 import math
+import shlex
+import sys
 from collections.abc import Iterable
 
 
@@ -48,6 +50,14 @@ class PluginError(ValueError):
 
 class MethodError(RuntimeError):
     """A method failed on data that are themselves in order."""
+
+
+def install_line(extra: str) -> str:
+    """Return the command that installs an extra of directrank, into the environment that runs it.
+
+    That directrank itself is installed there is enough: pip then asks no index for it.
+    """
+    return f"{shlex.quote(sys.executable)} -m pip install 'directrank[{extra}]'"
 
 
 def check_not_negative(parameter: str, value: float) -> None:

@@ -412,15 +412,30 @@ def test_a_bug_is_called_one(folder, capsys, monkeypatch):
 
 def test_methods_of_one_name_lists_what_its_parameters_may_be(capsys):
     code, out, _ = run(capsys, "methods", "consistent-norm-dcg")
-    rows = {line.split()[0]: line for line in out.splitlines()}
+    rows = {line.partition(" ")[0]: line for line in out.splitlines()}
     assert code == 0
     assert "a number ≥ 0" in rows["penalty"]
-    assert "'lbfgs' or 'sgd'" in rows["solver"]
+    assert '"lbfgs" or "sgd"' in rows["solver"]
     assert "True" in rows["normalise"]  # the name fixes it
     assert "measure" not in rows
     facts = json.loads(run(capsys, "methods", "adarank", "--json")[1])
     tolerance = next(each for each in facts["parameters"] if each["name"] == "tolerance")
     assert (tolerance["default"], tolerance["allowed"]) == (None, "a number ≥ 0 or infinite or none")
+
+
+def test_without_a_command_the_help_is_printed(capsys):
+    code, out, err = run(capsys)
+    assert (code, out, err) == run(capsys, "--help")
+    assert (code, err) == (0, "")
+    assert "\nStart here:\n  demo " in out
+
+
+@pytest.mark.parametrize("words", ["methods", "methods ranksvm", "methods auto", "measures", ""])
+@pytest.mark.parametrize("width", [80, 60])
+def test_lists_are_as_wide_as_the_terminal(capsys, monkeypatch, words, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    code, out, _ = run(capsys, *words.split())
+    assert (code, max(map(len, out.splitlines())) <= width) == (0, True)
 
 
 def test_lists(capsys):

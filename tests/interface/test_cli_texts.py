@@ -8,6 +8,7 @@ import pytest
 
 from directrank import load, load_data
 from directrank.cli import main
+from directrank.errors import install_line
 from directrank.experiments.demos import texts as text_demo
 from directrank.text.synthetic import make_texts
 from text_examples import texts, write_queries, write_smart
@@ -124,7 +125,7 @@ def test_what_is_wrong_is_said_in_one_line(road, capsys, words, code, problem):
 def test_a_missing_extra_is_one_line(road, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "bm25s.stopwords", None)
     assert main(["index", str(road / "documents.smart"), "-o", str(road / "i3")]) == 3
-    assert capsys.readouterr().err == "directrank: this needs bm25s: pip install 'directrank[text]'\n"
+    assert capsys.readouterr().err == f"directrank: this needs bm25s: {install_line('text')}\n"
 
 
 def test_a_folder_of_features_is_trained_on_once(road, capsys):

@@ -94,7 +94,6 @@ class Group(TyperGroup):
 app = typer.Typer(
     cls=Group,
     name="directrank",
-    no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,  # the plain help never cuts a default, and imports nothing
     pretty_exceptions_enable=False,
@@ -137,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(words) < len(given):
         words.insert(0, "--debug")
     try:
-        code = app(words, prog_name="directrank", standalone_mode=False)
+        code = app(words or ["--help"], prog_name="directrank", standalone_mode=False)
     except Exception as error:
         return usage_problem(error)
     return code if isinstance(code, int) else 0

@@ -97,8 +97,6 @@ def usage_problem(error: Exception) -> int:
         raise error
     context = getattr(error, "ctx", None)
     message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
-    if not message:  # there was no command: the help has been printed
-        return USAGE
     path = context.command_path if context else "directrank"
     _print_error(f"{message.rstrip('.')}. See `{path} --help`.")
     return USAGE

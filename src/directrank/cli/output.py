@@ -2,13 +2,13 @@
 
 import json
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from directrank.experiments.tables.layout import Table
 
 
@@ -45,15 +45,24 @@ def print_json(value: Any) -> None:
 
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of text under headings; on a terminal as a table that wraps."""
-    if not sys.stdout.isatty():
-        from directrank.experiments.tables.formats import aligned
+    """Print rows of text under headings; the last column wraps at the width of the terminal, else at 80."""
+    from directrank.experiments.tables.formats import aligned
 
-        print("\n".join(aligned([head, *rows])))
-        return
-    from rich.text import Text
+    lines = [head, *rows]
+    *widths, _ = (max(map(len, column)) for column in zip(*lines, strict=True))
+    room = max(shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths), 24)
+    wrapped = []
+    for *cells, last in lines:
+        for text in textwrap.wrap(last, room, break_long_words=False, break_on_hyphens=False) or [""]:
+            wrapped.append([*cells, text])
+            cells = [""] * len(cells)
+    print("\n".join(aligned(wrapped)))
 
-    _draw(head, ([Text(cell) for cell in line] for line in rows), box=None, pad_edge=False)
+
+def print_paragraph(text: str, first: str = "", further: str = "") -> None:
+    """Print text that wraps at the width of the terminal, else at 80, with the indents of its lines."""
+    width = shutil.get_terminal_size().columns
+    print(textwrap.fill(text, width, initial_indent=first, subsequent_indent=further, break_on_hyphens=False))
 
 
 def print_table(table: "Table") -> None:
@@ -64,29 +73,15 @@ def print_table(table: "Table") -> None:
         print(plain(table))
         return
     from rich.box import SIMPLE_HEAD
-    from rich.text import Text
-
-    rows = []
-    for label, cells in table.printed():
-        styles = ("bold green" if each.best else "" for each in cells)
-        texts = (each.text + each.letters.translate(RAISED) for each in cells)
-        rows.append([Text(label), *map(Text, texts, styles)])
-    look = {"title": Text(table.title), "caption": Text(table.caption), "box": SIMPLE_HEAD}
-    _draw(["method", *table.columns], rows, numbers=True, **look)
-
-
-def _draw(
-    head: Sequence[str], rows: Iterable[Sequence["Text"]], *, numbers: bool = False, **look: Any
-) -> None:
-    """Draw a table on the terminal; `numbers` aligns all columns but the first to the right, unwrapped."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(**look)
-    for place, title in enumerate(head):
-        side = "right" if numbers and place else "left"
-        drawn.add_column(Text(title), no_wrap=numbers or place == 0, justify=side)
-    for line in rows:
-        drawn.add_row(*line)
+    drawn = RichTable(title=Text(table.title), caption=Text(table.caption), box=SIMPLE_HEAD)
+    for place, title in enumerate(["method", *table.columns]):
+        drawn.add_column(Text(title), no_wrap=True, justify="right" if place else "left")
+    for label, cells in table.printed():
+        styles = ("bold green" if each.best else "" for each in cells)
+        texts = (each.text + each.letters.translate(RAISED) for each in cells)
+        drawn.add_row(Text(label), *map(Text, texts, styles))
     Console().print(drawn)

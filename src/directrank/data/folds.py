@@ -69,6 +69,15 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
     or a table: ``train.csv``, ``train.parquet``, ``train.arrow``. ``vali`` may be called ``valid``,
     ``validation``, ``val`` or ``dev``.
 
+    Parameters
+    ----------
+    folder : path-like
+
+    Returns
+    -------
+    list of Fold
+        In the order of their numbers.
+
     Raises
     ------
     DataError
@@ -150,7 +159,7 @@ def load_data(
 
     Formats go by the ending of the name: CSV and TSV (``.csv``, ``.tsv``, also compressed: ``.csv.gz``),
     Parquet (``.parquet``), Arrow and Feather (``.arrow``, ``.feather``); any other file is LETOR text. Tables
-    need pyarrow: ``pip install 'directrank[arrow]'``.
+    need pyarrow, the extra ``arrow``.
 
     Parameters
     ----------

@@ -39,6 +39,16 @@ class QueryGroups:
     name : str, default=""
         Source of the data, for messages.
 
+    Attributes
+    ----------
+    X : ndarray of shape (n_docs, n_features), float32
+    relevance : ndarray of shape (n_docs,), float64
+        Zeros for documents without relevance.
+    qid, docid : ndarray of shape (n_docs,)
+        `docid` is None if none was given.
+    feature_names : tuple of str, or None
+    n_docs, n_queries, n_features : int
+
     Raises
     ------
     DataError
@@ -46,6 +56,7 @@ class QueryGroups:
 
     Examples
     --------
+    >>> from directrank import QueryGroups
     >>> groups = QueryGroups([[0.5], [1.0], [0.2]], [0, 1, 1], ["a", "a", "b"])
     >>> groups.n_docs, groups.n_queries
     (3, 2)

@@ -27,6 +27,10 @@ class PreferenceGraph:
     weight : array of shape (n_edges,), optional
         a > 0; 1 by default.
 
+    Attributes
+    ----------
+    better, worse, weight : ndarray of shape (n_edges,)
+
     References
     ----------
     .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
@@ -34,6 +38,8 @@ class PreferenceGraph:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from directrank import PreferenceGraph
     >>> PreferenceGraph([0, 1], [1, 2]).standard_form(np.array(["q", "q", "q"]))
     array([2., 1., 0.])
     """
@@ -90,6 +96,10 @@ class ObservedRankings:
     positions : array of shape (n_docs,) or (n_docs, n_rankings)
         The position of each document in its query, 1 to n, each once.
 
+    Attributes
+    ----------
+    positions : ndarray of shape (n_docs,) or (n_docs, n_rankings)
+
     References
     ----------
     .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
@@ -97,6 +107,8 @@ class ObservedRankings:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from directrank import ObservedRankings
     >>> ObservedRankings([2, 1, 3]).standard_form(np.array([7, 7, 7]))
     array([2., 3., 1.])
     """

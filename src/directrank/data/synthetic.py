@@ -136,7 +136,7 @@ def make_ranking(
     Examples
     --------
     >>> groups, weights = make_ranking(30, 10, 4, n_useless=1, random_state=0, return_weights=True)
-    >>> groups.n_queries, weights[-1]
+    >>> groups.n_queries, float(weights[-1])
     (30, 0.0)
     """
     _check(n_queries, docs_per_query, n_features, grades, n_useless, n_inverted, tail)

@@ -17,7 +17,16 @@ OF_THE_COMPARISON = ("measure", "select_by", "random_state", "n_jobs")
 
 @estimator
 class SurrogateRanker(LinearRanker):
-    """Any differentiable surrogate for a linear scorer, minimised by L-BFGS with an L2 penalty."""
+    """Any differentiable surrogate for a linear scorer, minimised by L-BFGS with an L2 penalty.
+
+    Examples
+    --------
+    >>> from directrank import SurrogateRanker, make_ranking
+    >>> from directrank.surrogates import PlackettLuce
+    >>> queries = make_ranking(10, 8, 4, random_state=0)
+    >>> SurrogateRanker(PlackettLuce(), penalty=0.1).fit(queries).coef_.shape
+    (4,)
+    """
 
     surrogate: Annotated[Surrogate | None, "The surrogate to minimise."] = positional(default=None)
     penalty: Penalty = 0.01

@@ -1,6 +1,6 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from directrank.estimators.inputs.long_lists import refuse_long_lists
 from directrank.estimators.inputs.reading import features_of, groups_of, training_data
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
+from directrank.estimators.parameters.declared import estimator
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import DEFAULT_MEASURE, mean_value, parse_measure
 from directrank.pairing import check_fit
@@ -31,7 +32,7 @@ from directrank.surrogates import Objective
 from directrank.timing import current_profile, phase
 
 
-@dataclass(init=False, eq=False, repr=False, kw_only=True)
+@estimator
 class Ranker(BaseEstimator):
     """A ranking function learned by any compatible surrogate, solver and scorer.
 
@@ -43,16 +44,6 @@ class Ranker(BaseEstimator):
         Must need only oracles that the surrogate offers.
     scorer : Scorer, optional
         By default the first of `Linear` and `Additive` that the solver can train.
-    select_by : str or Measure, optional
-        The measure that chooses among iterates, rounds and starts, on `eval_set` if it is given and else on
-        the training set; the surrogate's own measure by default, nDCG@10 if it has none. `score` reports it
-        too.
-    random_state : int, RandomState or None, default=0
-        The same seed and data give the same bits.
-    n_jobs : int, optional
-        Number of threads; all processors by default. Results do not depend on it.
-    strict_qid : bool, default=False
-        Refuse rows without qid, rather than treat them as one query.
     scaling : {"auto", "none", "standard", "log", "query"}, default="auto"
         Scaling of the features of a linear scorer (`directrank.scorers.scaling`).
 
@@ -61,14 +52,18 @@ class Ranker(BaseEstimator):
     scorer_ : Scorer
     coef_ : ndarray of shape (n_features,), float64
         The weight of each feature, where the scorer is linear. No ranking depends on an intercept.
-    scaling_ : str
-        The scaling of features: as asked for, or as "auto" chose, for `scaling_reason_`.
+    scaling_, scaling_reason_ : str
+        The scaling of features: as asked for, or as "auto" chose, and why.
     history_ : list of dict
         One row an iteration.
     status_ : str
         ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
+    message_ : str
+        How training ended, in words.
     chooser_ : Measure
         The measure that chose among iterates, rounds and starts; a loaded ranker has only its name.
+    selected_by_ : str
+        The name of that measure.
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
     left_out_ : ndarray
@@ -86,6 +81,7 @@ class Ranker(BaseEstimator):
 
     Examples
     --------
+    >>> from directrank import Ranker
     >>> from directrank.measures import NDCG
     >>> from directrank.solvers import LBFGS
     >>> from directrank.surrogates import SmoothedPositions
@@ -99,16 +95,29 @@ class Ranker(BaseEstimator):
     __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
     __metadata_request__predict: ClassVar[dict] = {"qid": True}
 
-    select_by: Annotated[str | Measure | None, "Chooses among iterates, rounds and starts."] = None
-    random_state: Annotated[int | np.random.RandomState | None, "The seed.", Interval(0, 2**32 - 1)] = 0
-    n_jobs: Annotated[Literal[-1] | int | None, "Number of threads.", FROM_1] = None
-    strict_qid: Annotated[bool, "Refuse rows without qid."] = False
+    select_by: Annotated[
+        str | Measure | None,
+        "The measure that chooses among iterates, rounds and starts, on `eval_set` if it is given and else "
+        "on the training set; the surrogate's own measure by default, AP if it has none. `score` reports it "
+        "too.",
+    ] = None
+    random_state: Annotated[
+        int | np.random.RandomState | None,
+        "The same seed and data give the same bits.",
+        Interval(0, 2**32 - 1),
+    ] = 0
+    n_jobs: Annotated[
+        Literal[-1] | int | None,
+        "Number of threads; all processors by default. Results do not depend on it.",
+        FROM_1,
+    ] = None
+    strict_qid: Annotated[bool, "Refuse rows without qid, rather than treat them as one query."] = False
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
 
     def __init__(
         self, surrogate=None, solver=None, scorer=None, *,
-        select_by=None, random_state=0, n_jobs=None, strict_qid=False, scaling="auto",
+        scaling="auto", select_by=None, random_state=0, n_jobs=None, strict_qid=False,
     ):  # fmt: skip
         if isinstance(surrogate, Surrogate) and isinstance(solver, Solver):
             check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)

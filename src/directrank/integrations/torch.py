@@ -17,7 +17,7 @@ import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
-from directrank.errors import DataError, check_choice
+from directrank.errors import DataError, check_choice, install_line
 from directrank.estimators.methods import configured
 from directrank.measures import parse_measure
 from directrank.oracles import HessianVector, Reweighable, ValueAndGradient
@@ -27,9 +27,7 @@ try:
     # By name: where PyTorch is missing, a type checker would take this file for it.
     torch: Any = import_module("torch")
 except ImportError:
-    raise ImportError(
-        "directrank.integrations.torch needs PyTorch: pip install 'directrank[torch]'"
-    ) from None
+    raise ImportError(f"directrank.integrations.torch needs PyTorch: {install_line('torch')}") from None
 
 REDUCTIONS = ("mean", "sum")
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from directrank.contracts import Solution, Solver
+from directrank.errors import install_line
 from directrank.integrations.derivatives import Derivatives
 from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.scorers import Trees
@@ -151,4 +152,4 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except (ImportError, OSError) as error:
-        raise ImportError(f"{name} cannot be used ({error}): pip install 'directrank[{name}]'") from None
+        raise ImportError(f"{name} cannot be used ({error}): {install_line(name)}") from None

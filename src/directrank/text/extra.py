@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from directrank.errors import DataError
+from directrank.errors import DataError, install_line
 
 #: What each module is called as a package.
 PACKAGES = {"Stemmer": "PyStemmer", "bm25s.stopwords": "bm25s", "pyarrow.parquet": "pyarrow"}
@@ -20,4 +20,4 @@ def imported(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise DataError(f"this needs {PACKAGES[module]}: pip install 'directrank[text]'") from None
+        raise DataError(f"this needs {PACKAGES[module]}: {install_line('text')}") from None

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import re
 import sys
 
 import numpy as np
@@ -14,7 +15,7 @@ from directrank.data.files import ReadOptions, columns_line
 from directrank.data.files.formats import ENDINGS, TABLES
 from directrank.data.files.scores import FORMATS, format_of_scores, score_columns
 from directrank.data.files.tables import delimited, features
-from directrank.errors import DataError
+from directrank.errors import DataError, install_line
 
 HEAD = "qid,relevance,doc,f1,f2\n"
 ROWS = "7,0,a,1,2\n9,1,b,3,4\n7,2,c,5,6\n"
@@ -135,7 +136,7 @@ class TestFormats:
 
     def test_without_pyarrow_the_error_says_what_to_install(self, written, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(DataError, match=r"data\.csv: .* pip install 'directrank\[arrow\]'$"):
+        with pytest.raises(DataError, match=rf"data\.csv: .* {re.escape(install_line('arrow'))}$"):
             load_data(written(HEAD + ROWS))
 
     def test_every_ending_belongs_to_one_format(self):

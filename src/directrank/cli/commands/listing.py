@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import DONE, FAILED, usage
 from directrank.cli.options import JSON, Plugin, argument, option
-from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.output import print_columns, print_json, print_paragraph, remark
+from directrank.errors import install_line
 
 if TYPE_CHECKING:
     from directrank.experiments.rivals.named import NamedRival
@@ -20,7 +21,7 @@ def methods(
 ) -> None:
     """List the methods to train, or the parameters of one."""
     from directrank.estimators.methods import METHODS, OWN
-    from directrank.experiments.rivals.named import RIVALS, methods_of
+    from directrank.experiments.rivals.named import FORMS, RIVALS, methods_of
     from directrank.experiments.rivals.rival import Rival
 
     if name is not None:
@@ -36,32 +37,19 @@ def methods(
         print_json([*own, *map(_rival_facts, RIVALS)])
         return
     rows = [
-        [
-            ", ".join([method.name + "(MEASURE)" * method.takes_measure, *method.aliases]),
-            method.summary,
-            ", ".join(method.grid) or "–",
-            method.paper,
-        ]
+        [", ".join([method.name + "(MEASURE)" * method.takes_measure, *method.aliases]), method.summary]
         for method in (*METHODS, *OWN.values())
     ]
-    print_columns(["method", "what it does", "chosen on validation", "from"], rows)
-    for extra in dict.fromkeys(method.extra for method in METHODS if not method.installed):
-        named = ", ".join(method.name for method in METHODS if method.extra == extra)
-        remark(f"not installed: {extra}, for {named}: pip install 'directrank[{extra}]'")
+    print_columns(["method", "what it does"], rows)
     print()
-    _print_rivals()
-
-
-def _print_rivals() -> None:
-    """Print the methods of other libraries, with the command that installs what is missing."""
-    from directrank.experiments.rivals.named import FORMS, RIVALS
-
-    rows = [
-        [each.name, each.summary, ", ".join(each.grid), "" if each.learner.is_installed else each.install]
-        for each in RIVALS
-    ]
-    rows += [[form, said, "", ""] for form, said in FORMS.items()]
-    print_columns(["of other libraries", "what it does", "chosen on validation", "not installed"], rows)
+    rows = [*([each.name, each.summary] for each in RIVALS), *map(list, FORMS.items())]
+    print_columns(["of other libraries", "what it does"], rows)
+    missing = [(each.extra, each.name) for each in METHODS if not each.installed]
+    missing += [(each.learner.library, each.name) for each in RIVALS if not each.learner.is_installed]
+    for extra in dict(missing):
+        named = ", ".join(name for needed, name in missing if needed == extra)
+        remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
+    remark("directrank methods NAME: where a method is from, and its parameters")
 
 
 def _print_rival(rival: "Rival", *, json: bool) -> None:
@@ -100,22 +88,27 @@ def _print_parameters(method, *, json: bool) -> None:
     from directrank.estimators.parameters.allowed import parameters_of
     from directrank.experiments.overrides import SET_ELSEWHERE
 
-    found = [each for each in parameters_of(method.estimator).values() if each.name not in SET_ELSEWHERE]
-    defaults = {each.name: method.fixed.get(each.name, each.default) for each in found}
+    found = [
+        each._replace(default=method.fixed.get(name, each.default))
+        for name, each in parameters_of(method.estimator).items()
+        if name not in SET_ELSEWHERE
+    ]
     if json:
         parameters = [
-            {
-                "name": each.name,
-                "default": defaults[each.name],
-                "allowed": each.allowed,
-                "meaning": each.sentence,
-            }
+            {"name": each.name, "default": each.default, "allowed": each.allowed, "meaning": each.sentence}
             for each in found
         ]
         print_json({**_method_facts(method), "parameters": parameters})
         return
-    rows = [[each.name, str(defaults[each.name]), each.allowed, each.sentence] for each in found]
-    print_columns(["parameter", "default", "allowed", "meaning"], rows)
+    print_paragraph(f"{method.name}: {method.summary}; class {method.estimator.__name__}")
+    if method.paper:
+        print_paragraph(f"from {method.paper}")
+    for name, values in method.grid.items():
+        print_paragraph(f"{name} is chosen on validation from {', '.join(map(str, values))}")
+    print()
+    for each in found:
+        print_paragraph(each.heading, further=8 * " ")
+        print_paragraph(each.sentence, 4 * " ", 4 * " ")
 
 
 def _method_facts(method) -> dict:

@@ -66,6 +66,14 @@ class AutoRanker(CommitteeRanker):
     members_ : list of dict
         Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure), ``status``, and
         whether it was ``kept``.
+
+    Examples
+    --------
+    >>> from directrank import AutoRanker, make_ranking
+    >>> train, vali = make_ranking(10, 8, 4, random_state=0), make_ranking(10, 8, 4, random_state=1)
+    >>> ranker = AutoRanker(measure="nDCG@10", members="ranksvm,listnet").fit(train, eval_set=vali)
+    >>> [each["name"] for each in ranker.members_ if each["kept"]]
+    ['ranksvm', 'listnet']
     """
 
     measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the committee."] = (

@@ -38,6 +38,14 @@ class Ensemble(CommitteeRanker):
     ----------
     rankers_ : list of Ranker
         The fitted members; a loaded model does not have them.
+
+    Examples
+    --------
+    >>> from directrank import Ensemble, ListNet, RankSVM, make_ranking
+    >>> queries = make_ranking(10, 8, 4, random_state=0)
+    >>> ranker = Ensemble([RankSVM(), ListNet()]).fit(queries)
+    >>> [type(each).__name__ for each in ranker.rankers_]
+    ['RankSVM', 'ListNet']
     """
 
     rankers: Annotated[Sequence[Ranker] | None, "Clones of these rankers are trained."] = positional(

@@ -8,7 +8,9 @@ import math
 import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import reduce
 from numbers import Integral, Real
+from operator import or_
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -73,6 +75,21 @@ class Parameter(NamedTuple):
         kinds = [each for each in kinds if not (each is str and Measure in kinds)]
         *others, last = dict.fromkeys(word for each in kinds for word in _called(each, self.interval))
         return f"{', '.join(others)} or {last}" if others else last
+
+    @property
+    def annotation(self) -> Any:
+        """Its type in a signature: options are of their types, and the name of a measure is text."""
+        kinds = _kinds(self.kind)
+        options = [type(each) for kind in kinds if get_origin(kind) is Literal for each in get_args(kind)]
+        return reduce(or_, [*options, *(kind for kind in kinds if get_origin(kind) is not Literal)])
+
+    @property
+    def heading(self) -> str:
+        """Its name, what its values may be and its default, as numpydoc wants them."""
+        absent = self.default is None
+        default = "optional" if absent else f"default={self.default!r}"
+        allowed = self.allowed.removesuffix(" or none" if absent else "\0")
+        return f"{self.name} : {allowed}, {default}".replace("'", '"')
 
     def check(self, value: Any, of: str) -> None:
         """Raise `ValueError` for a value that is not allowed; `of` is whose parameter it is."""

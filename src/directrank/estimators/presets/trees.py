@@ -42,7 +42,8 @@ OBJECTIVES: dict[str, Callable[[Measure], Surrogate]] = {
 class TreeRanker(Ranker):
     """Gradient-boosted trees under an objective of this library, grown by LightGBM or XGBoost.
 
-    The trained ranker and its file need neither.
+    Training needs one of these libraries, which the extras ``lightgbm`` and ``xgboost`` install; the trained
+    ranker and its file need neither.
 
     References
     ----------

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from directrank.errors import install_line
 from directrank.estimators.method import split_specs
 from directrank.estimators.methods import Configured, configured
 from directrank.estimators.ranker import Ranker
@@ -43,7 +44,7 @@ class NamedRival:
     @property
     def install(self) -> str:
         """The command that installs its library."""
-        return f"pip install 'directrank[{self.learner.library}]'"
+        return install_line(self.learner.library)
 
     def rival(self) -> Rival:
         """Return it as a row of a comparison.

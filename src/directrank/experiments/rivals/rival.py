@@ -45,6 +45,11 @@ class Rival:
     name : str, optional
         The name on the command line.
 
+    Attributes
+    ----------
+    label, estimator, grid, fixed, summary, paper, name
+        As given.
+
     Raises
     ------
     ValueError
@@ -52,6 +57,7 @@ class Rival:
 
     Examples
     --------
+    >>> from directrank import Rival
     >>> from sklearn.ensemble import RandomForestRegressor
     >>> rival = Rival("forest", RandomForestRegressor(), grid={"min_samples_leaf": (1, 5, 20)})
     >>> len(rival.points())

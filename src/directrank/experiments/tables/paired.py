@@ -31,6 +31,13 @@ class PairedTest:
         The difference in units of the standard deviation of the queries' differences.
     wins, ties, losses : int
         Queries on which the first is better, equal, worse.
+
+    Examples
+    --------
+    >>> from directrank import paired_test
+    >>> found = paired_test([0.5, 0.25, 1.0, 0.75], [0.25, 0.25, 0.5, 0.5])
+    >>> found.difference, found.wins, found.losses
+    (0.25, 3, 0)
     """
 
     queries: int

@@ -21,14 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from directrank.errors import DataError, install_line
+
 try:
     import distributed
 except ImportError as _error:
-    raise ImportError(f"dask cannot be used ({_error}): pip install 'directrank[dask]'") from None
+    raise ImportError(f"dask cannot be used ({_error}): {install_line('dask')}") from None
 
 from directrank.data.groups import QueryGroups
 from directrank.data.remote.workers import RemoteGroups
-from directrank.errors import DataError
 from directrank.integrations.dask.clusters import connect
 from directrank.integrations.dask.heartbeats import Heartbeats
 from directrank.integrations.dask.placement import DaskWorkers

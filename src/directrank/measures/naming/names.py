@@ -27,6 +27,10 @@ def parse_measure(name: "str | Measure") -> Measure:
         other tools (``ndcg_cut_10``, ``MAP``, ``mrr``) are accepted, in any case. ``nDCG`` has the gain
         2^y − 1 here, which ir_measures writes ``nDCG(dcg='exp-log2')``. A `Measure` is returned unchanged.
 
+    Returns
+    -------
+    Measure
+
     Raises
     ------
     MeasureNameError

@@ -1,6 +1,7 @@
 """Rivals by name: what is looked up, refused, set and listed; LightGBM and XGBoost themselves, small."""
 
 import json
+import re
 import sqlite3
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from directrank import QueryGroups, Rival, compare, evaluate, make_ranking
+from directrank.errors import install_line
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
 from directrank.experiments.rivals import boosted
@@ -156,7 +158,7 @@ def test_names_that_stand_for_nothing_are_refused(name, said):
 
 def test_what_is_not_installed_is_said_with_the_command(monkeypatch):
     monkeypatch.setattr(boosted, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"needs lightgbm: pip install 'directrank\[lightgbm\]'"):
+    with pytest.raises(ValueError, match=f"needs lightgbm: {re.escape(install_line('lightgbm'))}"):
         methods_of("lightgbm:lambdarank")
     with pytest.raises(ValueError, match=r"not installed: lightgbm:lambdarank \(.*\), catboost:YetiRank \("):
         methods_of("regression, lightgbm:lambdarank, catboost:yetirank")

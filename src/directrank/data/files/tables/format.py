@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directrank.errors import DataError
+from directrank.errors import DataError, install_line
 
 #: Documents that are read at a time.
 BATCH_ROWS = 1 << 14
@@ -39,7 +39,7 @@ def import_pyarrow(path: Path | str) -> Any:
         import pyarrow
     except ImportError:
         raise DataError(
-            f"{path}: reading and writing tables needs pyarrow; pip install 'directrank[arrow]'"
+            f"{path}: reading and writing tables needs pyarrow: {install_line('arrow')}"
         ) from None
     return pyarrow
 
