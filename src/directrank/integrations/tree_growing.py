@@ -151,4 +151,7 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except (ImportError, OSError) as error:
-        raise ImportError(f"{name} cannot be used ({error}): pip install 'directrank[{name}]'") from None
+        other = ", or 'directrank[xgboost-cpu]', which is smaller and has no GPU" * (name == "xgboost")
+        raise ImportError(
+            f"{name} cannot be used ({error}): pip install 'directrank[{name}]'{other}"
+        ) from None
