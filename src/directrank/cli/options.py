@@ -79,6 +79,16 @@ Features = Annotated[
         "Columns of features, or patterns such as 'bm25*', with commas.  [default: all other numbers]",
     ),
 ]
+FirstFeature = Annotated[
+    int | None,
+    typer.Option(
+        "--first-feature",
+        metavar="N",
+        min=0,
+        max=1,
+        help="Number of the first feature of LETOR text, 0 or 1.  [default: 1]",
+    ),
+]
 Measures = Annotated[
     str, option("--measures NAMES", "Measures to report, with commas; see `directrank measures`.")
 ]

@@ -56,7 +56,8 @@ def read_options(
 
     columns = None if features is None else names(features)
     if ranker is not None:
-        others["n_features"] = ranker.n_features_in_
+        # Files of another library may count features from 0.
+        others |= {"n_features": ranker.n_features_in_, "counts_fit": hasattr(ranker, "library_")}
         known = getattr(ranker, "feature_names_in_", None)
         columns = list(known) if columns is None and known is not None else columns
     if missing is not None:

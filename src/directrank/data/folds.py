@@ -44,8 +44,8 @@ class Fold:
         allow_shared_queries : bool, default=False
             Whether a qid may be in more than one set.
         **how : see `load_data`
-            ``qid``, ``label``, ``docid``, ``features`` and ``missing``; and ``open_file``, which opens
-            a file to read its bytes.
+            ``qid``, ``label``, ``docid``, ``features``, ``missing`` and ``first_feature``; and
+            ``open_file``, which opens a file to read its bytes.
 
         Raises
         ------
@@ -154,6 +154,7 @@ def load_data(
     docid: str | None = None,
     features: Sequence[str] | None = None,
     missing: str | float = MISSING,
+    first_feature: int | None = None,
 ):
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 
@@ -173,6 +174,8 @@ def load_data(
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of an empty cell, or of a literal NULL: NaN, which every method takes; an error; the least
         value within the query; or a number.
+    first_feature : {0, 1}, optional
+        The number of the first feature of LETOR text; 1 by default.
 
     Returns
     -------
@@ -188,7 +191,10 @@ def load_data(
     --------
     >>> groups = load_data("clicks.parquet", qid="search_id", label="clicked")  # doctest: +SKIP
     """
-    how = {"qid": qid, "label": label, "docid": docid, "features": features, "missing": missing}
+    how = {
+        "qid": qid, "label": label, "docid": docid, "features": features, "missing": missing,
+        "first_feature": first_feature,
+    }  # fmt: skip
     if not Path(path).is_dir() or manifest_of(Path(path)):
         return read_file(Path(path), ReadOptions(**how))
     return _only_fold(path).load(**how)

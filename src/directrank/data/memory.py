@@ -63,9 +63,9 @@ def _lines(path: str) -> list[str]:
         return []
 
 
-def refuse_if_too_large(name: str, n_docs: int, n_features: int) -> None:
+def refuse_if_too_large(name: str, n_docs: int, n_features: int, dtype: type = np.float32) -> None:
     """Raise DataError if X of this shape needs more than four fifths of the free memory."""
-    needed, available = 4 * n_docs * n_features, available_bytes()
+    needed, available = np.dtype(dtype).itemsize * n_docs * n_features, available_bytes()
     if available is None or needed <= USABLE * available:
         return
     raise DataError(
@@ -87,8 +87,8 @@ def rows_in_memory(name: str, n_docs: int, n_features: int) -> np.ndarray:
     return aligned_zeros((n_docs, n_features), np.float32)
 
 
-def as_dense(X: Any, name: str = "X") -> Any:
-    """Return a sparse matrix of scipy as a dense float32 array, and anything else unchanged.
+def as_dense(X: Any, name: str = "X", dtype: type = np.float32) -> Any:
+    """Return a sparse matrix of scipy as a dense array, and anything else unchanged.
 
     Raises
     ------
@@ -99,6 +99,6 @@ def as_dense(X: Any, name: str = "X") -> Any:
 
     if not issparse(X) or X.ndim != 2:
         return X
-    refuse_if_too_large(name, *X.shape)
+    refuse_if_too_large(name, *X.shape, dtype)
     with np.errstate(over="ignore"):
-        return X.astype(np.float32).toarray()
+        return X.astype(dtype).toarray()

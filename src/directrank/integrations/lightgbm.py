@@ -7,6 +7,8 @@
     params = {"objective": directrank.lightgbm.objective("approxndcg"), "metric": "none"}
     feval = directrank.lightgbm.eval_metric("nDCG@10")
     booster = lightgbm.train(params, data, valid_sets=[valid], feval=feval)
+    ranker = lightgbm.LGBMRanker(objective=directrank.lightgbm.objective("approxndcg"))
+    ranker.fit(X, y, group=sizes)
 """
 
 from collections.abc import Callable
@@ -30,8 +32,8 @@ def objective(
     weights: Any = None,
     n_jobs: int | None = None,
     **parameters,
-) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
-    """Return an objective for ``lightgbm.train``: ``params={"objective": objective("approxndcg")}``.
+) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """Return an objective for ``lightgbm.train(params={"objective": …})`` and ``LGBMRanker(objective=…)``.
 
     It is the sum over queries of the method's loss, with its curvature as the second derivative, times the
     power of two that brings the mean curvature of the rows, at the first scores, closest to 1.
@@ -54,13 +56,16 @@ def objective(
     Returns
     -------
     callable
-        From scores and a `lightgbm.Dataset` to the gradient and the curvature of each row.
+        From scores and a `lightgbm.Dataset`, or the arrays that `LGBMRanker` passes in place of one, to the
+        gradient and the curvature of each row.
     """
-    return gradients_for(method, _look, groups, weights, n_jobs, parameters)
+    return _for_both_interfaces(gradients_for(method, _look, groups, weights, n_jobs, parameters))
 
 
-def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[[np.ndarray, Any], tuple]:
-    """Return a measure for ``lightgbm.train(feval=…)``: its mean over the queries of each data set.
+def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[..., tuple]:
+    """Return a measure for ``lightgbm.train(feval=…)`` and ``LGBMRanker.fit(eval_metric=…)``.
+
+    It is the mean over the queries of each data set.
 
     Parameters
     ----------
@@ -72,10 +77,49 @@ def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[[np.ndar
     Returns
     -------
     callable
-        From scores and a `lightgbm.Dataset` to the measure's name, its mean and True: larger is better.
+        From scores and a `lightgbm.Dataset`, or the arrays that `LGBMRanker` passes in place of one, to the
+        measure's name, its mean and True: larger is better.
     """
     judge = values_for(measure, _look, groups)
-    return lambda scores, data: (*judge(scores, data), True)
+    return _for_both_interfaces(lambda scores, data: (*judge(scores, data), True))
+
+
+def _for_both_interfaces(function: Callable[[np.ndarray, Any], tuple]) -> Callable[..., tuple]:
+    """Return a function of scores and a data set, or of the four arrays that `LGBMRanker` passes."""
+    known: list[_Rows] = []
+
+    def call(scores_or_relevance, data_or_scores, weights=None, sizes=None):
+        if not isinstance(data_or_scores, np.ndarray):
+            return function(scores_or_relevance, data_or_scores)
+        rows = _Rows(scores_or_relevance, weights, sizes)
+        same = next((each for each in known if each.equals(rows)), None)
+        if same is None:
+            known.append(same := rows)
+        return function(data_or_scores, same)
+
+    return call
+
+
+class _Rows:
+    """The data set of arrays that `LGBMRanker` passes; it does not say how many features there are."""
+
+    def __init__(self, relevance: Any, weights: Any, sizes: Any):
+        self._arrays = relevance, weights, sizes
+
+    def equals(self, other: "_Rows") -> bool:
+        return all(map(np.array_equal, self._arrays, other._arrays))
+
+    def get_label(self) -> Any:
+        return self._arrays[0]
+
+    def get_weight(self) -> Any:
+        return self._arrays[1]
+
+    def get_group(self) -> Any:
+        return self._arrays[2]
+
+    def num_feature(self) -> int:
+        return 1
 
 
 def _look(data: Any) -> Labelled:
@@ -125,7 +169,7 @@ class _Grower:
 
     def trees(self, n_trees: int) -> Trees:
         """Return the first trees."""
-        return read(self.booster.model_to_string(num_iteration=n_trees).encode())[0]
+        return read(self.booster.model_to_string(num_iteration=n_trees).encode()).trees.in_float32
 
     def _scores(self, evaluate: Callable) -> np.ndarray:
         found: list[np.ndarray] = []

@@ -152,4 +152,5 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except (ImportError, OSError) as error:
-        raise ImportError(f"{name} cannot be used ({error}): {install_line(name)}") from None
+        other = f", or {install_line('xgboost-cpu')}, which is smaller and has no GPU" * (name == "xgboost")
+        raise ImportError(f"{name} cannot be used ({error}): {install_line(name)}{other}") from None

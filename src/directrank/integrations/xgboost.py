@@ -120,4 +120,4 @@ class _Grower:
 
     def trees(self, n_trees: int) -> Trees:
         """Return the first trees."""
-        return read(bytes(self.booster[:n_trees].save_raw("json")))[0]
+        return read(bytes(self.booster[:n_trees].save_raw("json"))).trees

@@ -17,7 +17,7 @@ FORMAT = 1
 #: Fitted attributes that are saved beside the scorer, as JSON.
 FITTED = (
     "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
-    "members_",
+    "members_", "library_",
 )  # fmt: skip
 #: Parameters of a composed `Ranker` that are objects, which a data-only file cannot hold.
 COMPOSED = ("surrogate", "solver", "scorer", "rankers")
@@ -75,7 +75,7 @@ def save(ranker, path: str | os.PathLike) -> None:
     write_container(path, description, tensors)
 
 
-def load(path: str | os.PathLike):
+def load(path: str | os.PathLike, *, rounds: int | None = None):
     """Read a ranker that `save` wrote, or a model of trees that LightGBM or XGBoost wrote.
 
     The trees of these libraries are read and scored by directrank alone; the ranker can be saved again.
@@ -84,23 +84,32 @@ def load(path: str | os.PathLike):
     ----------
     path : path
         A model of `save`, LightGBM's model text or XGBoost's JSON.
+    rounds : int, optional
+        Use only the first rounds of a library's model. By default those up to the best round, if XGBoost
+        stopped early, as `XGBRanker.predict` does; or all.
 
     Returns
     -------
     Ranker
         It predicts bit for bit as the one that was saved. The scores of a library's model are those of its
-        ``predict`` before any transformation, such as to probabilities.
+        ``predict`` before any transformation, such as to probabilities; ``message_`` says of which rounds.
 
     Raises
     ------
     ModelFormatError
         If the file is not a model, was damaged, or comes from a later release; the message says what to do.
+    ValueError
+        If the model has not so many rounds, or is one of `save`.
     OSError
         If the file cannot be read.
     """
-    found = read_library_model(path)
+    found = read_library_model(path, rounds)
     if found is not None:
         return found
+    if rounds is not None:
+        raise ValueError(
+            f"rounds={rounds}: {path} is no model of another library; directrank's have no rounds"
+        )
     description, tensors = read_container(path)
     version = description.get("format")
     if version != FORMAT:

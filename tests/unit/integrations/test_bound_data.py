@@ -166,3 +166,27 @@ def test_the_package_has_both_by_name():
     assert directrank.lightgbm.objective is not directrank.xgboost.objective
     with pytest.raises(AttributeError):
         directrank.catboost  # noqa: B018
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lgbm_ranker_takes_objectives_and_measures(weighted):
+    """It passes arrays in place of a data set, and trains the same trees."""
+    rng = np.random.default_rng(4)
+    X, y, sizes = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.full(20, 20)
+    weights = np.repeat(rng.integers(1, 4, 20).astype(float), 20) if weighted else None
+    options = {"num_leaves": 7, "verbose": -1, "deterministic": True, "force_row_wise": True}
+    data = lightgbm.Dataset(X, y, group=sizes, weight=weights)
+    parameters = {**options, "objective": directrank.lightgbm.objective("approxndcg"), "num_threads": 1}
+    expected = lightgbm.train(parameters, data, 8).predict(X)
+    ranker = lightgbm.LGBMRanker(
+        objective=directrank.lightgbm.objective("approxndcg"), n_estimators=8, n_jobs=1, **options
+    )
+    ranker.fit(X, y, group=sizes, sample_weight=weights)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+    judge = directrank.lightgbm.eval_metric("nDCG@5")
+    qid = np.repeat(np.arange(20), 20)
+    for relevance, n in ((y, 400), (y[:200], 200), (y, 400)):
+        name, value, larger = judge(relevance, expected[:n], None, sizes[: n // 20])
+        groups = QueryGroups(X[:n], relevance, qid[:n])
+        assert (name, larger) == ("nDCG@5", True)
+        assert value == evaluate(groups, expected[:n], measures=["nDCG@5"])["nDCG@5"]

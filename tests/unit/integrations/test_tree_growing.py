@@ -2,6 +2,8 @@
 
 import re
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +14,14 @@ from directrank.errors import install_line
 from directrank.estimators import RankSVM, methods
 from directrank.integrations.derivatives import BITS, FLOOR, Derivatives, on_a_grid
 from directrank.integrations.lightgbm import LightGBMTrees
+from directrank.integrations.tree_growing import library
 from directrank.integrations.xgboost import XGBoostTrees
 from directrank.measures import NDCG
 from directrank.scorers import Linear, Trees
 from directrank.solvers import LBFGS
 from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
 
+ROOT = Path(__file__).parents[3]
 ENGINES = ("lightgbm", "xgboost")
 engines = pytest.mark.parametrize("engine", ENGINES)
 
@@ -177,3 +181,13 @@ def test_the_scorer_of_trees_fits_no_other_solver():
         Ranker(SmoothedPositions(NDCG()), LBFGS(), Trees())
     with pytest.raises(TypeError, match="needs a scorer of type Trees"):
         Ranker(SmoothedPositions(NDCG()), LightGBMTrees(), Linear())
+
+
+def test_either_build_of_xgboost_will_do(monkeypatch):
+    """Whoever has neither is told of both; whoever has one must not get the other over it."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    packages = {name: re.match("[a-z-]+", extras[name][0])[0] for name in ("xgboost", "xgboost-cpu")}
+    assert packages == {"xgboost": "xgboost", "xgboost-cpu": "xgboost-cpu"}
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(ImportError, match=r"directrank\[xgboost\].* or .*directrank\[xgboost-cpu\]"):
+        library("xgboost")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import xgboost
 
-from directrank import load, save, write_letor
+from directrank import load, load_data, read_letor, save, write_letor
 from directrank.cli import main
 from directrank.data.groups import QueryGroups
-from directrank.errors import ModelFormatError
-from directrank.models.readers.nodes import at_most
+from directrank.errors import DataError, ModelFormatError
+from directrank.scorers.trees import at_most, needs_float64
 
 QUIET = {
     "verbose": -1,
@@ -73,18 +73,77 @@ def test_thresholds_by_hand():
     "parameters",
     [
         {}, {"zero_as_missing": True}, {"use_missing": False}, {"boosting": "dart", "drop_rate": 0.5},
-        {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}, {"num_leaves": 2, "max_bin": 15},
+        {"num_leaves": 2, "max_bin": 15}, {"reg_sqrt": True}, {"extra_trees": True},
     ],
     ids=str,
 )  # fmt: skip
-def test_scores_of_lightgbm_are_ours(parameters, tmp_path):
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_of_lightgbm_are_ours(parameters, kind, tmp_path):
     X, y, _ = rows()
+    X = X.astype(kind) * kind(1.1)  # in float64, numbers that float32 does not hold
     booster = of_lightgbm(X, y, **parameters)
     booster.save_model(tmp_path / "model.txt")
     ranker = load(tmp_path / "model.txt")
     np.testing.assert_array_equal(ranker.predict(X), booster.predict(X, raw_score=True))
     save(ranker, tmp_path / "model.dr")
     assert load(tmp_path / "model.dr").predict(X).tobytes() == ranker.predict(X).tobytes()
+    X = X.astype(np.float32)
+    groups = QueryGroups(X, y, np.arange(len(y)))
+    np.testing.assert_array_equal(ranker.predict(groups), booster.predict(X, raw_score=True))
+
+
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_a_random_forest_of_lightgbm_is_a_mean(objective, tmp_path):
+    X, y, _ = rows()
+    booster = of_lightgbm(X, y > 0, objective=objective, boosting="rf", bagging_freq=1, bagging_fraction=0.5)
+    booster.save_model(tmp_path / "model.txt")
+    for rounds in (None, 7):
+        scores = load(tmp_path / "model.txt", rounds=rounds).predict(X)
+        predicted = scores if objective == "regression" else 1 / (1 + np.exp(-scores))
+        np.testing.assert_allclose(predicted, booster.predict(X, num_iteration=rounds), rtol=1e-12)
+
+
+def times(n_docs=2000):
+    """Seconds of one day as a feature in float64, and grades that depend on them."""
+    X, y, qid = rows(n_docs)
+    X = X.astype(np.float64)
+    X[:, 0] = 1.7e9 + np.random.default_rng(1).integers(0, 40_000, n_docs) + 0.25
+    X[::50, 0] = 0.0
+    return X, y + 3 * np.sin((X[:, 0] - 1.7e9) / 500), qid
+
+
+def test_numbers_too_fine_for_float32_are_compared_in_float64_or_refused(tmp_path, capsys):
+    from scipy.sparse import csr_matrix
+
+    X, y, qid = times()
+    booster = of_lightgbm(X, y, 60)
+    booster.save_model(tmp_path / "model.txt")
+    save(load(tmp_path / "model.txt"), tmp_path / "model.dr")
+    groups = QueryGroups(np.nan_to_num(X), qid * 0.0, qid)
+    write_letor(groups, tmp_path / "data.txt")
+    for name in ("model.txt", "model.dr"):
+        ranker = load(tmp_path / name)
+        np.testing.assert_array_equal(ranker.predict(X), booster.predict(X))
+        Z = np.nan_to_num(X)
+        np.testing.assert_array_equal(ranker.predict(csr_matrix(Z)), booster.predict(Z))
+        with pytest.raises(DataError, match=r"feature 1: .* float32 cannot tell apart.*float64 array"):
+            ranker.predict(groups)
+        assert main(["rank", str(tmp_path / name), str(tmp_path / "data.txt")]) == 3
+        assert "feature 1: the model was trained on float64" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("low", [1.0, -1.5, 16_000_000.0, -1.7e9, 0.0])
+def test_models_of_float32_numbers_never_need_float64(low):
+    """Neighbouring float32 numbers, and whole ones, as the values of training."""
+    rng = np.random.default_rng(2)
+    values = np.float32(low) + np.arange(300, dtype=np.float32) * np.spacing(np.float32(abs(low) + 1))
+    x = rng.choice(values, (3000, 1))
+    booster = of_lightgbm(x, rng.normal(size=3000), 30, min_data_in_bin=1, max_bin=400)
+    threshold = booster.trees_to_dataframe().threshold.dropna().to_numpy(float)
+    assert len(threshold) > 100
+    assert not needs_float64(threshold)
+    # From 0 on the values lie between many powers of two, and float32 is fine enough there.
+    assert needs_float64(threshold + 0.3 * np.spacing(np.float32(low))) == (low != 0.0)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +151,9 @@ def test_scores_of_lightgbm_are_ours(parameters, tmp_path):
     [
         {}, {"booster": "dart", "rate_drop": 0.5}, {"objective": "count:poisson"}, {"num_parallel_tree": 2},
         {"objective": "binary:logistic", "base_score": 0.2}, {"grow_policy": "lossguide", "max_leaves": 12},
+        {"objective": "binary:logitraw", "base_score": 0.3}, {"objective": "binary:hinge"},
+        {"objective": "reg:tweedie"}, {"objective": "reg:quantileerror", "quantile_alpha": 0.4},
+        {"tree_method": "exact", "gamma": 3.0}, {"scale_pos_weight": 3.0},
     ],
     ids=str,
 )  # fmt: skip
@@ -102,6 +164,83 @@ def test_scores_of_xgboost_are_ours(parameters, tmp_path):
     expected = booster.predict(xgboost.DMatrix(X), output_margin=True)
     # XGBoost adds in float32.
     np.testing.assert_allclose(load(tmp_path / "model.json").predict(X), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"num_parallel_tree": 3, "subsample": 0.7}, {"booster": "dart"}])
+def test_the_best_round_of_early_stopping_is_the_last_that_is_used(parameters, tmp_path, capsys):
+    X, y, qid = rows(1000)
+    ranker = xgboost.XGBRanker(
+        n_estimators=60, n_jobs=1, early_stopping_rounds=5, learning_rate=0.5, **parameters
+    )
+    ranker.fit(
+        X[:500], y[:500], qid=qid[:500], eval_set=[(X[500:], y[500:])], eval_qid=[qid[500:]], verbose=False
+    )
+    best, n_rounds = ranker.best_iteration + 1, ranker.get_booster().num_boosted_rounds()
+    path, data = tmp_path / "model.json", tmp_path / "data.txt"
+    ranker.save_model(path)
+    assert 1 < best < n_rounds
+    np.testing.assert_allclose(load(path).predict(X), ranker.predict(X), rtol=1e-5, atol=1e-5)
+    for rounds in (2, n_rounds):
+        expected = ranker.predict(X, iteration_range=(0, rounds))
+        np.testing.assert_allclose(load(path, rounds=rounds).predict(X), expected, rtol=1e-5, atol=1e-5)
+    write_letor(QueryGroups(np.nan_to_num(X), y, qid), data)
+    capsys.readouterr()
+    assert main(["rank", str(path), str(data)]) == 0
+    assert f"{best} of {n_rounds} rounds, the best by early stopping\n" in capsys.readouterr().err
+    assert main(["rank", str(path), str(data), "--rounds", "2"]) == 0
+    assert f"2 of {n_rounds} rounds\n" in capsys.readouterr().err
+    assert main(["rank", str(path), str(data), "--rounds", "999"]) == 2
+    assert f"from 1 to {n_rounds}" in capsys.readouterr().err
+    save(load(path), tmp_path / "model.dr")
+    with pytest.raises(ValueError, match="no model of another library"):
+        load(tmp_path / "model.dr", rounds=2)
+
+
+def test_rounds_of_lightgbm(tmp_path):
+    X, y, _ = rows(600)
+    booster = of_lightgbm(X, y, 9)
+    booster.save_model(tmp_path / "model.txt")
+    scores = load(tmp_path / "model.txt", rounds=4).predict(X)
+    np.testing.assert_array_equal(scores, booster.predict(X, num_iteration=4))
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_features_that_count_from_zero(library, tmp_path, capsys):
+    """A model with a column 0 that the file does not have is refused, or ranks as its library does."""
+    X, y, qid = rows(600)
+    X = np.nan_to_num(X)
+    with_0 = np.column_stack((np.zeros(600, np.float32), X))
+    model, data, from_0 = (str(tmp_path / name) for name in ("model.json", "data.txt", "from_0.txt"))
+    booster = (of_lightgbm if library == "lightgbm" else of_xgboost)(with_0, y)
+    booster.save_model(model)
+    expected = booster.predict(with_0 if library == "lightgbm" else xgboost.DMatrix(with_0))
+    write_letor(QueryGroups(X, y, qid), data)
+    lines = [
+        f"{a} qid:{b} " + " ".join(f"{k}:{v!r}" for k, v in enumerate(x))
+        for a, b, x in zip(y, qid, with_0.tolist(), strict=True)
+    ]
+    (tmp_path / "from_0.txt").write_text("\n".join(lines) + "\n")
+    save(load(model), tmp_path / "model.dr")
+    for name in (model, str(tmp_path / "model.dr")):
+        assert main(["rank", name, data]) == 3
+        assert "6 features, and the model has 7; " in (message := capsys.readouterr().err)
+        assert "--first-feature 0" in message
+        for file in (data, from_0):
+            assert main(["rank", name, file, "--first-feature", "0"]) == 0
+            np.testing.assert_allclose(
+                np.array(capsys.readouterr().out.split(), float), expected, rtol=1e-5, atol=1e-5
+            )
+            groups = load_data(file, first_feature=0)
+            np.testing.assert_allclose(load(name).predict(groups), expected, rtol=1e-5, atol=1e-5)
+        assert main(["rank", name, data, "--first-feature", "1"]) == 0
+        with pytest.raises(ValueError, match=r"6 features, .* expecting 7 .*first_feature=0"):
+            load(name).predict(load_data(data))
+    capsys.readouterr()
+    assert main(["rank", model, from_0]) == 3
+    assert "--first-feature 0" in capsys.readouterr().err
+    np.testing.assert_array_equal(read_letor(from_0, first_feature=0).X, with_0)
+    with pytest.raises(ValueError, match="first_feature must be one of 0, 1"):
+        load_data(data, first_feature=2)
 
 
 def test_names_of_features_come_along(tmp_path):
@@ -153,7 +292,9 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
         "several classes": of_lightgbm(Z, y, 2, objective="multiclass", num_class=3),
     }
     for words, booster in refusals.items():
-        assert words in refused(path, booster.model_to_string().encode())
+        message = refused(path, booster.model_to_string().encode())
+        assert words in message
+        assert "cut or edited" not in message
     Z[:, 5] = np.arange(600) % 8
     kinds = xgboost.DMatrix(
         Z, (Z[:, 5] % 3).astype(int), feature_types=["q"] * 5 + ["c"], enable_categorical=True
@@ -164,8 +305,26 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
         "several values": of_xgboost(Z, y, 2, objective="multi:softprob", num_class=3),
     }  # fmt: skip
     for words, booster in boosters.items():
-        assert words in refused(path, bytes(booster.save_raw("json")))
+        message = refused(path, bytes(booster.save_raw("json")))
+        assert words in message
+        assert "cut or edited" not in message
     assert "save it as .json" in refused(path, bytes(booster.save_raw("ubj")))
+
+
+def test_what_is_not_known_and_may_change_scores_is_refused_by_name(texts, tmp_path):
+    def changed(name, old, new):
+        content = texts[name].replace(old.encode(), new.encode(), 1)
+        assert content != texts[name]
+        return refused(tmp_path / "model", content)
+
+    assert "'score_offset' in its header" in changed("txt", "label_index=0", "label_index=0\nscore_offset=7")
+    # The sizes of trees stay as the header says.
+    assert "'is_angular' in a tree" in changed("txt", "is_linear=0", "is_angular=")
+    for place in ("learner", "gradient_booster", "model", "learner_model_param"):
+        assert f"'scale' in {place}" in changed("json", f'"{place}":{{', f'"{place}":{{"scale":"2",')
+    assert "'scale' in a tree" in changed("json", '"base_weights":', '"scale":[2],"base_weights":')
+    assert "objective 'rank:new'" in changed("json", '"reg:squarederror"', '"rank:new"')
+    assert "several values" in changed("json", '"base_score":"[', '"base_score":"[0,')
 
 
 def test_a_text_that_is_cut_is_refused(texts, tmp_path):

@@ -3,7 +3,19 @@
 from pathlib import Path
 from typing import Annotated
 
-from directrank.cli.options import JSON, Docid, Features, Label, Missing, Qid, Quiet, argument, option, target
+from directrank.cli.options import (
+    JSON,
+    Docid,
+    Features,
+    FirstFeature,
+    Label,
+    Missing,
+    Qid,
+    Quiet,
+    argument,
+    option,
+    target,
+)
 from directrank.cli.output import print_json, remark
 from directrank.cli.settings import check_folder, read_options
 
@@ -21,6 +33,7 @@ def convert(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    first_feature: FirstFeature = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -32,7 +45,9 @@ def convert(
     from directrank.data.files import columns_line
     from directrank.data.files.conversion import converted
 
-    how = read_options(missing, qid, label, docid, features, n_features=n_features)
+    how = read_options(
+        missing, qid, label, docid, features, n_features=n_features, first_feature=first_feature
+    )
     check_folder(out, "--out", force=force)
     line = columns_line(data, how)
     remark(line, quiet=quiet or json or not line)

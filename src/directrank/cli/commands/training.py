@@ -12,6 +12,7 @@ from directrank.cli.options import (
     JSON,
     Docid,
     Features,
+    FirstFeature,
     Label,
     Missing,
     Plugin,
@@ -67,6 +68,7 @@ def fit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    first_feature: FirstFeature = None,
     plugin: Plugin = None,
     scheduler: Scheduler = None,
     json: JSON = False,
@@ -80,7 +82,7 @@ def fit(
     from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = read_options(missing, qid, label, docid, features)
+    how = read_options(missing, qid, label, docid, features, first_feature=first_feature)
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if preferences is not None and rankings:
@@ -126,11 +128,20 @@ def rank(
         ),
     ] = None,
     tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
+    rounds: Annotated[
+        int | None,
+        option(
+            "--rounds N",
+            "Use the first N rounds of a model of LightGBM or XGBoost.  [default: up to the best round if "
+            "XGBoost stopped early, or all]",
+        ),
+    ] = None,
     missing: Missing = None,
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    first_feature: FirstFeature = None,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -148,8 +159,12 @@ def rank(
         raise UsageError(f"--format {written.name}: name a file by -o; the terminal shows text only")
     if out is not None:
         check_file(out, "--out", model, data, printing=json)
-    ranker = load(model)
-    how = read_options(missing, qid, label, docid, features, ranker, labelled=False)
+    with usage("" if rounds is None else f"--rounds {rounds}"):
+        ranker = load(model, rounds=rounds)
+    remark(ranker.message_, quiet=quiet or json or not hasattr(ranker, "library_"))
+    how = read_options(
+        missing, qid, label, docid, features, ranker, labelled=False, first_feature=first_feature
+    )
     groups = read_documents(data, how, quiet=quiet or json)
     with distributed(scheduler, {"data": groups}, {"data": data}) as used:
         scores = ranker.predict(used["data"])

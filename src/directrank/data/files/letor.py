@@ -9,6 +9,7 @@ from directrank.data.files.options import ReadOptions
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.reader import fill_letor, scan_letor
 from directrank.data.memory import Allocator, rows_in_memory
+from directrank.errors import DataError
 
 ENDINGS = (".txt", ".txt.gz", ".letor", ".svm", ".dat")
 
@@ -19,7 +20,7 @@ class LetorFiles:
     Attributes
     ----------
     features : int
-        The largest number of a feature.
+        The number of features.
     """
 
     def __init__(self, paths: Sequence[Path], how: ReadOptions):
@@ -29,9 +30,16 @@ class LetorFiles:
             labelled=how.labelled,
             n_features=how.n_features,
             missing=how.missing,
+            first_feature=1 if how.first_feature is None else how.first_feature,
             open_file=how.open_file,
         )
-        self.features = how.n_features or self._scan.largest_id
+        self.features, found = how.n_features or self._scan.n_features, self._scan.n_features
+        if how.counts_fit and how.first_feature is None and found != self.features:
+            raise DataError(
+                f"{self.name}: {found} features, and the model has {self.features}; if it was trained on a "
+                "file whose features count from 0 add --first-feature 0 (in Python, first_feature=0), if "
+                "the last features are only left out here --first-feature 1"
+            )
 
     @property
     def name(self) -> str:

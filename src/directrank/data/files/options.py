@@ -23,6 +23,10 @@ class ReadOptions:
         Whether the documents have relevance.
     n_features : int, optional
         The number of features; any other number is refused, and LETOR text is padded with zeros.
+    first_feature : {0, 1}, optional
+        The number of the first feature of LETOR text; 1 by default.
+    counts_fit : bool, default=False
+        Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
     open_file : callable
         Opens a file to read its bytes from start to end; it may refuse them at the end.
     """
@@ -34,4 +38,6 @@ class ReadOptions:
     missing: str | float = MISSING
     labelled: bool = True
     n_features: int | None = None
+    first_feature: int | None = None
+    counts_fit: bool = False
     open_file: Opener = plain_file

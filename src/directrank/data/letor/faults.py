@@ -15,7 +15,8 @@ EXPECTED = {
     NO_QID: "expected qid:<query>",
     EMPTY_QID: "expected a query after qid:",
     FEATURE: "expected <feature id>:<number> with an id of 1 or more",
-    ZERO_ID: "expected an id of 1 or more: feature ids count from 1",
+    ZERO_ID: "expected an id of 1 or more: feature ids count from 1; a file that counts from 0 is read "
+    "with first_feature=0 in Python, or turned into a store by `directrank convert --first-feature 0`",
     BIG_ID: f"expected a feature id of at most {LARGEST_ID}",
     REPEATED_ID: "expected an id above the one before: this feature has a value already",
     UNSORTED_ID: "expected an id above the one before: ids ascend within a line",

@@ -26,8 +26,8 @@ EQUALS = np.uint8(61)
 
 
 @kernel
-def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
-    """Read label and qid of every line, and the largest feature id by looking at its last token.
+def scan_heads(block, starts, ends, labelled, first_feature, lines, labels, qids, fresh):
+    """Read label and qid of every line, and count features by looking at its last token.
 
     Parameters
     ----------
@@ -36,6 +36,8 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
         Where a line starts, and where its data end.
     labelled : bool
         Whether labels must be grades; otherwise a line may begin with its qid.
+    first_feature : int
+        The id of the first feature, 0 or 1.
     lines, labels : ndarray of shape (n_lines,), int64 and float64
         Out, for each row: its line and its label. A label is NaN where its decimal needs an exact reader.
     qids : ndarray of shape (n_lines, 2), int64
@@ -45,7 +47,7 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
 
     Returns
     -------
-    n_rows, largest_id, code, offset : int
+    n_rows, n_features, code, offset : int
     """
     n_rows, largest, before = NONE, NONE, block[:0]
     for i in range(len(starts)):
@@ -70,7 +72,7 @@ def scan_heads(block, starts, ends, labelled, lines, labels, qids, fresh):
         name = block[qids[n_rows, 0] : qids[n_rows, 1]]
         fresh[n_rows] = len(name) != len(before) or not begins(block, token + FOUR, before)
         before = name
-        largest = max(largest, _last_id(block, token_end, end))
+        largest = max(largest, _last_column(block, token_end, end, first_feature))
         n_rows += 1
     return n_rows, largest, FINE, 0
 
@@ -91,8 +93,8 @@ def _label(block, p, labelled, labels, row):
 
 
 @kernel
-def _last_id(block, p, end):
-    """Return the id of the last token of the data, or 0 if there is none or it is malformed."""
+def _last_column(block, p, end, first_feature):
+    """Return the column, from 1, of the last token of the data, or 0 if there is none or it is malformed."""
     while end > p and (block[end - ONE] == BLANK or block[end - ONE] == TAB):
         end -= ONE
     start = end
@@ -101,7 +103,7 @@ def _last_id(block, p, end):
     if start <= p:
         return 0
     stop, number, _, _ = long_digits(block, start, NONE)
-    return number if block[stop] == COLON and number <= LARGEST_ID else 0
+    return number + ONE - first_feature if block[stop] == COLON and number <= LARGEST_ID else 0
 
 
 @kernel

@@ -21,7 +21,7 @@ from directrank.data.letor.scan import Scan
 from directrank.data.letor.second_pass import fill_query_minimum, fill_rows
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.data.queries import Queries
-from directrank.errors import DataFormatError
+from directrank.errors import DataFormatError, check_choice
 
 SHORTEST_VALUE = len("1:0\n")
 #: Rules for missing values, beside numbers: they stay missing, are refused, or are the least of the query.
@@ -36,6 +36,7 @@ def read_letor(
     missing: str | float = MISSING,
     n_features: int | None = None,
     labelled: bool = True,
+    first_feature: int = 1,
 ) -> QueryGroups:
     """Read a file of lines ``label qid:query id:value … # comment``.
 
@@ -50,9 +51,11 @@ def read_letor(
         How a literal ``NULL`` is read: as NaN, which every method takes; as an error; as the least value of
         the feature within the query (0 if there is none); or as a number.
     n_features : int, optional
-        Number of columns of X; a larger id is refused. The largest id of the file by default.
+        Number of columns of X; a larger id is refused. As far as the largest id of the file by default.
     labelled : bool, default=True
         Whether labels are grades. Otherwise they are ignored, and a line may begin with ``qid:``.
+    first_feature : {0, 1}, default=1
+        The id of the feature in the first column.
 
     Returns
     -------
@@ -72,8 +75,11 @@ def read_letor(
     """
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features={n_features}, expected at least 1")
-    scan = scan_letor([Path(path)], labelled=labelled, n_features=n_features, missing=missing)
-    return fill_letor(scan, n_features or scan.largest_id, missing=missing, strict=n_features is not None)
+    scan = scan_letor(
+        [Path(path)],
+        labelled=labelled, n_features=n_features, missing=missing, first_feature=first_feature,
+    )  # fmt: skip
+    return fill_letor(scan, n_features or scan.n_features, missing=missing, strict=n_features is not None)
 
 
 def null_value(missing: str | float) -> np.float32:
@@ -98,13 +104,15 @@ def scan_letor(
     labelled: bool = True,
     n_features: int | None = None,
     missing: str | float = MISSING,
+    first_feature: int = 1,
     open_file: Opener = plain_file,
 ) -> Scan:
     """Make the first pass over files that form one data set; `open_file` opens them for both passes.
 
     The error names the first malformed line, even if only the second pass would find its fault.
     """
-    scan = Scan(paths, labelled, open_file)
+    check_choice("first_feature", first_feature, (0, 1))
+    scan = Scan(paths, labelled, first_feature, open_file)
     null = null_value(missing)
     try:
         for path in paths:
@@ -176,7 +184,7 @@ def _fill(scan: Scan, place: np.ndarray, X: np.ndarray, strict: bool, null: np.f
 def _fill_block(scan: Scan, block: Block, places, X, strict, null) -> tuple[int, int]:
     unsure = np.empty((len(block.bytes) // SHORTEST_VALUE + 1, 3), np.int64)
     rows, nulls, n_unsure, code, fault_offset = fill_rows(
-        block.bytes, scan.labelled, places, X, strict, null, POWERS, unsure
+        block.bytes, scan.labelled, scan.first_feature, places, X, strict, null, POWERS, unsure
     )
     # Each of these values is before the fault, if there is one.
     for offset, row, column in unsure[:n_unsure].tolist():

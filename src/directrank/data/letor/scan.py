@@ -1,4 +1,4 @@
-"""The first pass over LETOR files: labels, queries, docids and the largest feature id."""
+"""The first pass over LETOR files: labels, queries, docids and the number of features."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,7 +24,10 @@ class Scan:
     ----------
     paths : sequence of Path
     labelled : bool
-    n_rows, largest_id : int
+    first_feature : int
+        The id of the first feature, 0 or 1.
+    n_rows, n_features : int
+        Features as far as the largest id.
     codes : ndarray of shape (n_rows,), int64
         The query of each row, numbered by first appearance.
     qid : ndarray of shape (n_queries,)
@@ -32,9 +35,12 @@ class Scan:
     docid : ndarray of shape (n_rows,) or None
     """
 
-    def __init__(self, paths: Sequence[Path], labelled: bool, open_file: Opener = plain_file):
+    def __init__(
+        self, paths: Sequence[Path], labelled: bool, first_feature: int, open_file: Opener = plain_file
+    ):
         self.paths, self.labelled, self._open_file = paths, labelled, open_file
-        self.n_rows, self.largest_id = 0, 0
+        self.first_feature = np.uint64(first_feature)
+        self.n_rows, self.n_features = 0, 0
         self._numbers: dict[bytes, int] = {}
         self._codes, self._labels, self._docids = [], [], []
         self._commented = False
@@ -49,7 +55,15 @@ class Scan:
         lines, labels = np.empty(n_lines, np.int64), np.empty(n_lines)
         qids, fresh = np.empty((n_lines, 2), np.int64), np.empty(n_lines, np.bool_)
         n_rows, largest, code, offset = scan_heads(
-            block.bytes, block.starts, block.ends, self.labelled, lines, labels, qids, fresh
+            block.bytes,
+            block.starts,
+            block.ends,
+            self.labelled,
+            self.first_feature,
+            lines,
+            labels,
+            qids,
+            fresh,
         )
         n_finite = self._exact_labels(block, lines[:n_rows], labels)
         if n_finite < n_rows:
@@ -61,7 +75,7 @@ class Scan:
         self._labels.append(labels)
         self._docids.append(self._read_docids(block, lines))
         self.n_rows += int(n_rows)
-        self.largest_id = max(self.largest_id, int(largest))
+        self.n_features = max(self.n_features, int(largest))
 
     def _exact_labels(self, block: Block, lines, labels) -> int:
         """Read the labels that need an exact reader; return the number of rows before one beyond float64."""

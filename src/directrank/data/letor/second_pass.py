@@ -48,7 +48,7 @@ LONGEST_MANTISSA = np.uint64(MOST_DIGITS)
 
 
 @kernel
-def fill_rows(block, labelled, places, X, strict, null, powers, unsure):
+def fill_rows(block, labelled, first_feature, places, X, strict, null, powers, unsure):
     """Write the features of every line into its row of X.
 
     Parameters
@@ -57,6 +57,8 @@ def fill_rows(block, labelled, places, X, strict, null, powers, unsure):
         Whole lines, whose labels and qids the first pass has checked.
     labelled : bool
         Whether every line has a label.
+    first_feature : int
+        The id of the first feature, 0 or 1.
     places : ndarray of int64
         The row of X of each row of the block.
     X : ndarray of shape (n_docs, n_features), float32
@@ -83,7 +85,9 @@ def fill_rows(block, labelled, places, X, strict, null, powers, unsure):
                 return n_rows, n_null, n_unsure, FOREIGN_ROW, np.int64(p)
             p = _after_head(block, p, labelled)
             row, first = places[n_rows], n_unsure
-            p, code, nulls, n_unsure = _fill_row(block, p, X[row], strict, null, powers, unsure, first)
+            p, code, nulls, n_unsure = _fill_row(
+                block, p, ONE - first_feature, X[row], strict, null, powers, unsure, first
+            )
             unsure[first:n_unsure, 1] = row
             if code != FINE:
                 return n_rows, n_null, n_unsure, code, np.int64(p)
@@ -103,8 +107,11 @@ def _after_head(block, p, labelled):
 
 
 @kernel
-def _fill_row(block, p, x, strict, null, powers, unsure, n_unsure):
-    """Read ``id:value`` to the end of the data; return its position, or the position of a fault."""
+def _fill_row(block, p, shift, x, strict, null, powers, unsure, n_unsure):
+    """Read ``id:value`` to the end of the data; return its position, or the position of a fault.
+
+    Columns count from 1: ids, if the first feature is 1 (`shift` 0), or one more (`shift` 1).
+    """
     last, nulls = NONE, NONE
     while True:
         p = skip_blanks(block, p)
@@ -112,8 +119,9 @@ def _fill_row(block, p, x, strict, null, powers, unsure, n_unsure):
             return p, FINE, nulls, n_unsure
         token = p
         p, number = digits(block, p, NONE)
+        number += shift
         if block[p] != COLON or p - token - ONE >= SHORT_ID or number <= last or number > len(x):
-            code = _id_fault(block, token, last, len(x), strict)
+            code = _id_fault(block, token, shift, last, len(x), strict)
             if code != FINE:
                 return token, code, nulls, n_unsure
         last = number
@@ -143,9 +151,10 @@ def _fill_row(block, p, x, strict, null, powers, unsure, n_unsure):
 
 
 @kernel
-def _id_fault(block, p, last, width, strict):
+def _id_fault(block, p, shift, last, width, strict):
     """Return the code of what is wrong with a feature id, if anything is."""
     end, number, _, _ = long_digits(block, p, NONE)
+    number += shift
     if end == p or block[end] != COLON:
         return FEATURE
     if number <= last:

@@ -111,9 +111,10 @@ def checked_target(y) -> np.ndarray:
 def check_width(groups: QueryGroups, ranker: Any) -> None:
     """Raise `ValueError`, in scikit-learn's words, if a fitted ranker has another number of features."""
     if groups.n_features != ranker.n_features_in_:
+        remedy = "; if it was trained on a file whose features count from 0, read with first_feature=0"
         raise ValueError(
             f"X has {groups.n_features} features, but {type(ranker).__name__} is expecting "
-            f"{ranker.n_features_in_} features as input"
+            f"{ranker.n_features_in_} features as input" + remedy * hasattr(ranker, "library_")
         )
 
 

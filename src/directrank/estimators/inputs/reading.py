@@ -61,8 +61,9 @@ def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
 def features_of(ranker: Any, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
     """Return the features to score, and the function that puts scores in the caller's order of rows."""
     check_is_fitted(ranker)
-    X = columns_in_order(as_dense(X), getattr(ranker, "feature_names_in_", None))
+    dtype = getattr(ranker.scorer_, "feature_dtype", np.float32)
+    X = columns_in_order(as_dense(X, dtype=dtype), getattr(ranker, "feature_names_in_", None))
     if isinstance(X, QueryGroups):
         check_width(X, ranker)
         return X.features, X.to_caller
-    return validate_data(ranker, X, reset=False, **FEATURES), np.asarray
+    return validate_data(ranker, X, reset=False, **FEATURES | {"dtype": dtype}), np.asarray

@@ -7,7 +7,16 @@ from itertools import pairwise
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.models.readers.nodes import at_most, checked_tree, constant, directions
+from directrank.models.readers.nodes import (
+    CATEGORIES,
+    LibraryModel,
+    UnsupportedModelError,
+    check_known,
+    checked_tree,
+    constant,
+    directions,
+    used_rounds,
+)
 from directrank.scorers import Trees
 
 START, END = b"tree\n", b"end of trees\n"
@@ -15,30 +24,48 @@ VERSIONS = ("v3", "v4")
 #: The bits of `decision_type`: categorical, missing values go left, and what is missing.
 CATEGORICAL, LEFT, NOTHING, ZERO, NAN = 1, 2, 0, 1, 2
 NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf)*\Z")
+#: Lines of the header and of a tree; any other may change scores.
+HEADER = {
+    "tree", "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective",
+    "average_output", "feature_names", "monotone_constraints", "feature_infos", "tree_sizes",
+}  # fmt: skip
+OF_A_TREE = {
+    "Tree", "num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type",
+    "left_child", "right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value",
+    "internal_weight", "internal_count", "is_linear", "shrinkage",
+}  # fmt: skip
+LARGEST = np.finfo(np.float64).max
 INNER = ("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child")
 
 Lines = dict[str, str]
 
 
-def read(content: bytes) -> tuple[Trees, int, list[str]]:
-    """Return the trees of a model text, the number of features and their names.
+def read(content: bytes, rounds: int | None = None) -> LibraryModel:
+    """Return the trees of a model text: all, or those of the first rounds.
 
     Raises
     ------
     ModelFormatError
         If the text was cut or edited, or the model is of a kind that is not supported.
+    ValueError
+        If there are not so many rounds.
     """
     head, blocks = _blocks(content)
     if head.get("version") not in VERSIONS:
         raise ModelFormatError(f"has version {head.get('version')!r}, expected {' or '.join(VERSIONS)}")
     if head.get("num_class") != "1" or head.get("num_tree_per_iteration") != "1":
-        raise ModelFormatError("predicts several classes; a ranking needs one score a document")
+        raise UnsupportedModelError("predicts several classes; a ranking needs one score a document")
+    check_known("its header", head, HEADER)
     n_features = _whole(head, "max_feature_idx") + 1
     names = head.get("feature_names", "").split(" ")
     if len(names) != n_features:
         raise ModelFormatError(f"names {len(names)} features, of {n_features}")
-    trees = [_tree(number, block, n_features) for number, block in enumerate(blocks)]
-    return Trees.joined(trees), n_features, names
+    used = used_rounds(rounds, None, len(blocks))
+    pieces = [_tree(number, block, n_features) for number, block in enumerate(blocks)]
+    trees = Trees.joined(pieces[:used])
+    if "average_output" in head:  # A random forest is the mean of its trees.
+        trees.value = trees.value / max(used, 1)
+    return LibraryModel(trees, n_features, names, used, len(blocks))
 
 
 def _blocks(content: bytes) -> tuple[Lines, list[Lines]]:
@@ -67,17 +94,22 @@ def _lines(block: bytes) -> Lines:
 def _tree(number: int, lines: Lines, n_features: int) -> Trees:
     try:
         return _nodes(number, lines, n_features)
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"{error} (tree {number})") from None
     except ModelFormatError as error:
-        raise ModelFormatError(f"is cut or edited, or not supported: tree {number} {error}") from None
+        raise ModelFormatError(f"is cut or edited: tree {number} {error}") from None
 
 
 def _nodes(number: int, lines: Lines, n_features: int) -> Trees:
     if lines.get("Tree") != str(number):
         raise ModelFormatError("is not where the header says")
-    if lines.get("num_cat") != "0":
-        raise ModelFormatError("splits on categories; encode them as numbers and train again")
+    if _whole(lines, "num_cat"):
+        raise UnsupportedModelError(CATEGORIES)
     if lines.get("is_linear", "0") != "0":
-        raise ModelFormatError("has linear functions in its leaves; train with linear_tree=false")
+        raise UnsupportedModelError(
+            "has linear functions in its leaves, which are not supported; train with linear_tree=false"
+        )
+    check_known("a tree", lines, OF_A_TREE)
     n_leaves = _whole(lines, "num_leaves")
     leaves = _array(lines, "leaf_value", n_leaves, np.float64)
     if n_leaves == 1:
@@ -94,7 +126,7 @@ def _nodes(number: int, lines: Lines, n_features: int) -> Trees:
         return np.concatenate((inner, np.broadcast_to(of_leaves, n_leaves)))
 
     return checked_tree(
-        n_features, feature=then(feature, 0), threshold=then(at_most(threshold, or_equal=True), 0.0),
+        n_features, feature=then(feature, 0), threshold=then(np.clip(threshold, -LARGEST, LARGEST), 0.0),
         missing=then(missing, 0), left=then(_children(left, n_leaves), -1),
         right=then(_children(right, n_leaves), -1), value=then(np.zeros(n_leaves - 1), leaves),
         gain=then(np.maximum(gain, 0.0), 0.0),

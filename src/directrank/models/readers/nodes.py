@@ -1,12 +1,43 @@
 """One tree of a library's file as a scorer; what does not fit is refused."""
 
+from collections.abc import Container, Iterable
+from typing import NamedTuple
+
 import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.scorers import Trees
 from directrank.scorers.trees import TO_THE_LEFT, ZERO_TOO, fits
 
-LARGEST = np.finfo(np.float32).max
+CATEGORIES = "splits on categories, which is not supported yet; encode them as numbers and train again"
+
+
+class UnsupportedModelError(ModelFormatError):
+    """A sound model of a kind that is not supported."""
+
+
+class LibraryModel(NamedTuple):
+    """What a file of a library says.
+
+    Attributes
+    ----------
+    trees : Trees
+        Of the rounds that are used.
+    n_features : int
+    names : list of str
+        Of features; empty if they have none.
+    rounds, n_rounds : int
+        How many rounds are used, and how many the file has.
+    stopped : bool
+        Whether early stopping chose `rounds`.
+    """
+
+    trees: Trees
+    n_features: int
+    names: list[str]
+    rounds: int
+    n_rounds: int
+    stopped: bool = False
 
 
 def constant(value: float) -> Trees:
@@ -15,18 +46,6 @@ def constant(value: float) -> Trees:
         (0, np.int32), (0.0, np.float32), (TO_THE_LEFT, np.int32), (-1, np.int32), (-1, np.int32),
         (value, np.float64), (0.0, np.float64),
     )))  # fmt: skip
-
-
-def at_most(threshold: np.ndarray, *, or_equal: bool) -> np.ndarray:
-    """Return float32 thresholds t with x ≤ t for the float32 values x that are at most, or below, given ones.
-
-    Finite ones stand for the infinite, so that they can be saved: no float32 lies between.
-    """
-    with np.errstate(over="ignore"):
-        rounded = threshold.astype(np.float32)
-    above = rounded > threshold if or_equal else rounded >= threshold
-    rounded[above] = np.nextafter(rounded[above], np.float32(-np.inf))
-    return np.clip(rounded, -LARGEST, LARGEST)
 
 
 def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
@@ -39,7 +58,7 @@ def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
     """
     if not all(np.isfinite(array).all() for array in nodes.values()):
         raise ModelFormatError("holds a number that is not finite")
-    kinds = {"value": np.float64, "gain": np.float64, "threshold": np.float32}
+    kinds = {"value": np.float64, "gain": np.float64, "threshold": nodes["threshold"].dtype}
     arrays = {name: array.astype(kinds.get(name, np.int32)) for name, array in nodes.items()}
     arrays["root"] = np.zeros(1, np.int64)
     if not fits(arrays, n_features):
@@ -50,3 +69,28 @@ def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
 def directions(to_the_left: np.ndarray, zero_too: np.ndarray | bool = False) -> np.ndarray:
     """Return `Trees.missing` for nodes that send missing values to the left or not."""
     return np.where(to_the_left, TO_THE_LEFT, 0) + np.where(zero_too, ZERO_TOO, 0)
+
+
+def used_rounds(asked: int | None, best: int | None, n_rounds: int) -> int:
+    """Return how many rounds are used: as many as asked for, or up to the best one, or all.
+
+    Raises
+    ------
+    ValueError
+        If there are not so many.
+    """
+    if asked is None:
+        return n_rounds if best is None else min(best, n_rounds)
+    if not 1 <= asked <= n_rounds:
+        raise ValueError(f"rounds must be from 1 to {n_rounds}, the rounds of the model, not {asked}")
+    return asked
+
+
+def check_known(where: str, names: Iterable[str], known: Container[str]) -> None:
+    """Raise an `UnsupportedModelError` that names what may change scores and is not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UnsupportedModelError(
+            f"has {', '.join(map(repr, unknown))} in {where}, which is not known and may change scores; "
+            "score with the library itself"
+        )

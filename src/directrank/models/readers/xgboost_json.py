@@ -7,8 +7,18 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.models.readers.nodes import LARGEST, at_most, checked_tree, constant, directions
+from directrank.models.readers.nodes import (
+    CATEGORIES,
+    LibraryModel,
+    UnsupportedModelError,
+    check_known,
+    checked_tree,
+    constant,
+    directions,
+    used_rounds,
+)
 from directrank.scorers import Trees
+from directrank.scorers.trees import LARGEST, at_most
 from directrank.storage.strict_json import StrictJSONError, parse
 
 LEAF = -1
@@ -18,57 +28,120 @@ def _logit(share: float) -> float:
     return -math.log(1.0 / share - 1.0)
 
 
-#: The score that stands for `base_score`, for objectives whose predictions are functions of scores.
+#: The score that stands for `base_score`, by the objective; predictions may be functions of scores.
 LINKS: dict[str, Callable[[float], float]] = {
-    **dict.fromkeys(("binary:logistic", "binary:logitraw", "reg:logistic"), _logit),
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), _logit),
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), math.log),
-}
+    **dict.fromkeys(
+        (
+            "binary:hinge", "binary:logitraw", "rank:map", "rank:ndcg", "rank:pairwise", "reg:absoluteerror",
+            "reg:linear", "reg:pseudohubererror", "reg:quantileerror", "reg:squarederror",
+            "reg:squaredlogerror",
+        ),
+        float,
+    ),
+}  # fmt: skip
+#: Entries of the objects of a model; any other may change scores.
+ENTRIES = {
+    "learner": {
+        "attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param",
+        "objective",
+    },
+    "gradient_booster": {"gbtree", "model", "name", "weight_drop"},
+    "learner_model_param": {"base_score", "boost_from_average", "num_class", "num_feature", "num_target"},
+    "model": {"cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees"},
+    "gbtree_model_param": {"num_parallel_tree", "num_trees", "size_leaf_vector"},
+    "a tree": {
+        "base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes",
+        "default_left", "id", "left_children", "loss_changes", "parents", "right_children",
+        "split_conditions", "split_indices", "split_type", "sum_hessian", "tree_param",
+    },
+}  # fmt: skip
 
 
-def read(content: bytes) -> tuple[Trees, int, list[str]]:
-    """Return the trees of a JSON model, the number of features and their names, if it has names.
+def read(content: bytes, rounds: int | None = None) -> LibraryModel:
+    """Return the trees of a JSON model.
+
+    Parameters
+    ----------
+    content : bytes
+    rounds : int, optional
+        By default those up to the best one, if training was stopped early, as `XGBRanker` predicts; or all.
 
     Raises
     ------
     ModelFormatError
         If the text was cut or edited, or the model is of a kind that is not supported.
+    ValueError
+        If there are not so many rounds.
     """
     try:
         learner = parse(content)["learner"]
-        return _read(learner)
+        pieces, starts, best = _read(learner)
+        base, parameters = constant(_base(learner)), learner["learner_model_param"]
+        n_features, names = int(parameters["num_feature"]), learner.get("feature_names", [])
+        if names and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
+            raise ModelFormatError(f"names {len(names)} features, of {n_features}")
     except StrictJSONError as error:
         raise ModelFormatError(f"is cut or edited: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, ModelFormatError):
             raise
         raise ModelFormatError(f"is cut or edited, or of another version ({error!r})") from None
+    n_rounds = len(starts) - 1
+    used = used_rounds(rounds, best, n_rounds)
+    trees = Trees.joined([base, *pieces[: starts[used]]])
+    return LibraryModel(trees, n_features, names, used, n_rounds, rounds is None and best is not None)
 
 
-def _read(learner: dict[str, Any]) -> tuple[Trees, int, list[str]]:
+def _read(learner: dict[str, Any]) -> tuple[list[Trees], list[int], int | None]:
+    """Return the trees, where those of each round begin and the last end, and the best number of rounds."""
     booster, parameters = learner["gradient_booster"], learner["learner_model_param"]
     if booster["name"] not in ("gbtree", "dart"):
-        raise ModelFormatError(f"has the booster {booster['name']!r}; only trees are read (gbtree, dart)")
-    if int(parameters["num_class"]) > 1 or int(parameters.get("num_target", 1)) > 1:
-        raise ModelFormatError("predicts several values; a ranking needs one score a document")
+        raise UnsupportedModelError(
+            f"has the booster {booster['name']!r}; only trees are read (gbtree, dart)"
+        )
+    several = int(parameters["num_class"]) > 1 or int(parameters.get("num_target", 1)) > 1
+    if several or "," in parameters["base_score"]:
+        raise UnsupportedModelError("predicts several values; a ranking needs one score a document")
+    if learner["objective"]["name"] not in LINKS:
+        raise UnsupportedModelError(f"has the objective {learner['objective']['name']!r}, which is not known")
     is_dart = booster["name"] == "dart"
     model = (booster["gbtree"] if is_dart else booster)["model"]
-    weights = [float(each) for each in booster["weight_drop"]] if is_dart else [1.0] * len(model["trees"])
-    n_features, names = int(parameters["num_feature"]), learner.get("feature_names", [])
-    if len(model["trees"]) != int(model["gbtree_model_param"]["num_trees"]):
+    sizes = model["gbtree_model_param"]
+    parts = {
+        "learner": learner,
+        "gradient_booster": booster,
+        "learner_model_param": parameters,
+        "model": model,
+    }
+    for name, part in {**parts, "gbtree_model_param": sizes}.items():
+        check_known(name, part, ENTRIES[name])
+    n_trees = len(model["trees"])
+    weights = [float(each) for each in booster["weight_drop"]] if is_dart else [1.0] * n_trees
+    starts = model.get("iteration_indptr") or list(
+        range(0, n_trees + 1, int(sizes["num_parallel_tree"]) or 1)
+    )
+    if (
+        n_trees != int(sizes["num_trees"])
+        or starts != sorted(starts)
+        or (starts[0], starts[-1]) != (0, n_trees)
+    ):
         raise ModelFormatError("is cut or edited: it has not as many trees as it says")
-    if names and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
-        raise ModelFormatError(f"names {len(names)} features, of {n_features}")
+    if any(model["tree_info"]):
+        raise UnsupportedModelError("predicts several values; a ranking needs one score a document")
     pieces = [
-        _tree(number, tree, weight, n_features)
+        _tree(number, tree, weight, int(parameters["num_feature"]))
         for number, (tree, weight) in enumerate(zip(model["trees"], weights, strict=True))
     ]
-    return Trees.joined([constant(_base(learner)), *pieces]), n_features, names
+    best = learner.get("attributes", {}).get("best_iteration")
+    return pieces, starts, None if best is None else int(best) + 1
 
 
 def _base(learner: dict[str, Any]) -> float:
     """Return the score before the first tree."""
     text = learner["learner_model_param"]["base_score"].strip("[]")
-    score = LINKS.get(learner["objective"]["name"], float)(float(text))
+    score = LINKS[learner["objective"]["name"]](float(text))
     if not math.isfinite(score):
         raise ValueError(f"base_score {text}")
     return score
@@ -77,16 +150,22 @@ def _base(learner: dict[str, Any]) -> float:
 def _tree(number: int, tree: dict[str, Any], weight: float, n_features: int) -> Trees:
     try:
         return _nodes(tree, weight, n_features)
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"{error} (tree {number})") from None
     except ModelFormatError as error:
-        raise ModelFormatError(f"is cut or edited, or not supported: tree {number} {error}") from None
+        raise ModelFormatError(f"is cut or edited: tree {number} {error}") from None
 
 
 def _nodes(tree: dict[str, Any], weight: float, n_features: int) -> Trees:
     if int(tree["tree_param"].get("size_leaf_vector") or 0) > 1:
-        raise ModelFormatError("has vectors in its leaves; train with multi_strategy='one_output_per_tree'")
+        raise UnsupportedModelError(
+            "has vectors in its leaves, which are not supported; train with "
+            "multi_strategy='one_output_per_tree'"
+        )
+    check_known("a tree", tree, ENTRIES["a tree"])
     left, right = _array(tree, "left_children", "iu"), _array(tree, "right_children", "iu")
     if tree.get("categories_nodes") or _array(tree, "split_type", "iu", len(left)).any():
-        raise ModelFormatError("splits on categories; encode them as numbers and train again")
+        raise UnsupportedModelError(CATEGORIES)
     leaf = left == LEAF
     condition = _array(tree, "split_conditions", "fiu", len(left)).astype(np.float64)
     if not (np.abs(condition) <= LARGEST).all():
