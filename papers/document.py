@@ -38,8 +38,8 @@ Results that cannot be reproduced are listed with the printed value and the caus
 of each paper is computed from its tables.
 
 What these papers contain and the library does not: boosting and perceptrons for type-two bounds (Xu et al.,
-section 4.3) and the text collections WSJ and AP (5.2); simulated annealing and nonlinear scorers (Qin et
-al., 3.5 and 6); the linear loss of Duchi et al. (Buffoni et al., 5.3); the exponential decrease of the bound
+section 4.3) and the text collections WSJ and AP (5.2); simulated annealing (Qin et
+al., 3.5); the linear loss of Duchi et al. (Buffoni et al., 5.3); the exponential decrease of the bound
 (Valizadegan et al., 3.4).
 
 """

@@ -61,10 +61,11 @@ class Curvature(Protocol):
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return how fast the derivative with respect to each score changes, (n_docs,), ≥ 0.
 
-        It is the exact diagonal where the surrogate is convex with a second derivative everywhere, and
-        elsewhere a bound above the diagonal's absolute value: for smooth positions that of the measure made
-        linear in them, for hinges that of a parabola above them. It is 0 only where the derivative with
-        respect to that score is 0 for good, as for the documents of a query of weight 0, or by underflow.
+        It is the exact diagonal where the surrogate is convex with a second derivative everywhere, and for
+        hinges that of a parabola above them. For smooth positions it bounds the diagonal of the measure made
+        linear in them; the measure itself can bend many times as much. Elsewhere it bounds the diagonal's
+        absolute value. It is 0 only where the derivative with respect to that score is 0 for good, as for the
+        documents of a query of weight 0, or by underflow.
         """
         ...
 

@@ -305,6 +305,16 @@ class TestZeroOne:
         np.testing.assert_array_equal(form, [sum(y <= k for k in range(1, 5)) for y in positions])
         np.testing.assert_array_equal(supervision(ZeroOne(), 4 - positions), form)
 
+    def test_several_queries_count_their_own_documents(self):
+        """r_i = n + 1 − y(i) with n of the document's query, whatever the order of rows."""
+        qid = np.array(["b", "a", "c", "a", "c", "c", "c", "a"])
+        positions = np.array([1, 3, 2, 1, 4, 1, 3, 2])
+        sizes = {"a": 3, "b": 1, "c": 4}
+        form = ObservedRankings(positions).standard_form(qid)
+        np.testing.assert_array_equal(
+            form, [sum(y <= k for k in range(1, sizes[q] + 1)) for y, q in zip(positions, qid, strict=True)]
+        )
+
     def test_plackett_luce(self):
         """Plackett-Luce distributions are order-preserving: the mode is the order of the strengths."""
         rng = np.random.default_rng(5)

@@ -95,6 +95,25 @@ def test_theorem_1_and_corollary_1_bound_the_position_error():
         assert error.max() <= each.max() * (1 + 1e-9) + 1e-12
 
 
+@pytest.mark.statement("Qin, Corollary 1")
+def test_corollary_1_the_certificate_reads_the_largest_error():
+    """The library's certificate of NDCG is ε/(2 ln 2) with ε = max |π̂ − π| over documents with a gain."""
+    below = 0
+    for relevance, scores, alpha, _ in random_queries(80, seed=9):
+        queries, inner = query_of(relevance, scores)
+        bound = SmoothedPositions(NDCG(), steepness=alpha).bind(queries, np.ones(1))
+        n, gain = len(scores), queries.relevance > 0
+        error = np.abs(smooth(inner, alpha) - hard(inner))[gain]
+        certified = bound.approximation_errors(inner)[1][0] * 2 * math.log(2)
+        if certified < 0.99 * 2 * math.log(2) * 0.1:  # beyond, the range of the measure is less
+            assert certified == pytest.approx(error.max(), rel=1e-9, abs=1e-12)
+            below += error.min() < 0.5 * error.max()
+        gaps = np.abs(inner[:, None] - inner[None, :]) + np.diag(np.full(n, np.inf))
+        corollary = (n - 1) / (math.exp(min(alpha * gaps.min(), 700.0)) + 1)
+        assert certified <= corollary * (1 + 1e-9) + 1e-12
+    assert below > 10
+
+
 @pytest.mark.statement("Qin, Theorem 1")
 def test_theorem_1_is_attained_by_two_documents():
     scores = np.array([0.3, 0.1])

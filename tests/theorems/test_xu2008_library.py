@@ -17,6 +17,7 @@ from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, WorkingSets
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 from directrank.surrogates.rankings.permutations import coefficients
+from directrank.surrogates.rankings.violated_rankings import ViolatedRankings
 from rankings import (
     cross_level_map,
     literal_map,
@@ -87,6 +88,43 @@ def test_theorem_1_the_library_s_F_is_largest_for_the_ranking_by_score(feature_m
         assert F[tuple(np.argsort(-s, kind="stable").tolist())] == pytest.approx(max(F.values()), abs=1e-12)
 
 
+@pytest.mark.statement("Xu, Theorem 1")
+@pytest.mark.parametrize("feature_map", ["pairs", "cross"])
+def test_theorem_1_the_F_that_permurank_trains_with(feature_map):
+    """Its coefficients of every ranking are those of the paper, so that F is largest for the one by score."""
+    for inner, y, s in descending(30, grades=3):
+        searches = ViolatedRankings(inner, y, np.ones(1, bool), feature_map, None)
+        F = {}
+        for ranking in permutations(len(y)):
+            found = searches.coefficients(np.array(ranking))
+            expected = literal_map(ranking) if feature_map == "pairs" else cross_level_map(ranking, y)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+            F[tuple(ranking)] = found @ s
+        assert F[tuple(np.argsort(-s, kind="stable").tolist())] == pytest.approx(max(F.values()), abs=1e-12)
+
+
+@pytest.mark.statement("Xu, Theorem 1")
+@pytest.mark.parametrize("feature_map", ["pairs", "cross"])
+def test_theorem_1_the_F_that_svm_map_trains_with(feature_map):
+    """The direction of its cut is F(π) − F(π*) of a ranking π; far from zero scores, of the one by score.
+
+    There only F counts: margins are larger than any loss.
+    """
+    wrong = 0
+    for inner, y, s in descending(60):
+        far = 1e4 * (s + 1e-3 * np.arange(len(s)))  # no ties
+        direction = TypeTwoBound(parse_measure("AP"), feature_map=feature_map).bind(inner, np.ones(1))
+        direction = direction.value_and_gradient(far)[1]
+        by_score = np.argsort(-far).tolist()
+        perfect = [i for i in by_score if y[i]] + [i for i in by_score if not y[i]]
+        F = [literal_map(each) if feature_map == "pairs" else cross_level_map(each, y)
+             for each in (perfect, by_score)]  # fmt: skip
+        np.testing.assert_allclose(direction, F[1] - F[0], rtol=0, atol=1e-14)
+        assert direction @ far >= 0
+        wrong += perfect != by_score
+    assert wrong > 20
+
+
 @pytest.mark.statement("Xu, Eq. (9)")
 @pytest.mark.parametrize("name", STRICT)
 @pytest.mark.parametrize("feature_map", ["cross", "pairs"])
@@ -134,6 +172,24 @@ def test_theorem_2_and_the_rows_of_an_audit_are_the_enumerated_bounds(name):
             value, error = rows[row].values[0], rows[row].error[0]
             assert value - 1e-9 <= bounds[bound] <= value + error + 1e-9, row
             assert value >= found.loss[0] - 1e-9, row
+
+
+@pytest.mark.statement("Xu, Theorem 2")
+@pytest.mark.parametrize("name", ["AP", "WPD"])
+def test_theorem_2_under_ties_that_rounding_would_break(name):
+    """Eq. (6) counts rankings with F(π*) = F(π): any order of tied documents, at any offset."""
+    rng = np.random.default_rng(12)
+    for _ in range(30):
+        n = int(rng.integers(3, 6))
+        y = np.sort(rng.permutation([1.0, 0.0, *rng.integers(0, 2, n - 2)]))[::-1].copy()
+        whole = rng.integers(0, 2, n).astype(float)
+        bounds = type_two_bounds(pairs_of_the_sorted_ranking(STRICT[name], y, whole))
+        s = 0.1 * whole + rng.normal() * 1e3
+        found = audit_scores(s, QueryGroups(np.zeros((n, 1)), y, np.zeros(n)), name)
+        (row,) = (row for row in found.rows if row.name == "step, Eq. (6)")
+        worst = max(1 - STRICT[name](y[order]) for order in oracles.tie_orders(whole))
+        assert row.values[0] + row.error[0] >= bounds["(6)"] - 1e-9
+        assert row.values[0] >= worst - 1e-9
 
 
 @pytest.mark.statement("Xu, Eq. (7)")
@@ -250,6 +306,11 @@ def test_8_is_what_the_solvers_of_9_minimise(solver):
         options={"maxiter": 500, "ftol": 1e-12},
     )
     assert found.certificate["objective"] == pytest.approx(eighth.fun, rel=1e-5)
+    # The certificate proves it: the gap to the minimum of the model is within the tolerance, and true.
+    assert found.status == "converged"
+    assert 0 <= found.certificate["relative_gap"] <= solver.tolerance
+    bound = found.certificate["objective"] - found.certificate["duality_gap"]
+    assert bound == pytest.approx(eighth.fun, rel=1e-5)
     np.testing.assert_allclose(found.scorer.coefficients, eighth.x[:2], atol=2e-3)
 
 

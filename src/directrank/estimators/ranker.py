@@ -1,5 +1,6 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -266,6 +267,10 @@ class Ranker(BaseEstimator):
     def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
         """Return the queries that choose among iterates, rounds and starts."""
         return validation or groups
+
+    def _seed(self) -> int:
+        # A copy of the state: components are made more than once, and each time of the same seed.
+        return int(deepcopy(check_random_state(self.random_state)).randint(2**31))
 
     def _n_threads(self) -> int:
         return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))

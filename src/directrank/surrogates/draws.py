@@ -4,6 +4,10 @@ import numpy as np
 
 from directrank.data.queries import Queries
 
+#: Scores of a query that are this near, as a share of its largest, are tied. Rounding, which differs with the
+#: order of rows, grows to some millionths of them in the runs of a solver.
+ROUNDING = 2.0**-12
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
@@ -14,7 +18,8 @@ class Draws:
 
     A number is a function of the seed, of how many draws were made before, of the relevance of the query's
     documents, and of the rank of the document. Threads, shards and the order of rows change nothing. Only
-    their rows tell documents of one score and one relevance apart: average over them.
+    their rows tell documents of one score and one relevance apart: average over them. Sums in another order
+    round otherwise, so take the scores of `but_for_rounding`.
 
     Parameters
     ----------
@@ -39,6 +44,19 @@ class Draws:
         bits = _mixed(_mixed(self._of_query ^ key) + rank.astype(np.uint64) * _STEP)
         self.made += 1
         return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def but_for_rounding(queries: Queries, scores: np.ndarray) -> np.ndarray:
+    """Return numbers in the order of the scores, equal where neighbours in a query differ by rounding alone.
+
+    The order of rows decides how scores are rounded, and so which of two such documents is ahead.
+    """
+    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    order = np.lexsort((scores, query))
+    largest = np.maximum.reduceat(np.abs(scores), queries.indptr[:-1])
+    levels = np.empty(queries.n_docs)
+    levels[order] = np.cumsum(np.diff(scores[order], prepend=scores[:1]) > ROUNDING * largest[query])
+    return levels
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from directrank.data.queries import Queries
 from directrank.measures.dcg import NDCG
 from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.draws import Draws
+from directrank.surrogates.draws import Draws, but_for_rounding
 from directrank.surrogates.exchange.tables import strict_ranking, ties
 from directrank.surrogates.listwise_kernels import cross_entropies, cross_entropy_curvatures
 
@@ -91,8 +91,9 @@ class BoundDrawn(BoundKernel):
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Draw γ of each document; scores matter only for the order in which numbers are dealt."""
-        ranking, rank = strict_ranking(self.queries, scores)
-        twin = ties(self.queries, scores, ranking)[1]
+        levels = but_for_rounding(self.queries, scores)
+        ranking, rank = strict_ranking(self.queries, levels)
+        twin = ties(self.queries, levels, ranking)[1]
         gamma = np.bincount(twin, self.draws.uniform(rank)) / np.maximum(np.bincount(twin), 1)
         self.arguments = (shares(self.queries, gamma[twin]), self.queries.indptr, self.weights)
 

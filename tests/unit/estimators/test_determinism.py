@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
-from directrank.estimators import AdaRank, ApproxRank, Regression
+from directrank.estimators import AdaRank, ApproxRank, Regression, TreeRanker
 from directrank.measures import evaluate
 
 MAKERS = {
@@ -49,6 +49,18 @@ def test_threads_change_no_bit_of_a_model_of_64_shards(name, large, vali):
 def test_a_second_run_is_the_first(large, vali):
     first, second = (ApproxRank(max_iterations=2, n_jobs=2).fit(large, eval_set=vali) for _ in range(2))
     assert first.scorer_.coefficients.tobytes() == second.scorer_.coefficients.tobytes()
+
+
+@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+def test_drawn_shares_of_trees_follow_the_seed(engine):
+    pytest.importorskip(engine)
+    X, y, qid = small()
+    first, again, other = (
+        TreeRanker("xendcg", engine=engine, rounds=10, random_state=seed).fit(X, y, qid=qid).predict(X)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).max() > 1e-3 * np.ptp(first)
 
 
 def small(seed=1):

@@ -184,6 +184,20 @@ class TestTies:
             expected = self.enumerated(measure, queries, scores)
             np.testing.assert_allclose(expected_differences(measure, queries, scores), expected, atol=0.01)
 
+    @pytest.mark.parametrize("name", ["AP", "RR", "ERR(max=2)", "WPD"])
+    def test_the_error_of_random_orders_is_as_stated(self, name):
+        """The standard error is at most 1/8 of the largest change: by enumeration over all orders."""
+        measure, rng = parse_measure(name), np.random.default_rng(5)
+        errors = []
+        for _ in range(40):
+            y = np.sort(np.append(rng.integers(0, 3, 4), [2, 0]))[::-1].astype(float)
+            queries, scores = group_rows(y, np.zeros(6, int))[0], rng.integers(0, 2, 6).astype(float)
+            exact = self.enumerated(measure, queries, scores)
+            largest = max(by_evaluation(measure, queries, rng.permutation(6)).max() for _ in range(30))
+            errors += list((expected_differences(measure, queries, scores) - exact) / largest)
+        assert np.sqrt(np.mean(np.square(errors))) < 1 / 8
+        assert np.abs(errors).max() < 4.5 / 8
+
     def test_the_start_does_not_tell_the_answer(self):
         """All tied: the weight of a pair depends on its query and its grades alone."""
         queries = some_queries(1, sizes=(12, 3, 12))

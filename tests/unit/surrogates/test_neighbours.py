@@ -9,7 +9,7 @@ from directrank import YetiLoss, make_ranking
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.measures.exchange.tables import pair_table
-from directrank.surrogates import NoisyNeighbours
+from directrank.surrogates import GainCrossEntropy, NoisyNeighbours
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.kernels import swaps_naive
 from directrank.surrogates.exchange.neighbours import neighbours
@@ -142,6 +142,31 @@ def test_a_fit_depends_on_the_seed_alone():
     np.testing.assert_array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
     assert not np.array_equal(found[0], found[3])
+
+
+@pytest.mark.parametrize("surrogate", [NoisyNeighbours(parse_measure("AP")), GainCrossEntropy("uniform")])
+def test_scores_that_differ_by_rounding_share_their_draws(surrogate):
+    """Sums in another order decide which of two such documents is ahead."""
+    queries, scores = one_query([1, 1, 0, 0, 0, 0]), np.array([0.3, 0.3, 0.3, 0.1, 0.1, -2.0])
+    gradients = []
+    for rounding in np.array([[0, 0, 0, 0, 0, 0], [1, -1, 0, 1, 0, 0], [-1, 1, 2, -1, 1, 0]]) * 1e-13:
+        bound = surrogate.bind(queries, np.ones(1))
+        bound.reweigh(scores + rounding)
+        gradients.append(bound.value_and_gradient(scores)[1])
+    np.testing.assert_allclose(gradients[1:], [gradients[0]] * 2, rtol=1e-6, atol=1e-9)
+
+
+def test_the_order_of_rows_does_not_matter_where_columns_mirror_each_other():
+    """Mirrored documents have the same score but for rounding, which depends on the order of rows."""
+    rng = np.random.default_rng(3)
+    half = np.round(rng.normal(size=(150, 2)), 1)
+    X, qid = np.concatenate([half, half[:, ::-1]]), np.tile(np.repeat(np.arange(15), 10), 2)
+    y = np.tile(np.digitize(half.sum(axis=1) + rng.normal(size=150), [0.5, 1.5]), 2)
+    scores = YetiLoss("AP", rounds=10).fit(X, y, qid).predict(X)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(300)
+        other = YetiLoss("AP", rounds=10).fit(X[order], y[order], qid[order]).predict(X)
+        np.testing.assert_allclose(other, scores, rtol=0, atol=1e-8 * np.ptp(scores))
 
 
 def test_the_zero_one_error_is_refused():

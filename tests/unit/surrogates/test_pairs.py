@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import oracles
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
 from directrank.measures import DCG, NDCG, P, parse_measure
@@ -274,6 +275,25 @@ class TestSwaps:
             total += one
         assert value == pytest.approx(total, rel=1e-12)
         np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-11, atol=1e-15)
+
+    @pytest.mark.parametrize("name", ["nDCG", "nDCG@2", "P@2"])
+    def test_swaps_under_ties_are_the_mean_over_all_orders(self, name):
+        measure, rng = parse_measure(name), np.random.default_rng(3)
+        for _ in range(6):
+            queries, scores = some_queries(int(rng.integers(99)), (5,)), rng.integers(0, 3, 5).astype(float)
+            gains, discounts = measure.linear_in_positions(queries)
+            mean = np.zeros((5, 5))
+            orders = list(oracles.tie_orders(scores))
+            for order in orders:
+                d = discounts[np.argsort(order)]
+                mean += np.abs(d[:, None] - d) / len(orders)
+            weight = np.maximum(gains[:, None] - gains, 0) * mean
+            bound = SwapWeighted(measure, weights="swap").bind(queries, np.ones(1))
+            bound.reweigh(scores)
+            value, gradient = bound.value_and_gradient(scores)
+            expected, slopes = swaps_naive(scores, weight)
+            assert value == pytest.approx(expected, rel=1e-12, abs=1e-15)
+            np.testing.assert_allclose(gradient, slopes, atol=1e-14)
 
     def test_weights_at_the_start_do_not_tell_the_answer(self):
         """All documents tied: the weight of a pair depends on its gains alone."""

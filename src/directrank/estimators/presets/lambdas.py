@@ -1,9 +1,6 @@
 """Pairs weighted by the measure at the current ranking: LambdaRank, LambdaLoss and YetiLoss."""
 
-from copy import deepcopy
 from typing import Annotated, ClassVar
-
-from sklearn.utils import check_random_state
 
 from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters.allowed import ABOVE_0, FROM_1
@@ -84,9 +81,7 @@ class YetiLoss(LinearRanker):
     def components(self):
         """Return the weighted logistic loss on neighbours, and L-BFGS with re-weighting."""
         solver = Reweighted(penalty=self.penalty, rounds=self.rounds, max_iterations=self.max_iterations)
-        # A copy: components are made more than once, and each time of the same seed.
-        seed = deepcopy(check_random_state(self.random_state)).randint(2**31)
         surrogate = NoisyNeighbours(
-            parse_measure(self.measure), permutations=self.permutations, noise=self.noise, seed=seed
+            parse_measure(self.measure), permutations=self.permutations, noise=self.noise, seed=self._seed()
         )
         return surrogate, solver, Linear()

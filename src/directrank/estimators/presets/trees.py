@@ -26,15 +26,15 @@ ENGINES = {
     "lightgbm": ("directrank.integrations.lightgbm", "LightGBMTrees"),
     "xgboost": ("directrank.integrations.xgboost", "XGBoostTrees"),
 }
-#: The surrogate of each objective.
-OBJECTIVES: dict[str, Callable[[Measure], Surrogate]] = {
-    "lambdarank": lambda measure: SwapWeighted(measure, weights="swap"),
-    "lambdaloss": lambda measure: SwapWeighted(measure, weights="ndcg2"),
-    "approx": SmoothedPositions,
-    "consistent": lambda measure: OrderPreserving(measure, margin="squared_hinge"),
-    "listnet": lambda measure: SoftmaxCrossEntropy("gain"),
+#: The surrogate of each objective, from the measure and a seed.
+OBJECTIVES: dict[str, Callable[[Measure, int], Surrogate]] = {
+    "lambdarank": lambda measure, seed: SwapWeighted(measure, weights="swap"),
+    "lambdaloss": lambda measure, seed: SwapWeighted(measure, weights="ndcg2"),
+    "approx": lambda measure, seed: SmoothedPositions(measure),
+    "consistent": lambda measure, seed: OrderPreserving(measure, margin="squared_hinge"),
+    "listnet": lambda measure, seed: SoftmaxCrossEntropy("gain"),
     # Shares are drawn anew before each tree, as the paper does.
-    "xendcg": lambda measure: GainCrossEntropy("uniform"),
+    "xendcg": lambda measure, seed: GainCrossEntropy("uniform", seed=seed),
 }
 
 
@@ -87,7 +87,7 @@ class TreeRanker(Ranker):
             leaves=self.leaves, leaf_share=self.leaf_share, penalty=self.penalty,
             feature_share=self.feature_share, n_threads=self._n_threads(),
         )  # fmt: skip
-        return OBJECTIVES[self.objective](parse_measure(self.measure)), grown, Trees()
+        return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
 
     @property
     def feature_importances_(self) -> np.ndarray:

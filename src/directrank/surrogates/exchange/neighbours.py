@@ -8,7 +8,7 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndGradient
-from directrank.surrogates.draws import Draws
+from directrank.surrogates.draws import Draws, but_for_rounding
 from directrank.surrogates.exchange.tables import BoundSwapTable, average_over_twins, strict_ranking, ties
 
 
@@ -103,12 +103,13 @@ class BoundNeighbours(BoundSwapTable):
         queries, times = self.queries, self.surrogate.permutations
         pairs = pair_table(queries)
         table = np.zeros(pairs.n_pairs)
-        ranking, rank = strict_ranking(queries, scores)
+        levels = but_for_rounding(queries, scores)
+        ranking, rank = strict_ranking(queries, levels)
         for _ in range(times):
             noise = -np.log(-np.log(self.draws.uniform(rank)))
             cells, changes = neighbours(self.measure, queries, scores + self.surrogate.noise * noise)
             table[cells] += changes / times
-        twin = ties(queries, scores, ranking)[1]
+        twin = ties(queries, levels, ranking)[1]
         sizes = np.bincount(twin, minlength=queries.n_docs)
         average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
         self._fill(table)

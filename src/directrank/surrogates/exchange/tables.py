@@ -65,11 +65,12 @@ class BoundSwapTable(BoundKernel):
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:
-    """Return the change of the measure by each swap at some scores, in the mean over orders of ties.
+    """Return the change of the measure by each swap at some scores, in the mean over some orders of ties.
 
     Documents of one score and one relevance are twins: any order of them gives the mean over their orders,
     once the entries of twins are averaged. Where different relevance is tied, `ORDERS` random orders are
-    averaged as well; they are drawn for ranks, not for documents, so that the order of rows does not matter.
+    averaged instead; they are drawn for ranks, not for documents, so that the order of rows does not matter.
+    The standard error of an entry is then at most half its range over √ORDERS, an eighth.
 
     Returns
     -------

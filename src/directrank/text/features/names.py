@@ -25,7 +25,8 @@ LETOR = (
     "tf", "log_tf", "tf_share", "log_tf_share", "idf", "log_idf", "icf", "log_tf_icf", "tf_idf", "log_tf_idf",
     "bm25", "log_bm25", "lm_absolute", "lm_dirichlet", "lm_jelinek_mercer",
 )  # fmt: skip
-#: The features of Xu et al. (2008, section 5.2), as their reference AdaRank lists them.
+#: The features of AdaRank's paper, to which Xu et al. (2008, section 5.2) refer. Their own text lists tf,
+#: idf, dl and BM25.
 XU2008 = ("log_tf", "icf", "log_idf", "log_tf_share", "log_tf_idf", "log_tf_icf", "log_bm25")
 #: From the name of a preset to the features of every field of an index, or of the whole text alone.
 PRESETS: dict[str, tuple[tuple[str, ...], bool]] = {
