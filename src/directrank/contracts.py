@@ -50,8 +50,8 @@ class Measure(Protocol):
     graded: ClassVar[bool] = True
     #: Whether all values lie in [0, 1].
     bounded: ClassVar[bool] = True
-    #: The rank of documents that a run does not hold: "infinite", so that they add nothing; "beyond", the same
-    #: for a measure that needs whole numbers, which treats ``above >= queries.longest`` so; or "last", tied.
+    #: The rank of documents that a run does not hold: "infinite", so that they add nothing; "beyond" for a
+    #: measure that needs whole numbers and adds nothing where ``above >= queries.longest``; or "last", tied.
     unretrieved: ClassVar[Literal["infinite", "beyond", "last"]] = "infinite"
 
     @property

@@ -215,3 +215,14 @@ def test_the_documented_measure_is_its_definition_on_files_that_overlap_in_part(
         found = sorted(((s, d) for d, s in run.get(query, {}).items()), reverse=True)
         relevant = [judged[query].get(document, 0) >= 1 for _, document in found]
         assert value == pytest.approx(0.2 * np.sum(0.8 ** np.flatnonzero(relevant)), abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", sorted(PAIRS.values()))
+def test_a_name_of_trec_eval_is_its_measure_in_every_convention(name):
+    theirs = np.array([trec_values()[str(qid)][name] for qid in ours().qid])
+    by_docid = evaluate(
+        trec()[0].relevance, trec()[0].scores, trec()[0].qid,
+        docid=trec()[1], measures=name, ties="docid", per_query=True,
+    )  # fmt: skip
+    (values,) = by_docid.per_query.values()
+    np.testing.assert_allclose(values, theirs, rtol=0, atol=TOLERANCE)

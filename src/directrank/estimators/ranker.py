@@ -54,7 +54,8 @@ class Ranker(BaseEstimator):
     n_jobs : int, optional
         Number of threads; all processors by default. Results do not depend on it.
     strict_qid : bool, default=False
-        Refuse rows without qid, rather than treat them as one query.
+        Refuse any rows without qid. By default up to 150 are one query, with a warning, as scikit-learn's
+        own checks need, and more are refused.
     scaling : {"auto", "none", "standard", "log", "query"}, default="auto"
         Scaling of the features of a linear scorer (`directrank.scorers.scaling`).
 
@@ -104,7 +105,7 @@ class Ranker(BaseEstimator):
     select_by: Annotated[str | Measure | None, "Chooses among iterates, rounds and starts."] = None
     random_state: Annotated[int | np.random.RandomState | None, "The seed.", Interval(0, 2**32 - 1)] = 0
     n_jobs: Annotated[Literal[-1] | int | None, "Number of threads.", FROM_1] = None
-    strict_qid: Annotated[bool, "Refuse rows without qid."] = False
+    strict_qid: Annotated[bool, "Refuse any rows without qid, not only more than 150."] = False
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
 

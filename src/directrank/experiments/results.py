@@ -158,7 +158,7 @@ class Comparison:
         if tested and any(tested["pairs"].values()):
             rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
             notes.append(
-                f"superscripts: better than those methods, randomisation test on queries, {rule}, "
+                f">ab: significantly better than methods (a) and (b), randomisation test on queries, {rule}, "
                 f"p < {tested['alpha']:g}"
             )
             letters = [tested["letters"].get(row, "") for row in self.methods]

@@ -182,17 +182,17 @@ def test_latex_is_escaped():
     lines = latex(hostile()).splitlines()
     assert r"\toprule" in lines
     assert (
-        r"a\_b\&c\textbar{}d \textless{}b\textgreater{} a & \textbf{0.5000}\textsuperscript{b} & -- \\"
+        r"a\_b\&c\textbar{}d \textless{}b\textgreater{} (a) & \textbf{0.5000} \textgreater{}b & -- \\"
         in lines
     )
-    escaped = r"50\% \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{} b"
-    assert rf"{escaped} & 0.2500 & 0.7500\textsuperscript{{a}} \\" in lines
+    escaped = r"50\% \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{} (b)"
+    assert rf"{escaped} & 0.2500 & 0.7500 \textgreater{{}}a \\" in lines
     assert r"method & AP & n\#1 \\" in lines
 
 
 def test_markdown_is_escaped():
     lines = markdown(hostile()).splitlines()
-    assert lines[4] == r"| a\_b&amp;c\|d &lt;b&gt; a | **0.5000**<sup>b</sup> | failed |"
+    assert lines[4] == r"| a\_b&amp;c\|d &lt;b&gt; (a) | **0.5000** &gt;b | failed |"
     assert lines[2:4] == [r"| method | AP | n\#1 |", "| --- | --: | --: |"]
 
 
@@ -212,7 +212,7 @@ def test_csv_and_json_read_back():
 
 def test_plain_text_shows_letters():
     table = Table("t", "", ["AP"], [("x", [0.5]), ("y", [0.25])], [False], ["a", "b"], [["b"], [""]])
-    assert plain(table).splitlines()[1:] == ["method      AP", "x a     0.5000*ᵇ", "y b     0.2500"]
+    assert plain(table).splitlines()[1:] == ["method      AP", "x (a)   0.5000* >b", "y (b)   0.2500"]
 
 
 def test_headline_and_csv_of_a_comparison():

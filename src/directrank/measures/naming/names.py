@@ -10,8 +10,8 @@ from directrank.measures.families.definition import Definition
 from directrank.measures.naming.grammar import split_name
 from directrank.measures.table import MEASURES, OWN
 
-# trec_eval writes a cutoff after an underscore: ndcg_cut_10, P_5.
-_TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)_([0-9]+)\s*")
+# trec_eval writes a cutoff after an underscore or a dot: ndcg_cut_10, P.5.
+_TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
 
 
 def parse_measure(name: "str | Measure") -> Measure:
@@ -20,9 +20,10 @@ def parse_measure(name: "str | Measure") -> Measure:
     Parameters
     ----------
     name : str or Measure
-        A name in the grammar of ir_measures, such as ``nDCG@10``, ``AP(rel=2)``, ``ERR(max=4)@20``. Names of
-        other tools (``ndcg_cut_10``, ``MAP``, ``mrr``) are accepted, in any case. ``nDCG`` has the gain
-        2^y − 1 here, which ir_measures writes ``nDCG(dcg='exp-log2')``. A `Measure` is returned unchanged.
+        A name in the grammar of ir_measures, such as ``nDCG@10``, ``AP(rel=2)``, ``ERR(max=4)@20``, in any
+        case. ``nDCG`` has the gain 2^y − 1 here, which ir_measures writes ``nDCG(dcg='exp-log2')``. Names of
+        trec_eval (``ndcg``, ``ndcg_cut_10``, ``map``, ``P_5``, ``recip_rank``) are its measures: ``ndcg``, in
+        small letters without ``@``, and ``ndcg_cut`` have the gain y. A `Measure` is returned unchanged.
 
     Raises
     ------
@@ -32,7 +33,7 @@ def parse_measure(name: "str | Measure") -> Measure:
     Examples
     --------
     >>> parse_measure("ndcg_cut_10").name, parse_measure("MAP").name
-    ('nDCG@10', 'AP')
+    ("nDCG(dcg='log2')@10", 'AP')
     """
     if not isinstance(name, str):
         _check_object(name)
@@ -113,6 +114,8 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
     """Return the measure of a name."""
     trec = _TREC_CUTOFF.fullmatch(name)
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
+    if word.lower() == "ndcg_cut" or name.strip() == "ndcg":
+        written = {"dcg": "log2", **written}  # trec_eval's gain is the grade
     if word.lower() not in known:
         raise MeasureNameError(_unknown(name, word, known))
     measure = known[word.lower()]
