@@ -58,7 +58,7 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
-    from directrank.experiments.tables.formats import RAISED, plain
+    from directrank.experiments.tables.formats import plain
 
     if not sys.stdout.isatty():
         print(plain(table))
@@ -69,7 +69,7 @@ def print_table(table: "Table") -> None:
     rows = []
     for label, cells in table.printed():
         styles = ("bold green" if each.best else "" for each in cells)
-        texts = (each.text + each.letters.translate(RAISED) for each in cells)
+        texts = (f"{each.text} {each.mark}".rstrip() for each in cells)
         rows.append([Text(label), *map(Text, texts, styles)])
     look = {"title": Text(table.title), "caption": Text(table.caption), "box": SIMPLE_HEAD}
     _draw(["method", *table.columns], rows, numbers=True, **look)

@@ -94,6 +94,12 @@ def test_measures_of_different_names_differ():
     [
         ("nDGC@10", "Did you mean nDCG"),
         ("MPA", "Did you mean AP"),
+        ("NDCG10", "Did you mean nDCG@10?"),
+        ("p10", "Did you mean P@10?"),
+        ("ndcg-5", "Did you mean nDCG@5?"),
+        ("R@100", "That is recall, which a plug-in can add"),
+        ("recall_100", "That is recall, which a plug-in can add"),
+        ("AUC", "Did you mean WPD(complement=1)?"),
         ("banana", "Known: nDCG, AP, P, RR"),
         ("", "is not a measure's name"),
         ("AP(", "is not a measure's name"),

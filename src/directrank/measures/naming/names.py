@@ -12,6 +12,18 @@ from directrank.measures.table import MEASURES, OWN
 
 # trec_eval writes a cutoff after an underscore or a dot: ndcg_cut_10, P.5.
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
+# A cutoff without its @: NDCG10, map-5.
+_NO_AT = re.compile(r"([A-Za-z_]+)[- ]?([0-9]+)")
+#: What names of other tools mean that are not measures here.
+ABSENT = {
+    **dict.fromkeys(("r", "recall"), "recall"),
+    **dict.fromkeys(
+        ("success", "hit", "hits", "hr", "hit_rate"), "whether a relevant document is among the first k"
+    ),
+    "rprec": "the precision at the number of relevant documents",
+    "rbp": "rank-biased precision",
+    "bpref": "a measure of judged documents alone",
+}
 
 
 def parse_measure(name: "str | Measure") -> Measure:
@@ -135,7 +147,15 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
 
 
 def _unknown(name: str, word: str, known: Mapping[str, type[Definition]]) -> str:
-    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
-    guess = f" Did you mean {name.strip().replace(word, known[near[0]].bare_name, 1)}?" if near else ""
+    no_at = _NO_AT.fullmatch(name.strip())
+    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    if word.lower() in ABSENT:
+        guess = f" That is {ABSENT[word.lower()]}, which a plug-in can add: docs/plugins.md."
+    elif no_at and no_at[1].lower() in known:
+        guess = f" Did you mean {known[no_at[1].lower()].bare_name}@{no_at[2]}?"
+    elif word.lower() in ("auc", "roc_auc"):
+        guess = " Did you mean WPD(complement=1)? It is that area for two grades."
+    else:
+        guess = f" Did you mean {name.strip().replace(word, known[near[0]].bare_name, 1)}?" if near else ""
     every = dict.fromkeys([*(each.bare_name for each in known.values()), *OWN])
     return f"no measure is called {name!r}.{guess} Known: {', '.join(every)}"
