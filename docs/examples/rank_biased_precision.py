@@ -13,6 +13,7 @@ class RBP(TwoClasses):
         first, number = positions.above[relevant], positions.tied[relevant]
         values = np.zeros(queries.n_docs)
         # A tied block has several ranks: each of its documents counts with the mean of their discounts.
+        # Documents that a run does not hold are at an infinite rank, and add nothing.
         values[relevant] = 0.8**first * (1 - 0.8**number) / number
         # Added in the order of size, so that the order of rows changes no bit.
         order = np.lexsort((values, np.repeat(np.arange(queries.n_queries), queries.sizes)))

@@ -22,7 +22,7 @@ Surrogates and solvers inherit from `Surrogate` and `Solver`, and with that what
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -50,6 +50,9 @@ class Measure(Protocol):
     graded: ClassVar[bool] = True
     #: Whether all values lie in [0, 1].
     bounded: ClassVar[bool] = True
+    #: The rank of documents that a run does not hold: "infinite", so that they add nothing; "beyond" for a
+    #: measure that needs whole numbers and adds nothing where ``above >= queries.longest``; or "last", tied.
+    unretrieved: ClassVar[Literal["infinite", "beyond", "last"]] = "infinite"
 
     @property
     def name(self) -> str:

@@ -5,12 +5,16 @@ scores in single precision; its nDCG has the linear gain. Documents that were no
 """
 
 import functools
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from directrank import evaluate_runs
 from directrank.measures import evaluate
+from directrank.measures.families.two_classes import TwoClasses
+from directrank.plugins import load_plugin
+from plugin_examples import MEASURE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 from strategies import random_case
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -174,3 +178,51 @@ def test_files_that_overlap_in_part_equal_ir_measures(partly_judged, name):
     theirs = ir_measures.calc_aggregate([asked], their_qrels, ir_measures.read_trec_run(str(path)))[asked]
     result = evaluate_runs(qrels, path, measures=[name], convention="trec_eval", diagnostics=False)
     assert result.mean("run", name, "trec_eval") == pytest.approx(theirs, abs=TOLERANCE)
+
+
+@dataclass(frozen=True, repr=False)
+class Recall(TwoClasses):
+    """Written as docs/plugins.md says, with no thought of documents that a run does not hold."""
+
+    meaning = "The share of relevant documents that are among the first k."
+
+    cutoff: int | None = None
+
+    def query_values(self, queries, positions):
+        inside = np.clip((self.cutoff or queries.longest) - positions.above, 0, positions.tied)
+        terms = np.where(queries.relevance >= self.rel, inside / np.maximum(positions.tied, 1), 0.0)
+        return np.add.reduceat(terms, queries.indptr[:-1]) / np.maximum(self.n_read(queries), 1)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("Recall", "R@1000"), ("Recall@1000", "R@1000"), ("Recall@5", "R@5")]
+)
+def test_a_measure_of_ones_own_equals_ir_measures_on_files_that_overlap_in_part(partly_judged, ours, theirs):
+    _, _, qrels, path = partly_judged
+    asked, measure = ir_measures.parse_measure(theirs), Recall(int(ours[7:]) if "@" in ours else None)
+    their_qrels = list(ir_measures.read_trec_qrels(str(qrels)))
+    expected = ir_measures.calc_aggregate([asked], their_qrels, ir_measures.read_trec_run(str(path)))[asked]
+    result = evaluate_runs(qrels, path, measures=[measure], convention="trec_eval", diagnostics=False)
+    assert result.mean("run", ours, "trec_eval") == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_the_documented_measure_is_its_definition_on_files_that_overlap_in_part(partly_judged):
+    judged, run, qrels, path = partly_judged
+    rbp = load_plugin(MEASURE).things[0]()
+    result = evaluate_runs(qrels, path, measures=[rbp], convention="trec_eval", diagnostics=False)
+    cell = result.cells[0]
+    for query, value in zip(cell["qid"], cell["per_query"]["trec_eval"]["RBP"], strict=True):
+        found = sorted(((s, d) for d, s in run.get(query, {}).items()), reverse=True)
+        relevant = [judged[query].get(document, 0) >= 1 for _, document in found]
+        assert value == pytest.approx(0.2 * np.sum(0.8 ** np.flatnonzero(relevant)), abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", sorted(PAIRS.values()))
+def test_a_name_of_trec_eval_is_its_measure_in_every_convention(name):
+    theirs = np.array([trec_values()[str(qid)][name] for qid in ours().qid])
+    by_docid = evaluate(
+        trec()[0].relevance, trec()[0].scores, trec()[0].qid,
+        docid=trec()[1], measures=name, ties="docid", per_query=True,
+    )  # fmt: skip
+    (values,) = by_docid.per_query.values()
+    np.testing.assert_allclose(values, theirs, rtol=0, atol=TOLERANCE)

@@ -479,7 +479,13 @@ def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("directrank.experiments.demos.vectors.SHOWN", ("regression", "ranksvm"))
     code, out, _ = run(capsys, "demo")
     assert code == 0
-    for said in ("What was done:", "What to look at:", "demo/report.html", "directrank compare YOUR_FOLDER"):
+    for said in (
+        "What was done:",
+        "Each of 2 methods was trained",
+        "What to look at:",
+        "demo/report.html",
+        "directrank compare YOUR_FOLDER",
+    ):
         assert said in out
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "regression" in page

@@ -71,7 +71,7 @@ def test_fit_rank_evaluate_and_audit(capsys, folder, tmp_path):  # noqa: F811
 
 def test_check_prints_what_was_earned(capsys, tmp_path):
     code, out, _ = run(capsys, "check", MEASURE)
-    assert (code, out.splitlines()[-1]) == (0, "14 of 14 promises are kept")
+    assert (code, out.splitlines()[-1]) == (0, "15 of 15 promises are kept")
     broken = tmp_path / "broken.py"
     broken.write_text(MEASURE.read_text().replace("RBP", "Broken").replace("(1 - 0.8**number) / number", "1"))
     code, out, _ = run(capsys, "check", broken)

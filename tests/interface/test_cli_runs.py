@@ -47,6 +47,19 @@ def test_a_baseline_gives_a_line_for_each_run_and_measure(capsys, folder):
     assert 'id="results"' in (folder / "page.html").read_text(encoding="utf-8")
 
 
+def test_a_p_value_is_never_printed_as_zero(capsys, folder):
+    lines = [f"{q} Q0 d{d} 1 {{}} x\n" for q in range(1, 31) for d in range(3)]
+    (folder / "many").write_text("".join(f"{q} 0 d0 1\n" for q in range(1, 31)))
+    (folder / "best").write_text("".join(line.format(-int(line.split()[2][1])) for line in lines))
+    (folder / "worst").write_text("".join(line.format(int(line.split()[2][1])) for line in lines))
+    code, out, _ = run(capsys, "evaluate", "many", "best", "worst", "--measures", "AP,ERR")
+    assert code == 0
+    assert out.count("< 0.0001") == 4
+    assert "0.0000" not in out
+    assert "best (a)   1.0000* >b" in out
+    assert "ERR is ERR(max=1)" in out
+
+
 def test_json_holds_the_tests_and_the_notes(capsys, folder):
     (folder / "few").write_text("1 Q0 d9 1 1 few\n")
     code, out, _ = run(capsys, "evaluate", "qrels", "one", "few", "--json")

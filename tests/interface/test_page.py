@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -54,7 +55,7 @@ class Page(HTMLParser):
         if tag in ("td", "th"):
             self._cell = "data-value" not in given
             self.tables[self._table][-1].append(given.get("data-value", ""))
-        if tag == "sup":
+        if tag == "small":
             self._cell = False
         if tag in ("script", "style"):
             self._script = given.get("id", tag)
@@ -135,22 +136,17 @@ def test_rows_stand_from_the_best_to_the_worst():
             assert means == sorted(means, reverse=measure != "WPD")
 
 
-def test_letters_follow_the_order_of_the_table():
+def test_letters_and_marks_are_those_of_the_console():
     result = pages.invented(6, 3, ("AP", "nDCG@1"))
     tested = result.summary["significance"]["letor3"]
-    beaten = {"method 2": ["method 0", "method 4"], "method 5": ["method 1"]}
-    tested["better_than"]["AP"] |= {
-        name: "".join(tested["letters"][each] for each in others) for name, others in beaten.items()
-    }
-    table = render(result).split('data-convention="letor3"')[1].split("</table>")[0]
-    rows = re.findall(
-        r'<th scope="row">(method \d)<sup>(\w)</sup></th><td[^>]*>[\d.]+(?:<sup>(.*?)</sup>)?', table
-    )
-    assert [letter for _, letter, _ in rows] == list("abcdef")
-    letters = {name: letter for name, letter, _ in rows}
-    assert {name: marks.strip() for name, _, marks in rows if marks.strip()} == {
-        name: "".join(sorted(letters[each] for each in others)) for name, others in beaten.items()
-    }
+    tested["better_than"]["AP"] |= {"method 2": "ae", "method 5": "b"}
+    page = render(result).split('data-convention="letor3"')[1].split("</table>")[0]
+    cell = r"<small>(.*?)</small>"
+    rows = re.findall(rf'<th scope="row">(method \d){cell}</th><td[^>]*>([\d.]+)(?:{cell})?', page)
+    on_page = {f"{name} {letter}": (value, unescape(mark).strip()) for name, letter, value, mark in rows}
+    printed = result.headline("letor3").printed()
+    assert on_page == {label: (cells[0].text, cells[0].mark) for label, cells in printed}
+    assert on_page["method 2 (c)"][1] == ">ae"
 
 
 def test_first_screen_names_few_methods_and_folds_many():

@@ -1,5 +1,6 @@
 """README: its tables are those of the registries, and its example runs."""
 
+import math
 import re
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from directrank.estimators.methods import METHODS
 from directrank.experiments.demos.vectors import write_folds
 from directrank.measures import MEASURES
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def between(word: str) -> str:
@@ -49,6 +51,11 @@ def measures_table() -> str:
 
 def test_table_of_methods_is_that_of_the_registry():
     assert between("methods") == methods_table()
+
+
+def test_the_number_of_methods_in_docs_is_that_of_the_registry():
+    said = re.findall(r"All (\d+) methods are (\d+) pairs", (ROOT / "docs" / "experiments.md").read_text())
+    assert said == [(str(len(METHODS)), str(math.comb(len(METHODS), 2)))]
 
 
 def test_table_of_measures_is_that_of_the_registry():

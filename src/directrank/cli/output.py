@@ -67,7 +67,7 @@ def print_paragraph(text: str, first: str = "", further: str = "") -> None:
 
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
-    from directrank.experiments.tables.formats import RAISED, plain
+    from directrank.experiments.tables.formats import plain
 
     if not sys.stdout.isatty():
         print(plain(table))
@@ -82,6 +82,6 @@ def print_table(table: "Table") -> None:
         drawn.add_column(Text(title), no_wrap=True, justify="right" if place else "left")
     for label, cells in table.printed():
         styles = ("bold green" if each.best else "" for each in cells)
-        texts = (each.text + each.letters.translate(RAISED) for each in cells)
+        texts = (f"{each.text} {each.mark}".rstrip() for each in cells)
         drawn.add_row(Text(label), *map(Text, texts, styles))
     Console().print(drawn)

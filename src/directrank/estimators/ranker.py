@@ -99,8 +99,8 @@ class Ranker(BaseEstimator):
     select_by: Annotated[
         str | Measure | None,
         "The measure that chooses among iterates, rounds and starts, on `eval_set` if it is given and else "
-        "on the training set; the surrogate's own measure by default, AP if it has none. `score` reports it "
-        "too.",
+        "on the training set; the surrogate's own measure by default, nDCG@10 if it has none. `score` "
+        "reports it too.",
     ] = None
     random_state: Annotated[
         int | np.random.RandomState | None,
@@ -112,7 +112,11 @@ class Ranker(BaseEstimator):
         "Number of threads; all processors by default. Results do not depend on it.",
         FROM_1,
     ] = None
-    strict_qid: Annotated[bool, "Refuse rows without qid, rather than treat them as one query."] = False
+    strict_qid: Annotated[
+        bool,
+        "Refuse any rows without qid. By default up to 150 are one query, with a warning, as scikit-learn's "
+        "own checks need, and more are refused.",
+    ] = False
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
 

@@ -52,7 +52,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         table = self.headline(self.conventions[0])
-        first = replace(table, caption="", rows=table.rows[:SHOWN])
+        first = replace(table, caption="; ".join(self.computed(STANDARD)), rows=table.rows[:SHOWN])
         more = len(table.rows) - len(first.rows)
         return plain(first) + (f"\n… and {more} more" if more else "")
 
@@ -149,6 +149,16 @@ class Comparison:
         values: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
         return nw.from_dict(values, backend=library).to_native()
 
+    def computed(self, convention: str) -> list[str]:
+        """Return ``ERR is ERR(max=2)`` for each measure with a parameter of the convention or data."""
+        names = (
+            pair
+            for cell in self.cells
+            if "error" not in cell
+            for pair in cell["computed"][convention].items()
+        )
+        return [f"{asked} is {full}" for asked, full in dict.fromkeys(names) if asked != full]
+
     def headline(self, convention: str) -> Table:
         """Return the means over folds on the test set: one row a method, one column a measure."""
         folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
@@ -159,13 +169,14 @@ class Comparison:
         if tested and any(tested["pairs"].values()):
             rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
             notes.append(
-                f"superscripts: better than those methods, randomisation test on queries, {rule}, "
+                f">ab: significantly better than methods (a) and (b), randomisation test on queries, {rule}, "
                 f"p < {tested['alpha']:g}"
             )
             letters = [tested["letters"].get(row, "") for row in self.methods]
             better = [tested["better_than"][name] for name in self.measures]
             marks = [[each.get(row, "") for each in better] for row in self.methods]
-        notes += seeds_note(self)
+        # Under the standard convention, a measure is another one only where the data decide, as for ERR.
+        notes += [*self.computed(STANDARD), *seeds_note(self)]
         if open_ended:
             notes.append(f"{MARK} not every model converged")
         return Table(

@@ -55,7 +55,7 @@ class AP(TwoClasses, Smooth):
         "over the relevant documents. Its mean over queries is called MAP."
     )
 
-    skips_unretrieved: ClassVar = True
+    unretrieved: ClassVar = "beyond"
 
     cutoff: int | None = None
     _: KW_ONLY

@@ -27,7 +27,7 @@ class MeanNDCG(GradedGains):
         As in `NDCG`. LETOR 4.0 has ``MeanNDCG(dcg='exp-letor')``.
     """
 
-    skips_unretrieved: ClassVar = True
+    unretrieved: ClassVar = "beyond"
     meaning: ClassVar = "The mean of nDCG@k over all k up to the length of the list, as LETOR 4.0 reports it."
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:

@@ -28,6 +28,9 @@ def _flag(word: str, value: Any) -> bool:
 class Agreement(Definition):
     """A measure of the pairs of documents of different grades, printed as an error."""
 
+    # A pair of documents that a run does not hold is half right.
+    unretrieved: ClassVar = "last"
+
     _: KW_ONLY
     complement: bool = parameter(False, _flag)
 

@@ -37,7 +37,8 @@ class Positions:
     Parameters
     ----------
     above : ndarray of shape (n_docs,), int32
-        Documents ranked before the block of the document.
+        Documents ranked before the block of the document. Infinite, and then float64, for documents that a
+        run does not hold: see `directrank.contracts.Measure`.
     tied : ndarray of shape (n_docs,), int32
         Documents in its block, itself included; 0 where the position was not computed.
     """
@@ -102,17 +103,17 @@ def _cells(longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return cells, greater, equal
 
 
-def with_unretrieved(positions: Positions, retrieved: np.ndarray, longest: int) -> Positions:
-    """Return positions with documents that were not retrieved beyond every rank, at `longest` + 1.
+def with_unretrieved(positions: Positions, retrieved: np.ndarray, beyond: float | np.int32) -> Positions:
+    """Return positions where `beyond` documents are above each document that was not retrieved.
 
     Parameters
     ----------
     positions : Positions
     retrieved : ndarray of shape (n_docs,), bool
-    longest : int
-        The largest number of documents of a query.
+    beyond : float or int32
+        Infinity, or the largest number of documents of a query; see `directrank.contracts.Measure`.
     """
-    above = np.where(retrieved, positions.above, np.int32(longest))
+    above = np.where(retrieved, positions.above, beyond)
     return Positions(above, np.where(retrieved, positions.tied, np.int32(1)))
 
 

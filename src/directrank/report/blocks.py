@@ -73,7 +73,7 @@ class Cell:
     best : bool
         Whether it is the best of its column.
     mark : str
-        Superscript letters.
+        A text in small letters after it.
     tone : str
         A class: ``long``, ``failed``, or a shade ``up0 … up9``, ``down0 … down9``.
     title : str
@@ -161,7 +161,7 @@ def grid(
 
 
 def _row(row: Row, left: Sequence[str], exact: bool) -> Markup:
-    first = element("th", {"scope": "row"}, row.cells[0].text, _raised(row.letter))
+    first = element("th", {"scope": "row"}, row.cells[0].text, _small(row.letter))
     cells = [_cell(each, side, exact) for each, side in zip(row.cells[1:], left[1:], strict=True)]
     return element("tr", {"data-m": row.method}, first, *cells)
 
@@ -177,11 +177,11 @@ def _cell(cell: Cell, side: str, exact: bool) -> Markup:
             "svg", {"class": f"bar {kind}", "height": 8, "aria-hidden": "true"}, element("rect", place)
         )
     attributes = {"class": style, "data-value": value, "title": cell.title}
-    return element("td", attributes, cell.text, _raised(cell.mark), bar)
+    return element("td", attributes, cell.text, _small(cell.mark), bar)
 
 
-def _raised(letters: str) -> Markup:
-    return element("sup", {}, letters) if letters else Markup("")
+def _small(text: str) -> Markup:
+    return element("small", {}, text) if text else Markup("")
 
 
 def figure(drawing: Markup, caption: str, lines: Sequence[Line], numbers: Markup | None = None) -> Markup:

@@ -1,7 +1,6 @@
 """A comparison as the page reads it."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -92,24 +91,6 @@ class Facts:
         """Return the bootstrap interval of a method's mean, or None."""
         found = self.tested(convention).get("intervals", {}).get(measure, {}).get(method)
         return None if found is None else (found[0], found[1])
-
-    def letters(self, convention: str) -> dict[str, str]:
-        """Return the letter of each method, in the order of the results table; empty if nothing is tested."""
-        tested = self.tested(convention)
-        if not any(tested.get("pairs", {}).values()):
-            return {}
-        letters = [tested["letters"].get(each, "") for each in self.result.methods]
-        return dict(zip(self.ranked(convention, self.main), letters, strict=True))
-
-    def better_than(self, convention: str, measure: str, method: str) -> str:
-        """Return the letters of the methods that a method is significantly better than."""
-        letters, tested = self.letters(convention), self.tested(convention)
-        if not letters:
-            return ""
-        named = {letter: label for label, letter in tested["letters"].items()}
-        marks = re.findall(r"\(\d+\)|.", tested["better_than"][measure].get(method, ""))
-        beaten = {named.get(each) for each in marks}
-        return "".join(letter for label, letter in letters.items() if label in beaten)
 
 
 def _turned(pair: dict[str, Any]) -> dict[str, Any]:

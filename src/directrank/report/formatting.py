@@ -15,11 +15,6 @@ def signed(value: float) -> str:
     return f"{value:+.{DECIMALS}f}".replace("-", "−")
 
 
-def chance(p: float) -> str:
-    """Return a p-value with two digits."""
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
-
-
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

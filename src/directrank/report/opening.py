@@ -8,10 +8,11 @@ from markupsafe import Markup
 
 from directrank.experiments.tables.chosen import CHOSEN
 from directrank.experiments.tables.endings import unfinished_lines
+from directrank.experiments.tables.layout import p_value
 from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
-from directrank.report.formatting import chance, enumerated, number, plural, signed
+from directrank.report.formatting import enumerated, number, plural, signed
 
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 
@@ -42,11 +43,11 @@ def opening(facts: Facts) -> list[Markup]:
 
 def _leader(facts: Facts, means: dict[str, float]) -> Markup:
     (first, value), *others = means.items()
-    order = "lowest" if facts.result.is_error(facts.main) else "highest"
-    pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}, {number(value)}"]
+    order, than = ("lowest", "less") if facts.result.is_error(facts.main) else ("highest", "more")
+    pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}: {number(value)}"]
     if others:
         second, other = others[0]
-        pieces += [f": {number(abs(value - other))} ahead of ", named(second, "strong")]
+        pieces += [f", which is {number(abs(value - other))} {than} than ", named(second, "strong")]
         pieces.append(f" ({number(other)}). {_verdict(facts, first, second)}")
     else:
         pieces.append(".")
@@ -107,10 +108,11 @@ def _rule(facts: Facts, first: str, second: str) -> Markup:
     pairs = len(tested["pairs"][facts.main])
     lead = ""
     if pair is not None:
-        p = chance(pair[f"p_{tested['correction']}"])
+        p = p_value(pair[f"p_{tested['correction']}"])
         ends = f"{signed(pair['low'])} to {signed(pair['high'])}"
         lead = (
-            f" The lead: {facts.level(facts.asked)} interval {ends}, {p}, on {pair['queries']} test queries."
+            f" The lead: {facts.level(facts.asked)} interval {ends}, p {p}, on {pair['queries']} test "
+            "queries."
         )
     return note(
         f"Fisher's randomisation test on paired queries; significant means p < {tested['alpha']:g} after "

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from directrank import DataError
 from directrank.data.groups import QueryGroups
 from directrank.estimators.inputs import checks
 from directrank.measures import evaluate
@@ -77,7 +78,7 @@ def test_sizes_that_do_not_add_up_are_refused(estimator):
 
 
 @every
-def test_missing_qid_is_loud(estimator, monkeypatch):
+def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatch):
     monkeypatch.setattr(checks, "WARNED", set())
     X, y, qid = rows()
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
@@ -87,8 +88,22 @@ def test_missing_qid_is_loud(estimator, monkeypatch):
         alone = one.score(X, y)
     assert alone != one.score(X, y, qid=qid)
     strict = clone(estimator).set_params(strict_qid=True)
-    with pytest.raises(ValueError, match="qid is missing: pass qid="):
+    with pytest.raises(ValueError, match="qid is missing for 132 rows: pass qid="):
         strict.fit(X, y)
+
+
+@every
+def test_more_rows_without_qid_than_scikit_learns_checks_have_are_refused(estimator, monkeypatch):
+    monkeypatch.setattr(checks, "WARNED", set())
+    X, y, qid = rows(n_queries=14)
+    fitted = clone(estimator).fit(X, y, qid=qid)
+    with pytest.raises(DataError, match="qid is missing for 153 rows: pass qid="):
+        clone(estimator).fit(X, y)
+    with pytest.raises(DataError, match="qid is missing for 153 rows: pass qid="):
+        fitted.score(X, y)
+    assert checks.MOST_WITHOUT_QID == 150
+    with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
+        fitted.score(X[:150], y[:150])
 
 
 @every

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from directrank import DataError, QueryGroups, RankSVM
 from directrank.estimators.inputs import checks
 from estimator_examples import bits, every, rows
 
@@ -63,7 +65,7 @@ def test_without_routing_a_search_warns_once_that_score_has_no_qid(estimator, mo
     monkeypatch.setattr(checks, "WARNED", set())
     X, y, qid = rows()
     search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
-    with pytest.warns(UserWarning, match="enable metadata routing") as caught:
+    with pytest.warns(UserWarning, match="enable_metadata_routing") as caught:
         search.fit(X, y, qid=qid, groups=qid)
     assert [each.filename for each in caught] == [__file__]
 
@@ -74,3 +76,31 @@ def test_a_pipeline_without_routing_passes_qid_by_step(estimator):
     pipe = Pipeline([("scale", StandardScaler()), ("rank", clone(estimator))])
     alone = clone(estimator).fit(StandardScaler().fit_transform(X), y, qid=qid)
     assert bits(pipe.fit(X, y, rank__qid=qid)["rank"]) == bits(alone)
+
+
+def test_cross_validation_without_routing_is_refused_and_the_remedies_work():
+    X, y, qid = rows(n_queries=30)
+    with pytest.raises(ValueError, match=r"qid is missing for \d+ rows: pass qid=… .*set_score_request"):
+        cross_val_score(RankSVM(), X, y, groups=qid, cv=GroupKFold(3))
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = RankSVM().set_fit_request(qid=True).set_score_request(qid=True)
+        cv = GroupKFold(3).set_split_request(groups="qid")
+        found = cross_val_score(ranker, X, y, cv=cv, params={"qid": qid})
+    by_hand = [
+        RankSVM().fit(QueryGroups(X[a], y[a], qid[a])).score(QueryGroups(X[b], y[b], qid[b]))
+        for a, b in GroupKFold(3).split(X, y, groups=qid)
+    ]
+    assert found.tolist() == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_permutation_importance_without_qid_is_refused_and_the_remedy_works():
+    X, y, qid = rows(n_queries=30)
+    ranker = RankSVM().fit(X, y, qid=qid)
+    with pytest.raises(
+        DataError, match=r"qid is missing .*permutation_importance passes no qid: use scoring="
+    ):
+        permutation_importance(ranker, X, y, random_state=0)
+    found = permutation_importance(
+        ranker, X, y, random_state=0, scoring=lambda ranker, X, y: ranker.score(X, y, qid=qid)
+    )
+    assert found.importances_mean[0] > 0

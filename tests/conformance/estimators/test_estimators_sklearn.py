@@ -36,6 +36,7 @@ def checks():
     return first + others
 
 
+# More rows without qid than these checks have are refused (`MOST_WITHOUT_QID`).
 @pytest.mark.filterwarnings("ignore:qid is missing:UserWarning")
 @pytest.mark.parametrize(("estimator", "check"), checks())
 def test_check_estimator(estimator, check):

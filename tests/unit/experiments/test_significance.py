@@ -10,7 +10,7 @@ from scipy import stats
 
 from directrank.experiments import Comparison
 from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown, plain
-from directrank.experiments.tables.layout import Table
+from directrank.experiments.tables.layout import Table, p_value
 from directrank.experiments.tables.significance import (
     bootstrap_interval,
     effect_size,
@@ -120,6 +120,7 @@ def comparison(values: dict[str, list[float]], measure="AP", failed=()) -> Compa
             "method": name,
             "fold": "Fold1",
             "per_query": {"standard": {measure: each}},
+            "computed": {"standard": {measure: measure}},
             "values": {"standard": {"test": {measure: float(np.nanmean(np.array(each, dtype=float)))}}},
         }
         for name, each in values.items()
@@ -202,17 +203,17 @@ def test_latex_is_escaped():
     lines = latex(hostile()).splitlines()
     assert r"\toprule" in lines
     assert (
-        r"a\_b\&c\textbar{}d \textless{}b\textgreater{} a & \textbf{0.5000}\textsuperscript{b} & -- \\"
+        r"a\_b\&c\textbar{}d \textless{}b\textgreater{} (a) & \textbf{0.5000} \textgreater{}b & -- \\"
         in lines
     )
-    escaped = r"50\% \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{} b"
-    assert rf"{escaped} & 0.2500 & 0.7500\textsuperscript{{a}} \\" in lines
+    escaped = r"50\% \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{} (b)"
+    assert rf"{escaped} & 0.2500 & 0.7500 \textgreater{{}}a \\" in lines
     assert r"method & AP & n\#1 \\" in lines
 
 
 def test_markdown_is_escaped():
     lines = markdown(hostile()).splitlines()
-    assert lines[4] == r"| a\_b&amp;c\|d &lt;b&gt; a | **0.5000**<sup>b</sup> | failed |"
+    assert lines[4] == r"| a\_b&amp;c\|d &lt;b&gt; (a) | **0.5000** &gt;b | failed |"
     assert lines[2:4] == [r"| method | AP | n\#1 |", "| --- | --: | --: |"]
 
 
@@ -232,7 +233,21 @@ def test_csv_and_json_read_back():
 
 def test_plain_text_shows_letters():
     table = Table("t", "", ["AP"], [("x", [0.5]), ("y", [0.25])], [False], ["a", "b"], [["b"], [""]])
-    assert plain(table).splitlines()[1:] == ["method      AP", "x a     0.5000*ᵇ", "y b     0.2500"]
+    assert plain(table).splitlines()[1:] == ["method      AP", "x (a)   0.5000* >b", "y (b)   0.2500"]
+
+
+def test_p_values_are_never_printed_as_zero():
+    assert [p_value(p) for p in (0.0, 0.00004, 0.0001, 0.0123, 1.0)] == [
+        "< 0.0001", "< 0.0001", "= 0.0001", "= 0.012", "= 1"
+    ]  # fmt: skip
+
+
+def test_the_largest_grade_that_a_measure_takes_is_said():
+    result = comparison({"one": [0.5], "other": [0.25]}, "ERR@20")
+    for cell in result.cells:
+        cell["computed"]["standard"]["ERR@20"] = "ERR(max=4)@20"
+    assert "ERR@20 is ERR(max=4)@20" in result.headline("standard").caption
+    assert "ERR@20 is ERR(max=4)@20" in repr(result)
 
 
 def test_headline_and_csv_of_a_comparison():

@@ -63,8 +63,9 @@ def test_the_least_relevant_grade_by_hand():
 
 
 def test_a_result_understands_aliases():
-    result = ours(measures=["MAP", "ndcg_cut_2"])
-    assert list(result) == ["AP", "nDCG@2"]
+    result = ours(measures=["MAP", "nDCG@2", "ndcg_cut_2"])
+    assert list(result) == ["AP", "nDCG@2", "nDCG(dcg='log2')@2"]
+    assert result["ndcg_cut_2"] == result["nDCG(dcg='log2')@2"]
     assert result["map"] == result["AP"]
     assert result["NDCG@2"] == result["nDCG@2"]
     with pytest.raises(KeyError):

@@ -150,13 +150,15 @@ def _print_differences(result: "Comparison") -> None:
     tested = result.summary["significance"][result.conventions[0]]
     if tested["baseline"] is None and len(result.methods) > 2:
         return
+    from directrank.experiments.tables.layout import p_value
+
     adjusted = f"p_{tested['correction']}"
     rows = [
         [
             measure, pair["method"], f"{pair['difference']:+.4f}",
             f"{pair['low']:+.4f} to {pair['high']:+.4f}",
-            f"{pair['wins']}/{pair['ties']}/{pair['losses']}", f"{pair['p_randomisation']:.4f}",
-            f"{pair[adjusted]:.4f}",
+            f"{pair['wins']}/{pair['ties']}/{pair['losses']}",
+            *(p_value(pair[which]).removeprefix("= ") for which in ("p_randomisation", adjusted)),
         ]
         for measure, pairs in tested["pairs"].items()
         for pair in pairs

@@ -195,6 +195,27 @@ def reads_the_first_documents_only(measure: Measure) -> None:
     need(same.all(), "it reads the positions of others; n_read must count them")
 
 
+def adds_nothing_for_documents_not_retrieved(measure: Measure) -> None:
+    """Adds nothing for documents that a run does not hold, unless it says that it ranks them last."""
+    if measure.unretrieved == "last":
+        return
+    queries, _, case = collection()
+
+    def of_run(scores, retrieved) -> np.ndarray:
+        return evaluate(
+            case.relevance, scores, case.qid, measures=measure, per_query=True, retrieved=retrieved
+        ).per_query[measure.name]
+
+    held = np.random.default_rng(5).random(len(case.qid)) < 0.6
+    nothing = of_run(case.scores, np.zeros_like(held))
+    need(not nothing.any(), f"{nothing.max():.6g} for a query of which the run holds no document")
+    # More documents at the end of the run would move those that it does not hold, if these had ranks.
+    added = ~held & (case.relevance == 0)
+    longer = of_run(np.where(added, case.scores.min() - 1, case.scores), held | added)
+    wrong = np.abs(of_run(case.scores, held) - longer) > ROUNDING
+    need(not wrong.any(), f"it adds documents that a run does not hold, for {_example(queries, wrong)}")
+
+
 def values_each_query_alone(measure: Measure) -> None:
     """Values a query without regard to the others."""
     queries, scores, _ = collection()
@@ -235,6 +256,7 @@ PROMISES: tuple[Promise, ...] = (
     ignores_the_order_of_rows,
     sees_only_the_order_of_scores,
     reads_the_first_documents_only,
+    adds_nothing_for_documents_not_retrieved,
     values_each_query_alone,
     leaves_its_arguments_alone,
 )

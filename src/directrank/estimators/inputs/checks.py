@@ -12,12 +12,14 @@ from directrank.data.grouping import qid_array, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 
-ONE_QUERY = (
-    "qid is missing: all rows are taken as one query, so training compares documents of different queries, "
-    "and figures describe one long ranking instead of the mean over queries. Pass qid=… with the query of "
-    "each row. For searches and pipelines, enable metadata routing by "
-    "sklearn.set_config(enable_metadata_routing=True), pass qid=… to their fit, and split by query with "
-    "cv=GroupKFold().set_split_request(groups='qid')."
+#: The most rows that are taken as one query if qid is missing: as many as scikit-learn's own checks use.
+MOST_WITHOUT_QID = 150
+HOW_TO_PASS_QID = (
+    "pass qid=… with the query of each row, or QueryGroups(X, y, qid). scikit-learn passes it on after "
+    "sklearn.set_config(enable_metadata_routing=True): with "
+    "ranker.set_fit_request(qid=True).set_score_request(qid=True), "
+    "cv=GroupKFold().set_split_request(groups='qid') and params={'qid': qid}, or fit(X, y, qid=qid). "
+    "permutation_importance passes no qid: use scoring=lambda ranker, X, y: ranker.score(X, y, qid=qid)"
 )
 #: The most rows that whole weights inside queries may make of the rows given.
 MOST_COPIES = 100_000
@@ -33,7 +35,7 @@ def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
     Raises
     ------
     DataError
-        If sizes do not add up, or qid is missing under `strict`.
+        If sizes do not add up, or qid is missing for more than `MOST_WITHOUT_QID` rows, or under `strict`.
 
     Warns
     -----
@@ -49,8 +51,8 @@ def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
         if sizes.sum() != n_docs:
             raise DataError(f"group sizes add up to {sizes.sum()}, but there are {n_docs} rows")
         return np.repeat(np.arange(len(sizes)), sizes)
-    if strict:
-        raise DataError("qid is missing: pass qid=… with the query of each row")
+    if strict or n_docs > MOST_WITHOUT_QID:
+        raise DataError(f"qid is missing for {n_docs:,} rows: {HOW_TO_PASS_QID}")
     _warn_of_one_query()
     return np.zeros(n_docs, dtype=np.int64)
 
@@ -64,7 +66,8 @@ def _warn_of_one_query() -> None:
         frame, level = frame.f_back, level + 1
     site = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     if site not in WARNED:
-        warnings.warn(ONE_QUERY, UserWarning, stacklevel=level)
+        message = f"qid is missing: all rows are taken as one query; {HOW_TO_PASS_QID}"
+        warnings.warn(message, UserWarning, stacklevel=level)
         WARNED.add(site)
 
 

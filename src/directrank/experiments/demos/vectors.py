@@ -102,7 +102,7 @@ def run_demo(
     before = BEFORE.format(
         queries=N_QUERIES,
         documents=sum(part["documents"] for part in result.cells[0]["parts"].values()),
-        methods=len(result.methods),
+        methods=len(result.trained),
         turns=len(result.folds),
         folds=", ".join(result.folds),
     )

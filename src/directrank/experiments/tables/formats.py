@@ -8,8 +8,6 @@ from typing import Any
 from directrank.experiments.tables.layout import Table
 from directrank.storage.strict_json import as_plain, dump
 
-#: Letters as superscripts; Unicode has none for q and for capitals, which stay unchanged.
-RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
     | {
@@ -58,20 +56,23 @@ def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[st
 def plain(table: Table) -> str:
     """Return a table as lines of text; ``*`` marks the best of a column."""
     rows = table.printed()
-    widths = [max(len(cells[column].letters) for _, cells in rows) for column in range(len(table.columns))]
-    head = (f"{each} {' ' * width}" for each, width in zip(table.columns, widths, strict=True))
-    lines = [["method", *head]]
+    widths = [max(len(cells[at].mark) for _, cells in rows) for at in range(len(table.columns))]
+    # A column with marks has a space and its longest mark after the numbers.
+    widths = [width + (width > 0) for width in widths]
+    lines = [
+        ["method", *(f"{each} {' ' * width}" for each, width in zip(table.columns, widths, strict=True))]
+    ]
     for label, cells in rows:
-        letters = [each.letters.translate(RAISED).ljust(n) for each, n in zip(cells, widths, strict=True)]
         values = [each.text + ("*" if each.best else " ") for each in cells]
-        lines.append([label, *map(str.__add__, values, letters)])
+        marks = [f" {each.mark}".ljust(width)[:width] for each, width in zip(cells, widths, strict=True)]
+        lines.append([label, *map(str.__add__, values, marks)])
     caption = [f"({table.caption}; * best)"] if table.caption else []
     return "\n".join([table.title, *aligned(lines, numbers=True), *caption])
 
 
 def markdown(table: Table) -> str:
-    """Return a table in GitHub's Markdown: best in bold, letters raised."""
-    head, *rows = _marked_up(table, MARKDOWN, "**{}**", "<sup>{}</sup>", "failed")
+    """Return a table in GitHub's Markdown: best in bold."""
+    head, *rows = _marked_up(table, MARKDOWN, "**{}**", "failed")
     lines = [head, ["---", *["--:"] * len(table.columns)], *rows]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     caption = f"\n\n{table.caption.translate(MARKDOWN)}" if table.caption else ""
@@ -79,8 +80,8 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table for LaTeX with the package booktabs: best in bold, letters raised."""
-    lines = _marked_up(table, LATEX, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", "--")
+    """Return a table for LaTeX with the package booktabs: best in bold."""
+    lines = _marked_up(table, LATEX, r"\textbf{{{}}}", "--")
     head, *body = (" & ".join(line) + r" \\" for line in lines)
     rows = "\n".join(body)
     words = f"{table.title}; {table.caption}" if table.caption else table.title
@@ -97,14 +98,12 @@ def latex(table: Table) -> str:
 \end{{table}}"""
 
 
-def _marked_up(
-    table: Table, escapes: dict[int, str], bold: str, superscript: str, failed: str
-) -> list[list[str]]:
+def _marked_up(table: Table, escapes: dict[int, str], bold: str, failed: str) -> list[list[str]]:
     """Return the headings and rows of a table as cells of a markup language."""
     lines = [["method", *(each.translate(escapes) for each in table.columns)]]
     for label, cells in table.printed(failed):
         values = [bold.format(each.text) if each.best else each.text for each in cells]
-        marks = [superscript.format(each.letters) if each.letters else "" for each in cells]
+        marks = [f" {each.mark.translate(escapes)}" if each.mark else "" for each in cells]
         lines.append([label.translate(escapes), *map(str.__add__, values, marks)])
     return lines
 

@@ -10,12 +10,17 @@ from directrank.experiments.tables.endings import MARK
 DECIMALS = 4
 
 
+def p_value(p: float) -> str:
+    """Return a p-value as printed, with its sign: ``= 0.012`` or ``< 0.0001``."""
+    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
+
+
 class Printed(NamedTuple):
-    """A value as printed: its text, whether it is the best of its column, and its letters."""
+    """A value as printed: its text, whether it is the best of its column, and its mark."""
 
     text: str
     best: bool
-    letters: str
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,22 @@ class Table:
         value = self.rows[row][1][column]
         return "" if value is None else f"{value:.{DECIMALS}f}"
 
+    def mark(self, row: int, column: int) -> str:
+        """Return ``>ac`` for a value significantly better than those of methods (a) and (c)."""
+        letters = self.marks[row][column] if self.marks else ""
+        return f">{letters}" if letters else ""
+
+    def letter(self, row: int) -> str:
+        """Return the letter of a row as printed after its label, in parentheses."""
+        return f"({self.letters[row].strip('()')})" if self.letters and self.letters[row] else ""
+
     def printed(self, failed: str = "failed") -> list[tuple[str, list[Printed]]]:
         """Return label and letter, and printed values, of every row; `failed` is printed for no value."""
         columns, printed = range(len(self.columns)), []
         for row, (label, _) in enumerate(self.rows):
-            marks = self.marks[row] if self.marks else [""] * len(columns)
-            cells = [Printed(self.shown(row, c) or failed, self.best(row, c), marks[c]) for c in columns]
+            cells = [
+                Printed(self.shown(row, c) or failed, self.best(row, c), self.mark(row, c)) for c in columns
+            ]
             marked = label + MARK * (label in self.unfinished)
-            printed.append((f"{marked} {self.letters[row]}".rstrip() if self.letters else marked, cells))
+            printed.append((f"{marked} {self.letter(row)}".rstrip(), cells))
         return printed

@@ -10,7 +10,6 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.data.shards import map_in_order, processors
 from directrank.errors import MethodError
-from directrank.measures.families.definition import Definition
 from directrank.measures.naming.names import is_own
 from directrank.measures.positions import Positions, positions_of, with_unretrieved
 
@@ -65,11 +64,12 @@ def values_of(
         positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=held)
         if held is None:
             return [_query_values(measure, some, positions) for measure in measures]
-        beyond = with_unretrieved(positions, held, some.longest)
-        return [
-            _query_values(measure, some, beyond if _skips_unretrieved(measure) else positions)
-            for measure in measures
-        ]
+        of_runs = {
+            "last": positions,
+            "beyond": with_unretrieved(positions, held, np.int32(some.longest)),
+            "infinite": with_unretrieved(positions, held, np.inf),
+        }
+        return [_query_values(measure, some, of_runs[measure.unretrieved]) for measure in measures]
 
     results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(each) for each in zip(*results, strict=True)]
@@ -94,10 +94,6 @@ def _query_values(measure: Measure, queries: Queries, positions: Positions) -> n
             f"the measure {measure.name} is {values[place]} on query {queries.qid[place]}; expected a number"
         )
     return values
-
-
-def _skips_unretrieved(measure: Measure) -> bool:
-    return isinstance(measure, Definition) and measure.skips_unretrieved
 
 
 def n_read_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:

@@ -64,9 +64,6 @@ class Definition(Measure):
 
     #: Other words for it, in any case.
     aliases: ClassVar[tuple[str, ...]] = ()
-    #: Whether positions may be those of `directrank.measures.positions.with_unretrieved`, so that documents
-    #: which a run does not hold add nothing. If not, they are ranked last, tied.
-    skips_unretrieved: ClassVar[bool] = False
 
     #: The last rank that counts; None for all.
     cutoff: int | None = field(default=None, init=False)

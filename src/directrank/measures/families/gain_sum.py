@@ -19,7 +19,7 @@ class GainSum(Definition):
     A definition gives `gains` and `discounts`; a norm Z if it has one.
     """
 
-    skips_unretrieved = True
+    unretrieved = "beyond"
 
     @abstractmethod
     def gains(self, queries: Queries) -> np.ndarray:

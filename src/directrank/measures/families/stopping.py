@@ -22,7 +22,7 @@ class Stopping(Smooth):
        retrieval measures", Information Retrieval 13, 2010.
     """
 
-    skips_unretrieved = True
+    unretrieved = "beyond"
 
     @abstractmethod
     def stopping(self, queries: Queries) -> np.ndarray:

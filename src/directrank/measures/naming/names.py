@@ -13,8 +13,20 @@ from directrank.measures.table import MEASURES, OWN
 #: The measure of `score`, of choices among iterates, rounds and points of a grid, and of the demos, where no
 #: other is named.
 DEFAULT_MEASURE = "nDCG@10"
-# trec_eval writes a cutoff after an underscore: ndcg_cut_10, P_5.
-_TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)_([0-9]+)\s*")
+# trec_eval writes a cutoff after an underscore or a dot: ndcg_cut_10, P.5.
+_TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
+# A cutoff without its @: NDCG10, map-5.
+_NO_AT = re.compile(r"([A-Za-z_]+)[- ]?([0-9]+)")
+#: What names of other tools mean that are not measures here.
+ABSENT = {
+    **dict.fromkeys(("r", "recall"), "recall"),
+    **dict.fromkeys(
+        ("success", "hit", "hits", "hr", "hit_rate"), "whether a relevant document is among the first k"
+    ),
+    "rprec": "the precision at the number of relevant documents",
+    "rbp": "rank-biased precision",
+    "bpref": "a measure of judged documents alone",
+}
 
 
 def parse_measure(name: "str | Measure") -> Measure:
@@ -23,9 +35,10 @@ def parse_measure(name: "str | Measure") -> Measure:
     Parameters
     ----------
     name : str or Measure
-        A name in the grammar of ir_measures, such as ``nDCG@10``, ``AP(rel=2)``, ``ERR(max=4)@20``. Names of
-        other tools (``ndcg_cut_10``, ``MAP``, ``mrr``) are accepted, in any case. ``nDCG`` has the gain
-        2^y − 1 here, which ir_measures writes ``nDCG(dcg='exp-log2')``. A `Measure` is returned unchanged.
+        A name in the grammar of ir_measures, such as ``nDCG@10``, ``AP(rel=2)``, ``ERR(max=4)@20``, in any
+        case. ``nDCG`` has the gain 2^y − 1 here, which ir_measures writes ``nDCG(dcg='exp-log2')``. Names of
+        trec_eval (``ndcg``, ``ndcg_cut_10``, ``map``, ``P_5``, ``recip_rank``) are its measures: ``ndcg``, in
+        small letters without ``@``, and ``ndcg_cut`` have the gain y. A `Measure` is returned unchanged.
 
     Returns
     -------
@@ -39,7 +52,7 @@ def parse_measure(name: "str | Measure") -> Measure:
     Examples
     --------
     >>> parse_measure("ndcg_cut_10").name, parse_measure("MAP").name
-    ('nDCG@10', 'AP')
+    ("nDCG(dcg='log2')@10", 'AP')
     """
     if not isinstance(name, str):
         _check_object(name)
@@ -121,6 +134,8 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
     """Return the measure of a name."""
     trec = _TREC_CUTOFF.fullmatch(name)
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
+    if word.lower() == "ndcg_cut" or name.strip() == "ndcg":
+        written = {"dcg": "log2", **written}  # trec_eval's gain is the grade
     if word.lower() not in known:
         raise MeasureNameError(_unknown(name, word, known))
     measure = known[word.lower()]
@@ -140,7 +155,15 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
 
 
 def _unknown(name: str, word: str, known: Mapping[str, type[Definition]]) -> str:
-    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
-    guess = f" Did you mean {name.strip().replace(word, known[near[0]].bare_name, 1)}?" if near else ""
+    no_at = _NO_AT.fullmatch(name.strip())
+    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    if word.lower() in ABSENT:
+        guess = f" That is {ABSENT[word.lower()]}, which a plug-in can add: docs/plugins.md."
+    elif no_at and no_at[1].lower() in known:
+        guess = f" Did you mean {known[no_at[1].lower()].bare_name}@{no_at[2]}?"
+    elif word.lower() in ("auc", "roc_auc"):
+        guess = " Did you mean WPD(complement=1)? It is that area for two grades."
+    else:
+        guess = f" Did you mean {name.strip().replace(word, known[near[0]].bare_name, 1)}?" if near else ""
     every = dict.fromkeys([*(each.bare_name for each in known.values()), *OWN])
     return f"no measure is called {name!r}.{guess} Known: {', '.join(every)}"

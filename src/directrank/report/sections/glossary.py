@@ -48,7 +48,9 @@ def build(facts: Facts) -> list[Markup]:
         ),
         terms([(name, CONVENTIONS[name].explanation) for name in facts.result.conventions]),
     ]
-    computed = _computed(facts)
+    computed = [
+        f"{each} under {name}" for name in facts.result.conventions for each in facts.result.computed(name)
+    ]
     if computed:
         blocks.append(
             note(f"The page shows the names of measures as requested. In full: {'; '.join(computed)}.")
@@ -59,17 +61,4 @@ def build(facts: Facts) -> list[Markup]:
         terms(STATISTICS),
         heading("Data"),
         terms(DATA if facts.trained else DATA[:1]),
-    ]
-
-
-def _computed(facts: Facts) -> list[str]:
-    """Return what was computed under a measure's name, where that is another measure."""
-    whole = next((cell for cell in facts.result.cells if "error" not in cell), None)
-    if whole is None:
-        return []
-    return [
-        f"{asked} under {convention} is {computed}"
-        for convention in facts.result.conventions
-        for asked, computed in whole["computed"][convention].items()
-        if asked != computed
     ]

@@ -11,6 +11,7 @@ from directrank.estimators import Regression
 from directrank.estimators.method import Method, configured_method
 from directrank.measures import AP, P
 from directrank.measures.families.definition import Definition
+from directrank.measures.positions import Positions
 from directrank.oracles import Curvature, HessianVector, QueryWeights, Targets, ValueAndGradient
 from directrank.plugins import load_plugin
 from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
@@ -42,8 +43,6 @@ class Share(AP):
         return 2.0 * right
 
     def ties_in_order(self, queries, positions, right):
-        from directrank.measures.positions import Positions
-
         return super().query_values(queries, Positions(positions.above, np.ones_like(positions.tied)))
 
     def upside_down(self, queries, positions, right):
@@ -211,5 +210,21 @@ def test_a_measure_that_is_no_class_of_ours_is_tried_too():
         def query_values(self, queries, positions):
             return np.full(queries.n_queries, 0.5)
 
-    found = check_measure(Constant())
-    assert broken(found) == {"is 0 for queries where it says that it is undefined"}
+    assert broken(check_measure(Constant())) == {
+        "is 0 for queries where it says that it is undefined",
+        "adds nothing for documents that a run does not hold, unless it says that it ranks them last",
+    }
+
+
+@pytest.mark.parametrize("last", ["n_docs", "longest"])
+def test_a_measure_that_counts_what_a_run_does_not_hold_is_found(last):
+    class AtTheEnd(load_plugin(MEASURE).things[0]):
+        def query_values(self, queries, positions):
+            ends = {"n_docs": np.repeat(queries.sizes - 1, queries.sizes), "longest": queries.longest}
+            return super().query_values(
+                queries, Positions(np.minimum(positions.above, ends[last]), positions.tied)
+            )
+
+    assert broken(check_measure(AtTheEnd())) == {
+        "adds nothing for documents that a run does not hold, unless it says that it ranks them last"
+    }

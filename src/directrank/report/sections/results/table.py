@@ -58,10 +58,7 @@ def _table(facts: Facts, convention: str) -> Markup:
     for name, error in zip(table.columns, table.errors, strict=True):
         order = ("ascending" if error else "descending") if name == facts.main else ""
         columns.append(Column(name, "an error: smaller is better" if error else "", order))
-    marks = [
-        [facts.better_than(convention, measure, label) for measure in table.columns]
-        for label, _ in table.rows
-    ]
+    marks = [[table.mark(row, column) for column in range(len(table.columns))] for row in indices.values()]
     # All marks of a column are as wide as its longest, so that the numbers are aligned.
     widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
     rows = []
@@ -89,20 +86,19 @@ def _row(facts: Facts, table: Table, convention: str, row: int, marks: Sequence[
         cells.append(
             Cell(table.shown(row, column), value, table.best(row, column), marks[column], title=title)
         )
-    letter = facts.letters(convention).get(label, "")
-    return facts.row(label, [*cells, Cell(summary, tone="what")], letter)
+    return facts.row(label, [*cells, Cell(summary, tone="what")], table.letter(row))
 
 
 def _tested(facts: Facts, convention: str) -> str:
-    """Return what the superscript letters mean."""
+    """Return what the marks mean."""
     tested = facts.tested(convention)
-    if not facts.letters(convention):
+    if not any(tested.get("pairs", {}).values()):
         return ""
     against = f"the baseline {tested['baseline']}" if tested["baseline"] else "every other method"
     return (
-        "Superscript letters name the methods that a method is significantly better than. Each was tested "
+        ">ab: significantly better than the methods (a) and (b). Each method was tested "
         f"against {against} by a two-sided randomisation test on paired queries: p < {tested['alpha']:g} "
-        f"after {RULES[tested['correction']]} within a measure. A missing letter does not show that two "
+        f"after {RULES[tested['correction']]} within a measure. A missing mark does not show that two "
         "methods are equal."
     )
 
