@@ -178,17 +178,15 @@ def test_theorem_2_and_the_rows_of_an_audit_are_the_enumerated_bounds(name):
 @pytest.mark.parametrize("name", ["AP", "WPD"])
 def test_theorem_2_under_ties_that_rounding_would_break(name):
     """Eq. (6) counts rankings with F(π*) = F(π): any order of tied documents, at any offset."""
-    rng = np.random.default_rng(12)
-    for _ in range(30):
-        n = int(rng.integers(3, 6))
+    rng = np.random.default_rng(1)
+    for number in range(60):
+        n = int(rng.integers(4, 7))
         y = np.sort(rng.permutation([1.0, 0.0, *rng.integers(0, 2, n - 2)]))[::-1].copy()
-        whole = rng.integers(0, 2, n).astype(float)
-        bounds = type_two_bounds(pairs_of_the_sorted_ranking(STRICT[name], y, whole))
-        s = 0.1 * whole + rng.normal() * 1e3
+        whole = rng.integers(0, 2, n).astype(float) if number % 3 else np.zeros(n)
+        s = 0.1 * whole + 1e3 * rng.normal()
         found = audit_scores(s, QueryGroups(np.zeros((n, 1)), y, np.zeros(n)), name)
         (row,) = (row for row in found.rows if row.name == "step, Eq. (6)")
         worst = max(1 - STRICT[name](y[order]) for order in oracles.tie_orders(whole))
-        assert row.values[0] + row.error[0] >= bounds["(6)"] - 1e-9
         assert row.values[0] >= worst - 1e-9
 
 
