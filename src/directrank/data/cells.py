@@ -86,9 +86,8 @@ def numbers(values: Any, dtype: type) -> np.ndarray | None:
         plain = compute.ReplaceSubstringOptions(r"^\+([\d.])", r"\1")
         words = compute.call_function("replace_substring_regex", [words], plain)
         missing = compute.SetLookupOptions(value_set=pa.array(WORDS_FOR_MISSING, words.type))
-        values = compute.if_else(
-            compute.call_function("is_in", [words], missing), pa.scalar(None, words.type), words
-        )
+        gone = compute.call_function("is_in", [words], missing)
+        values = compute.call_function("if_else", [gone, pa.scalar(None, words.type), words])
     try:
         cast = values.cast(wanted, safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -43,7 +43,7 @@ def read_run_table(path: Path) -> Run:
         scores += _scores(batch.column(SCORE), place).tolist()
     if not scores:
         raise DataError(f"{path}: {NO_DOCUMENT}")
-    return run_of(*words, scores, path)
+    return run_of(words[0], words[1], scores, path)
 
 
 def run_of_frame(frame: Any, name: str) -> Run:
@@ -58,8 +58,8 @@ def run_of_frame(frame: Any, name: str) -> Run:
 
     table = nw.from_native(frame, eager_only=True)
     qid, docid = _named_columns(table.columns, name)
-    columns = [table.get_column(each).to_list() for each in (qid, docid, SCORE)]
-    return run_of(*columns, Path(name))
+    qids, docids, scores = (table.get_column(each).to_list() for each in (qid, docid, SCORE))
+    return run_of(qids, docids, scores, Path(name))
 
 
 def run_of(qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any], path: Path) -> Run:
@@ -74,7 +74,7 @@ def run_of(qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any], pa
         if not isinstance(score, Real) or not math.isfinite(score):
             raise Place(path, 0).error(SCORE, row, f"found {shown(score)}, {EXPECTED}")
     words = [list(map(str, whole_numbers(qid_array(names)).tolist())) for names in (qids, docids)]
-    return Run(path, _rows(path, *words), np.array(scores, np.float64))
+    return Run(path, _rows(path, words[0], words[1]), np.array(scores, np.float64))
 
 
 def _named_columns(names: Sequence[str], where: str) -> tuple[str, str]:

@@ -72,4 +72,5 @@ def features_of(ranker: Any, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]
 def _validated(ranker: Any, X, reset: bool = True, dtype: Any = FEATURES["dtype"]) -> np.ndarray:
     """Return X as scikit-learn checks it; of a data frame, the first cell that is no number is named."""
     refuse_text(X)
-    return validate_data(ranker, X, reset=reset, **FEATURES | {"dtype": dtype})
+    checked: Any = validate_data(ranker, X, reset=reset, **FEATURES | {"dtype": dtype})
+    return checked

@@ -1,7 +1,7 @@
 """What is evaluated: judged documents and rankings of them, read from files or given as arrays."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -73,8 +73,9 @@ class Judged:
             self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=qid_array(docid), name="data")
             return
         if hasattr(data, "columns"):
-            columns = {"qid": how.qid, "label": how.label, "docid": how.docid}
-            self.groups = from_frame(data, **columns, features=(), name="data")
+            self.groups = from_frame(
+                data, qid=how.qid, label=how.label, docid=how.docid, features=(), name="data"
+            )
             return
         path, self.source = Path(data), str(data)
         form = LETOR if path.name.lower().endswith(TABLE_ENDINGS) else form_of(path)
@@ -176,8 +177,8 @@ def named_runs(runs: Any) -> dict[str, Any]:
     """
     if isinstance(runs, Mapping) and not _is_run(runs):
         return {str(label): run for label, run in runs.items()}
-    alone = isinstance(runs, (str, os.PathLike, Mapping)) or hasattr(runs, "columns")
-    listed: Sequence[Any] = [runs] if alone else list(runs)
+    alone = bool(isinstance(runs, (str, os.PathLike, Mapping)) or hasattr(runs, "columns"))
+    listed: list[Any] = [runs] if alone else [*runs]
     called = [
         str(each) if isinstance(each, (str, os.PathLike)) else "run" if alone else f"run {number}"
         for number, each in enumerate(listed, 1)

@@ -60,7 +60,7 @@ def fill_features(
 
 def _fill_batch(batch: Any, features: Sequence[str], places, X, null: np.float32, place: Place) -> None:
     by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
-    columns = [numbers(by_name[name], np.float32) for name in features]
+    columns: list[Any] = [numbers(by_name[name], np.float32) for name in features]
     if wrong := [name for name, values in zip(features, columns, strict=True) if values is None]:
         values = by_name[wrong[0]]
         row, cell = first_text(values.to_pylist()) or (0, values.type)
