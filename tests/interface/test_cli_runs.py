@@ -61,7 +61,7 @@ def test_a_p_value_is_never_printed_as_zero(capsys, folder):
 
 
 def test_json_holds_the_tests_and_the_notes(capsys, folder):
-    (folder / "few").write_text("1 Q0 d9 1 1 few\n")
+    (folder / "few").write_text("1 Q0 d9 1 1 few\n1 Q0 d1 2 0 few\n")
     code, out, _ = run(capsys, "evaluate", "qrels", "one", "few", "--json")
     result = json.loads(out)
     assert code == 0

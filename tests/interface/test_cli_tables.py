@@ -67,7 +67,9 @@ def run(capsys, tmp_path, monkeypatch):
 @pytest.fixture
 def model(run, data):
     fold = data / "csv" / "Fold1"
-    code, _, err = run("fit", "regression", fold / "train.csv", "--valid", fold / "vali.csv", "-o", "m.dr")
+    code, _, err = run(
+        "fit", "regression", fold / "train.csv", "--valid", fold / "vali.csv", "-o", "m.dr", "--drop", "title"
+    )
     assert code == 0
     assert LINE in err
     return "m.dr"
@@ -78,7 +80,7 @@ def test_compare_has_the_figures_of_the_text_to_the_last_digit(run, data, tmp_pa
     for kind in ("letor", "csv", "parquet"):
         code, out, err = run(
             "compare", data / kind, "--methods", "regression,listnet", "--grid", "listnet.penalty=0.01,1",
-            "--measures", "AP,nDCG@3", "--name", "same", "--out", kind,
+            "--measures", "AP,nDCG@3", "--name", "same", "--out", kind, "--drop", "title",
         )  # fmt: skip
         assert code == 0
         assert (LINE in err) == (kind != "letor")
@@ -91,7 +93,9 @@ def test_compare_has_the_figures_of_the_text_to_the_last_digit(run, data, tmp_pa
 def test_one_file_is_divided_by_query(run, data, tmp_path):
     parts = [csv.read_csv(data / "csv" / "Fold1" / f"{part}.csv") for part in ("train", "vali", "test")]
     csv.write_csv(pa.concat_tables(parts), "all.csv")
-    command = ("compare", "all.csv", "--methods", "regression", "--measures", "AP", "--out", "run")
+    command = (
+        "compare", "all.csv", "--methods", "regression", "--measures", "AP", "--out", "run", "--drop", "title"
+    )  # fmt: skip
     code, out, err = run(*command)
     assert (code, out) == (3, "")
     assert "all.csv: is one data set; divide it by --kfold 5" in err
@@ -105,7 +109,7 @@ def test_other_columns_are_another_comparison_in_the_same_folder(run, data, tmp_
     figures = []
     for options in ((), ("--features", "bm25,l*"), ()):
         command = ("compare", data / "csv", "--methods", "regression", "--measures", "AP", "--out", "run")
-        assert run(*command, *options)[0] == 0
+        assert run(*command, "--drop", "title", *options)[0] == 0
         figures.append((tmp_path / "run" / "results.csv").read_bytes())
     assert figures[0] == figures[2] != figures[1]
 
@@ -164,6 +168,7 @@ def test_evaluate_and_audit_read_tables(run, data, model):
     ("options", "problem"),
     [
         (("--qid", "queryid"), "no column 'queryid'; did you mean 'query_id'?"),
+        ((), "column 'title', row 1: found 'item, number 0', expected a number; correct it, or leave out"),
         (("--label", "title"), "column 'title', row 1: found 'item, number 0', expected a grade"),
         (("--features", "title"), "column 'title', row 1: found 'item, number 0', expected a number"),
     ],
@@ -172,3 +177,41 @@ def test_wrong_columns_end_in_one_line(run, data, options, problem):
     code, out, err = run("fit", "regression", data / "csv" / "Fold1" / "train.csv", *options, "-q")
     assert (code, out, len(err.splitlines())) == (3, "", 1)
     assert f"train.csv: {problem}" in err
+
+
+def test_rank_needs_queries_only_where_the_model_does(run, data, model):
+    test = data / "csv" / "Fold1" / "test.csv"
+    csv.write_csv(csv.read_csv(test).drop_columns(["query_id", "grade"]), "plain.csv")
+    code, out, err = run("rank", model, "plain.csv")
+    assert (code, out) == (0, run("rank", model, test)[1])
+    assert "no column of queries, so that all documents are one query" in err
+    assert {
+        line.split(",")[0] for line in run("rank", model, "plain.csv", "--format", "csv")[1].split()[1:]
+    } == {"1"}
+    scaled = ("--set", "scaling=query", "--drop", "title", "-o", "q.dr")
+    assert run("fit", "regression", data / "csv" / "Fold1" / "train.csv", *scaled)[0] == 0
+    code, out, err = run("rank", "q.dr", "plain.csv")
+    assert (code, out) == (3, "")
+    assert "no column is called like a qid" in err
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "letor"])
+def test_fit_and_rank_read_standard_input(run, data, monkeypatch, kind):
+    path = data / kind / "Fold1" / f"train.{'txt' if kind == 'letor' else kind}"
+    columns = () if kind == "letor" else ("--drop", "title")
+    assert run("fit", "regression", path, *columns, "-o", "file.dr")[0] == 0
+    for command in (("fit", "regression", "-", *columns, "-o", "in.dr"), ("rank", "in.dr", "-")):
+        with path.open() as file, monkeypatch.context() as patch:
+            patch.setattr("sys.stdin", file)
+            code, out, _ = run(*command)
+        assert code == 0
+    assert out == run("rank", "file.dr", path)[1]
+
+
+def test_a_table_of_scores_that_shares_no_document_is_refused(run, data, model):
+    test = data / "csv" / "Fold1" / "test.csv"
+    run("rank", model, test, "--docid", "title", "-o", "other.csv")
+    code, out, err = run("evaluate", test, "other.csv")
+    assert (code, out, len(err.splitlines())) == (3, "", 1)
+    assert "other.csv: none of its documents is in" in err
+    assert run("evaluate", test, "other.csv", "--docid", "title")[0] == 0

@@ -76,7 +76,7 @@ Features = Annotated[
     str | None,
     option(
         "--features COLUMNS",
-        "Columns of features, or patterns such as 'bm25*', with commas.  [default: all other numbers]",
+        "Columns of features, or patterns such as 'bm25*', with commas.  [default: all other columns]",
     ),
 ]
 FirstFeature = Annotated[
@@ -88,6 +88,10 @@ FirstFeature = Annotated[
         max=1,
         help="Number of the first feature of LETOR text, 0 or 1.  [default: 1]",
     ),
+]
+Drop = Annotated[
+    str | None,
+    option("--drop COLUMNS", "Columns to leave out, or patterns, with commas: those that hold no numbers."),
 ]
 Measures = Annotated[
     str, option("--measures NAMES", "Measures to report, with commas; see `directrank measures`.")

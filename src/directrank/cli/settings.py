@@ -2,10 +2,14 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from directrank.cli.failures import UsageError, usage
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
     from directrank.estimators.methods import Configured
     from directrank.experiments.options import Options
 
+STDIN = "-"
+#: The first bytes of formats, with the endings of their names.
+MAGIC = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"))
 WORDS = {"true": True, "false": False, "none": None}
 #: ``penalty=0.1``, ``ranksvm.penalty=0.1``, ``adarank(P(rel=2)@5).rounds=30``, ``xgboost:rank:map.gamma=1``.
 _SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
@@ -48,6 +55,7 @@ def read_options(
     label: str | None,
     docid: str | None,
     features: str | None = None,
+    drop: str | None = None,
     ranker: Any = None,
     **others: Any,
 ) -> "ReadOptions":
@@ -62,7 +70,7 @@ def read_options(
         columns = list(known) if columns is None and known is not None else columns
     if missing is not None:
         others["missing"] = missing_rule(missing)
-    return ReadOptions(qid=qid, label=label, docid=docid, features=columns, **others)
+    return ReadOptions(qid=qid, label=label, docid=docid, features=columns, drop=names(drop or ""), **others)
 
 
 def read_documents(path: Path, how: "ReadOptions", *, quiet: bool) -> "QueryGroups":
@@ -73,6 +81,28 @@ def read_documents(path: Path, how: "ReadOptions", *, quiet: bool) -> "QueryGrou
     line = columns_line(path, how)
     remark(line, quiet=quiet or not line)
     return read_file(path, how)
+
+
+@contextmanager
+def readable_input(path: Path) -> Iterator[Path]:
+    """Yield a path, or for ``-`` that of a copy of standard input: files of documents are read twice.
+
+    The first bytes tell Parquet, Arrow, LETOR text (plain or gzipped) and CSV apart.
+    """
+    if str(path) != STDIN:
+        yield path
+        return
+    with TemporaryDirectory(prefix="directrank-") as folder:
+        copy = Path(folder) / "standard-input"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        with copy.open("rb") as file:
+            start = file.read(1 << 16)
+        is_letor = start.startswith(b"\x1f\x8b") or re.search(rb"(^|\s)qid:", start)
+        ending = next(
+            (end for first, end in MAGIC if start.startswith(first)), ".txt" if is_letor else ".csv"
+        )
+        yield copy.rename(copy.with_suffix(ending))
 
 
 def seeds_of(text: str) -> list[int]:
@@ -190,6 +220,7 @@ def with_settings(chosen: "Configured", words: Sequence[str] | None) -> "Configu
 PARSERS: dict[str, Callable[[Any], Any]] = {
     "measures": names,
     "features": names,
+    "drop": names,
     "missing": missing_rule,
     "seeds": seeds_of,
     "settings": partial(assignments, "--set", parse=value_of),

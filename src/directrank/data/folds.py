@@ -44,7 +44,8 @@ class Fold:
         allow_shared_queries : bool, default=False
             Whether a qid may be in more than one set.
         **how : see `load_data`
-            ``qid``, ``label``, ``docid``, ``features``, ``missing`` and ``first_feature``; and
+            ``qid``, ``label``, ``docid``, ``features``, ``drop``, ``missing``, ``labelled`` and
+            ``first_feature``; and
             ``open_file``, which opens a file to read its bytes.
 
         Raises
@@ -153,8 +154,10 @@ def load_data(
     label: str | None = None,
     docid: str | None = None,
     features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     missing: str | float = MISSING,
     first_feature: int | None = None,
+    labelled: bool = True,
 ):
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 
@@ -170,12 +173,16 @@ def load_data(
         The columns of queries, grades and names of documents. By default a column with a usual name, such as
         ``query_id``, ``relevance``, ``doc``; documents need no names.
     features : sequence of str, optional
-        The columns of features, or patterns such as ``bm25*``. By default all other columns of numbers.
+        The columns of features, or patterns such as ``bm25*``. By default all other columns.
+    drop : sequence of str, default=()
+        Columns to leave out, or patterns: those that hold no numbers, for example.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of an empty cell, or of a literal NULL: NaN, which every method takes; an error; the least
         value within the query; or a number.
     first_feature : {0, 1}, optional
         The number of the first feature of LETOR text; 1 by default.
+    labelled : bool, default=True
+        Whether the documents have relevance.
 
     Returns
     -------
@@ -191,8 +198,9 @@ def load_data(
     --------
     >>> groups = load_data("clicks.parquet", qid="search_id", label="clicked")  # doctest: +SKIP
     """
-    how = {
-        "qid": qid, "label": label, "docid": docid, "features": features, "missing": missing,
+    how: dict[str, Any] = {
+        "qid": qid, "label": label, "docid": docid, "features": features, "drop": drop, "missing": missing,
+        "labelled": labelled,
         "first_feature": first_feature,
     }  # fmt: skip
     if not Path(path).is_dir() or manifest_of(Path(path)):

@@ -1,11 +1,15 @@
 """Data frames of any library: documents from their columns, and columns in the order of a model."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from directrank.data.categories import as_grades
-from directrank.data.groups import QueryGroups
+from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, shown
+from directrank.data.files.options import ReadOptions
+from directrank.data.files.tables.columns import choose_columns, refuse_second_label
+from directrank.data.groups import QueryGroups, column_names
 from directrank.data.remote.workers import RemoteGroups
 from directrank.errors import DataError
 
@@ -13,26 +17,30 @@ from directrank.errors import DataError
 def from_frame(
     frame,
     *,
-    relevance: str | None = "relevance",
-    qid: str = "qid",
+    qid: str | None = None,
+    label: str | None = None,
     docid: str | None = None,
     features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    labelled: bool = True,
     name: str = "",
 ) -> QueryGroups:
-    """Make query groups from the columns of a pandas, polars or pyarrow frame.
+    """Make query groups from the columns of a pandas, polars or pyarrow frame, as `load_data` does of a file.
 
     Parameters
     ----------
     frame : data frame
         One row a document.
-    relevance : str or None, default="relevance"
-        The column of grades: numbers or ordered categories. None for documents without relevance.
-    qid : str, default="qid"
-        The column of queries.
-    docid : str, optional
-        The column of document names.
+    qid, label, docid : str, optional
+        The columns of queries, of grades (numbers or ordered categories) and of names of documents. By
+        default a column with a usual name, such as ``query_id``, ``relevance``, ``doc``.
     features : sequence of str, optional
-        The columns of features; all other columns by default. A missing value is NaN.
+        The columns of features, or patterns such as ``bm25*``; all other columns by default. A missing value
+        is NaN.
+    drop : sequence of str, default=()
+        Columns to leave out, or patterns.
+    labelled : bool, default=True
+        Whether the documents have relevance.
     name : str, default=""
         Where the data came from; messages use it.
 
@@ -51,24 +59,34 @@ def from_frame(
     import narwhals as nw  # It takes as long to import as the rest of directrank.data.
 
     table = nw.from_native(frame, eager_only=True)
-    named = [column for column in (relevance, qid, docid) if column is not None]
-    columns = [c for c in table.columns if c not in named] if features is None else list(features)
-    for column in (*named, *columns):
-        if column not in table.columns:
-            raise DataError(f"no column {column!r}; the frame has {', '.join(map(str, table.columns))}")
-    if not columns:
-        raise DataError("the frame has no column left for features")
-    X = np.empty((len(table), len(columns)), np.float32)
-    for place, column in enumerate(columns):
-        X[:, place] = _numbers(table[column], column, missing=True)
+    how = ReadOptions(qid=qid, label=label, docid=docid, features=features, drop=drop, labelled=labelled)
+    columns = choose_columns(table.columns, how, name or "data frame")
+    relevance = _grades(table, columns.label) if labelled and columns.label else None
+    refuse_second_label(columns, how, name or "data frame")
+    X = np.empty((len(table), len(columns.features)), np.float32)
+    for place, column in enumerate(columns.features):
+        X[:, place] = _finite(_numbers(table, column, columns.features), column)
     return QueryGroups(
         X,
-        None if relevance is None else _grades(table[relevance], relevance),
-        table[qid].to_numpy(),
-        docid=None if docid is None else table[docid].to_numpy(),
-        feature_names=columns,
+        relevance,
+        table.get_column(str(columns.qid)).to_numpy(),
+        docid=None if columns.docid is None else _names(table.get_column(columns.docid)),
+        feature_names=columns.features,
         name=name,
     )
+
+
+def refuse_text(X) -> None:
+    """Raise DataError that names the first cell of a data frame that is no number; accept anything else."""
+    if column_names(X) is None or isinstance(X, QueryGroups):
+        return
+    import narwhals as nw
+
+    table = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(table, nw.DataFrame):
+        for column, dtype in table.schema.items():
+            if not dtype.is_numeric():
+                _numbers(table, column, table.columns)
 
 
 def columns_in_order(X, names: Sequence[str] | None):
@@ -112,23 +130,67 @@ def _columns(given: list, wanted: list) -> list[int] | None:
     return [given.index(name) for name in wanted]
 
 
-def _grades(column, name: str) -> np.ndarray:
-    native = column.to_native()
-    grades = as_grades(native, f"column {name!r}: ")
-    return _numbers(column, name, "numbers or ordered categories") if grades is native else grades
+def _grades(table, name: str) -> np.ndarray:
+    column = table.get_column(name)
+    grades = as_grades(column.to_native(), f"column {name!r}: ")
+    if isinstance(grades, np.ndarray):
+        return grades
+    values = _values(column)
+    if values is None:
+        row, cell = _first_text(column)
+        raise DataError(
+            f"column {name!r}, row {row}: found {shown(cell)}, expected numbers or ordered categories, the "
+            "best highest"
+        )
+    if np.isnan(values).any():
+        row = np.argmax(np.isnan(values))
+        raise DataError(f"column {name!r} has no value in row {row}; give every row a grade")
+    return _finite(values, name)
 
 
-def _numbers(column, name: str, expected: str = "numbers", missing: bool = False) -> np.ndarray:
-    if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
-        raise DataError(f"column {name!r} holds {column.dtype}, expected {expected}")
-    empty = column.is_null().to_numpy().astype(np.bool_)
-    if empty.any() and not missing:
-        raise DataError(f"column {name!r} has no value in row {np.argmax(empty)}; give every row a grade")
+def _names(column) -> np.ndarray:
+    """Return names of documents; an empty text where one is missing."""
+    names, missing = column.to_numpy(), column.is_null().to_numpy().astype(np.bool_)
+    if missing.any():
+        names = names.astype(object)
+        names[missing] = ""
+    return names
+
+
+def _numbers(table, name: str, columns: Sequence[str]) -> np.ndarray:
+    values = _values(table.get_column(name))
+    if values is not None:
+        return values
+    wrong = [name, *(each for each in columns if each != name and _values(table.get_column(each)) is None)]
+    row, cell = _first_text(table.get_column(name))
+    raise DataError(f"column {name!r}, row {row}: {not_a_number(cell, wrong)}")
+
+
+def _values(column) -> np.ndarray | None:
+    """Return a column as float64, NaN where a value is missing; None if a cell is no number."""
+    missing = column.is_null().to_numpy().astype(np.bool_)
     values = np.full(len(column), np.nan)
+    some = column.filter(~column.is_null())
+    if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
+        if first_text(some.to_list()):
+            return None
+        words = (each.strip() if isinstance(each, str) else each for each in some.to_list())
+        some = [np.nan if each in WORDS_FOR_MISSING else each for each in words]
     with np.errstate(over="ignore"):
-        values[~empty] = np.asarray(column.filter(~column.is_null()).to_numpy(), dtype=np.float64)
-    refused = np.isinf(values) if missing else ~np.isfinite(values)
-    wrong = np.flatnonzero(refused | (np.abs(values) > np.finfo(np.float32).max))
+        values[~missing] = np.asarray(some, dtype=np.float64)
+    return values
+
+
+def _first_text(column) -> tuple[int, Any]:
+    """Return row and value of the first cell that is no number."""
+    missing = column.is_null().to_list()
+    cells = (None if gone else cell for cell, gone in zip(column.to_list(), missing, strict=True))
+    return first_text(cells) or (0, column.dtype)
+
+
+def _finite(values: np.ndarray, name: str) -> np.ndarray:
+    """Return numbers, or raise DataError if one is infinite or beyond float32."""
+    wrong = np.flatnonzero(np.abs(values) > np.finfo(np.float32).max)
     if len(wrong):
         raise DataError(
             f"column {name!r} holds {values[wrong[0]]} in row {wrong[0]}; expected finite float32"

@@ -9,6 +9,8 @@ from directrank.data.categories import as_grades
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 
+#: Floats from here on do not tell neighbouring integers apart.
+LEAST_ROUNDED = 2.0**53
 #: An array of text holds at most so many times the letters that it is made of.
 LARGEST_PADDING = 8
 
@@ -71,10 +73,29 @@ def query_codes(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         If a qid is missing or cannot be hashed.
     """
     codes, names = _numbered_objects(qid) if qid.dtype == object else _numbered(qid)
+    names = whole_numbers(names)
     for number, name in enumerate(names) if names.dtype.kind in "OfcmM" else ():
         if _is_missing(name):
             raise DataError(f"qid of row {np.argmax(codes == number)} is missing; give every row its query")
     return codes, names
+
+
+def first_bad_float(names: np.ndarray) -> tuple[int, str] | None:
+    """Return place and problem of the first float that cannot name a query, if there is one."""
+    wrong = np.flatnonzero(~(np.abs(names) < LEAST_ROUNDED))
+    if not len(wrong):
+        return None
+    name = names[wrong[0]]
+    if np.isnan(name):
+        return int(wrong[0]), "has no value; give every document its query"
+    problem = f"found {name}, a float that may stand for several numbers; store queries as integers or text"
+    return int(wrong[0]), problem
+
+
+def whole_numbers(names: np.ndarray) -> np.ndarray:
+    """Return names as integers where they are floats that all are whole, as joins make them."""
+    whole = names.dtype.kind == "f" and first_bad_float(names) is None and (names == np.trunc(names)).all()
+    return names.astype(np.int64) if whole else names
 
 
 def _is_missing(name) -> bool:

@@ -275,11 +275,14 @@ def checked_features(X, name: str = "") -> np.ndarray:
     where = f"{name}: " if name else ""
     try:
         given = np.asarray(as_dense(X, name or "X"))
-        if given.dtype.kind == "c":
-            raise TypeError("complex numbers, expected real ones")
+        if given.dtype.kind in "cmM":
+            raise TypeError(f"{given.dtype}, expected real numbers")
         with np.errstate(over="ignore"):
             features = np.ascontiguousarray(given, dtype=np.float32)
     except (TypeError, ValueError) as error:
+        from directrank.data.frames import refuse_text
+
+        refuse_text(X)
         raise DataError(f"{where}X is not a numeric array (a {type(X).__name__}): {error}") from None
     if given.ndim != 2:
         raise DataError(f"{where}X has {given.ndim} dimension(s), expected 2: documents × features")

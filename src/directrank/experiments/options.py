@@ -53,6 +53,7 @@ class Options:
     label: str | None = None
     docid: str | None = None
     features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
     kfold: int | None = None
     search: str = GRID
     refit: bool = False
@@ -97,8 +98,11 @@ class Options:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns that were named, by their role."""
-        named = {"qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features}
+        """The columns that were named, by their role or as those to drop."""
+        named = {
+            "qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features,
+            "drop": self.drop or None,
+        }  # fmt: skip
         return {role: name for role, name in named.items() if name is not None}
 
     @property

@@ -61,6 +61,7 @@ def compare(
     label: str | None = None,
     docid: str | None = None,
     features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     kfold: int | None = None,
     search: str = GRID,
     refit: bool = False,
@@ -118,7 +119,9 @@ def compare(
     qid, label, docid : str, optional
         Columns of tables; guessed by their names by default.
     features : sequence of str, optional
-        Columns of features, or patterns; by default all other columns of numbers.
+        Columns of features, or patterns; by default all other columns.
+    drop : sequence of str, default=()
+        Columns to leave out, or patterns.
     kfold : int, optional
         Split all queries into this many random folds (by `seed`) and ignore the folds of the data.
     search : str, default="grid"
@@ -167,6 +170,7 @@ def compare(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
         grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
         seeds=seeds or (), missing=missing, qid=qid, label=label, docid=docid, features=features,
+        drop=drop,
         kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
         baseline=baseline, correction=correction, audit=audit, keep_models=keep_models,
     )  # fmt: skip

@@ -34,7 +34,7 @@ def test_what_is_null_is_nan(library):
 @pytest.mark.parametrize("library", FRAMES)
 def test_a_grade_must_not_be_missing(library):
     with pytest.raises(DataError, match="column 'f' has no value in row 1; give every row a grade"):
-        from_frame(FRAMES[library], relevance="f")
+        from_frame(FRAMES[library], label="f")
 
 
 def test_infinities_are_refused():

@@ -135,7 +135,7 @@ def test_words_are_numbered_as_by_definition():
 
 def test_gzipped_files_and_long_docids(written, tmp_path):
     path = tmp_path / "run.gz"
-    path.write_bytes(gzip.compress(f"a Q0 {'x' * 100} 1 1 t\n".encode()))
+    path.write_bytes(gzip.compress(f"a Q0 {'x' * 100} 1 1 t\na Q0 d1 2 0 t\n".encode()))
     found = joined(read_qrels(written(QRELS, "qrels")), read_run(path))
     assert found.queries.docid.tolist()[2] == b"x" * 100
 

@@ -1,6 +1,9 @@
 """Runs and score files in the results of a comparison."""
 
+from typing import ClassVar
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from directrank import evaluate, evaluate_runs, make_ranking, paired_test, write_letor
@@ -94,3 +97,38 @@ def test_what_does_not_fit(groups, tmp_path):
         evaluate_runs(tmp_path / "data.txt", [tmp_path / "qrels"])
     with pytest.raises(ValueError, match=r"c\.trec is not one of the runs: a\.trec"):
         evaluate_runs(tmp_path / "qrels", [tmp_path / "a.trec"], baseline="c.trec")
+
+
+class TestMappingsAndFrames:
+    QRELS: ClassVar = {"1": {"a": 1, "b": 0, "c": -1}, "2": {"a": 0, "b": 2}}
+    RUN: ClassVar = {"1": {"a": 0.5, "b": 0.7}, "2": {"b": 1, "z": 0.5}}
+
+    def frame(self, mapping, value):
+        rows = [(q, d, v) for q, docs in mapping.items() for d, v in docs.items()]
+        return pd.DataFrame(rows, columns=["query_id", "doc_id", value])
+
+    def test_they_count_as_files_do(self, tmp_path):
+        lines = [(q, d, v) for q, docs in self.QRELS.items() for d, v in docs.items()]
+        (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} {v}\n" for q, d, v in lines))
+        lines = [(q, d, v) for q, docs in self.RUN.items() for d, v in docs.items()]
+        (tmp_path / "run").write_text("".join(f"{q} Q0 {d} 1 {v} t\n" for q, d, v in lines))
+        expected = evaluate_runs(tmp_path / "qrels", tmp_path / "run").cells[0]["values"]
+        grades = {q: {d: max(v, 0) for d, v in docs.items()} for q, docs in self.QRELS.items()}
+        for data in (self.QRELS, self.frame(grades, "relevance")):
+            for run in (self.RUN, self.frame(self.RUN, "score")):
+                for runs, label in ((run, "run"), ([run], "run 1"), ({"mine": run}, "mine")):
+                    (cell,) = evaluate_runs(data, runs).cells
+                    assert (cell["method"], cell["values"]) == (label, expected)
+
+    def test_a_score_that_is_no_number_is_named(self):
+        for run in ({"1": {"a": 0.5, "b": None}}, self.frame({"1": {"a": 0.5, "b": np.nan}}, "score")):
+            with pytest.raises(DataError, match="mine: column 'score', row 2: found"):
+                evaluate_runs(self.QRELS, {"mine": run})
+
+    def test_a_run_without_a_judged_document_is_refused_and_one_with_few_warns(self):
+        judged = {"1": {f"d{number}": 1 for number in range(30)}}
+        with pytest.raises(DataError, match=r"none of its documents is in .*'5' and 'd0', for example; name"):
+            evaluate_runs(judged, {"1": {"5": 1.0}})
+        few = {"1": {"d1": 1.0, **{str(number): 0.5 for number in range(29)}}}
+        with pytest.warns(UserWarning, match="only 1 of 30 documents are in data: .*--docid"):
+            evaluate_runs(judged, few)

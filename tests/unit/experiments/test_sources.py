@@ -143,7 +143,7 @@ class TestFrames:
         assert groups.docid.tolist() == ["u", "v", "w"]
         assert groups.name == "F"
         assert from_frame(make(FRAME), features=["a"]).X.tolist() == [[1], [2], [3]]
-        assert not from_frame(make(FRAME), relevance=None, features=["a"]).labelled
+        assert not from_frame(make(FRAME), labelled=False, features=["a"]).labelled
 
     def test_pandas_kinds(self):
         frame = pd.DataFrame(FRAME, index=[7, 7, 1])
@@ -156,11 +156,13 @@ class TestFrames:
 
     @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
     def test_what_cannot_be_used_is_named(self, make):
-        with pytest.raises(DataError, match=r"no column 'query'; the frame has b, a, relevance"):
+        with pytest.raises(DataError, match=r"no column 'query'; the columns are b, a, relevance"):
             from_frame(make(FRAME), qid="query")
-        with pytest.raises(DataError, match=r"column 'doc' holds .*expected numbers"):
-            from_frame(make(FRAME))
-        with pytest.raises(DataError, match=r"no column left"):
+        with pytest.raises(
+            DataError, match=r"column 'doc', row 0: found 'u', expected a number; .*drop=\['doc'"
+        ):
+            from_frame(make(FRAME), docid="a")
+        with pytest.raises(DataError, match=r"no column is left for features"):
             from_frame(make({"relevance": [1], "qid": [1]}))
         with pytest.raises(DataError, match=r"column 'a' .*row 1"):
             from_frame(make({"a": [1.0, float("inf"), 2.0], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))

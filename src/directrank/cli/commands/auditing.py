@@ -7,6 +7,7 @@ from directrank.cli.failures import usage
 from directrank.cli.options import (
     JSON,
     Docid,
+    Drop,
     Features,
     FirstFeature,
     Label,
@@ -38,6 +39,7 @@ def audit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    drop: Drop = None,
     first_feature: FirstFeature = None,
     plugin: Plugin = None,
     json: JSON = False,
@@ -55,7 +57,7 @@ def audit(
     if picture is not None:
         check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
-    how = read_options(missing, qid, label, docid, features, ranker, first_feature=first_feature)
+    how = read_options(missing, qid, label, docid, features, drop, ranker, first_feature=first_feature)
     groups = read_documents(data, how, quiet=json)
     with spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)

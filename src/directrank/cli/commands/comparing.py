@@ -13,6 +13,7 @@ from directrank.cli.options import (
     JSON,
     Convention,
     Docid,
+    Drop,
     Features,
     Force,
     Label,
@@ -114,6 +115,7 @@ def compare(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    drop: Drop = None,
     kfold: Annotated[
         int | None, option("--kfold N", "Split all queries into N random folds (uses --seed).")
     ] = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 from directrank.cli.options import (
     JSON,
     Docid,
+    Drop,
     Features,
     FirstFeature,
     Label,
@@ -33,6 +34,7 @@ def convert(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    drop: Drop = None,
     first_feature: FirstFeature = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -46,7 +48,7 @@ def convert(
     from directrank.data.files.conversion import converted
 
     how = read_options(
-        missing, qid, label, docid, features, n_features=n_features, first_feature=first_feature
+        missing, qid, label, docid, features, drop, n_features=n_features, first_feature=first_feature
     )
     check_folder(out, "--out", force=force)
     line = columns_line(data, how)

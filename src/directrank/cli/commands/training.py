@@ -11,6 +11,7 @@ from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import (
     JSON,
     Docid,
+    Drop,
     Features,
     FirstFeature,
     Label,
@@ -25,7 +26,7 @@ from directrank.cli.options import (
     target,
 )
 from directrank.cli.output import print_json, remark
-from directrank.cli.settings import check_file, read_documents, read_options, with_settings
+from directrank.cli.settings import check_file, read_documents, read_options, readable_input, with_settings
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
 def fit(
     method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
-    train: Annotated[Path, argument("TRAIN", "Training data: LETOR text, CSV, TSV, Parquet or Arrow.")],
+    train: Annotated[
+        Path,
+        argument("TRAIN", "Training data: LETOR text, CSV, TSV, Parquet or Arrow; - for standard input."),
+    ],
     valid: Annotated[
         Path | None, option("--valid FILE", "Validation data; they choose among rounds and restarts.")
     ] = None,
@@ -68,6 +72,7 @@ def fit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    drop: Drop = None,
     first_feature: FirstFeature = None,
     plugin: Plugin = None,
     scheduler: Scheduler = None,
@@ -82,7 +87,7 @@ def fit(
     from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = read_options(missing, qid, label, docid, features, first_feature=first_feature)
+    how = read_options(missing, qid, label, docid, features, drop, first_feature=first_feature)
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if preferences is not None and rankings:
@@ -91,8 +96,8 @@ def fit(
     with usage():
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as found:
-        with phase("reading"):
-            data = _supervised(_read(train, valid, how, quiet=quiet or json), preferences, rankings)
+        with phase("reading"), readable_input(train) as file:
+            data = _supervised(_read(file, valid, how, quiet=quiet or json), preferences, rankings)
         checks = _checked(data["train"], quiet=quiet or json)
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
         with distributed(scheduler, data, stores) as used:
@@ -115,7 +120,9 @@ def rank(
     model: Annotated[
         Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
     ],
-    data: Annotated[Path, argument("DATA", "Documents to rank; they need no relevance.")],
+    data: Annotated[
+        Path, argument("DATA", "Documents to rank; they need no relevance. - for standard input.")
+    ],
     out: Annotated[
         Path | None, target("-o --out FILE", "The file to write.  [default: the terminal]")
     ] = None,
@@ -141,6 +148,7 @@ def rank(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    drop: Drop = None,
     first_feature: FirstFeature = None,
     scheduler: Scheduler = None,
     json: JSON = False,
@@ -149,6 +157,7 @@ def rank(
     """Score documents with a trained ranker."""
     from directrank.data.files.scores import format_of_scores
     from directrank.models import load
+    from directrank.scorers import OF_QUERIES
     from directrank.storage.atomic import write_atomically
 
     with usage(f"--format {form}"):
@@ -162,10 +171,13 @@ def rank(
     with usage("" if rounds is None else f"--rounds {rounds}"):
         ranker = load(model, rounds=rounds)
     remark(ranker.message_, quiet=quiet or json or not hasattr(ranker, "library_"))
+    grouped = isinstance(ranker.scorer_, OF_QUERIES)
     how = read_options(
-        missing, qid, label, docid, features, ranker, labelled=False, first_feature=first_feature
-    )
-    groups = read_documents(data, how, quiet=quiet or json)
+        missing, qid, label, docid, features, drop, ranker, labelled=False, grouped=grouped,
+        first_feature=first_feature,
+    )  # fmt: skip
+    with readable_input(data) as file:
+        groups = read_documents(file, how, quiet=quiet or json)
     with distributed(scheduler, {"data": groups}, {"data": data}) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)

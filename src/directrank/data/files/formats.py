@@ -47,7 +47,7 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> letor.LetorFiles | Ta
 def columns_of(path: Path, how: ReadOptions) -> Columns | None:
     """Return which column of a file is what; None for LETOR text, which has no columns."""
     table = table_of(path)
-    return None if table is None else choose_columns(table.schema(path), how, str(path))
+    return None if table is None else choose_columns(table.schema(path).names, how, str(path))
 
 
 def columns_line(path: Path, how: ReadOptions) -> str:

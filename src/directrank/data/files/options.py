@@ -16,11 +16,15 @@ class ReadOptions:
     qid, label, docid : str, optional
         Columns of queries, of grades and of names of documents; guessed by their names if not given.
     features : sequence of str, optional
-        Columns of features, or patterns such as ``bm25*``; by default, all other columns of numbers.
+        Columns of features, or patterns such as ``bm25*``; by default, all other columns.
+    drop : sequence of str, default=()
+        Columns to leave out, or patterns.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of a missing feature: NaN, an error, the least value within the query, or a number.
     labelled : bool, default=True
         Whether the documents have relevance.
+    grouped : bool, default=True
+        Whether a table must have a column of queries; without one, all documents are one query.
     n_features : int, optional
         The number of features; any other number is refused, and LETOR text is padded with zeros.
     first_feature : {0, 1}, optional
@@ -35,8 +39,10 @@ class ReadOptions:
     label: str | None = None
     docid: str | None = None
     features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
     missing: str | float = MISSING
     labelled: bool = True
+    grouped: bool = True
     n_features: int | None = None
     first_feature: int | None = None
     counts_fit: bool = False

@@ -11,7 +11,7 @@ import numpy as np
 
 from directrank.data.files.tables.format import import_pyarrow
 from directrank.data.groups import QueryGroups
-from directrank.data.trec.runs import scores_text, trec_text
+from directrank.data.trec.runs import document_names, scores_text, trec_text
 
 
 class ScoreFormat(NamedTuple):
@@ -36,8 +36,12 @@ def score_columns(groups: QueryGroups, scores: np.ndarray) -> dict[str, np.ndarr
     order = np.lexsort((-scores, query))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order)) - groups.queries.indptr[query[order]] + 1
-    docid = np.arange(1, groups.n_docs + 1) if groups.docid is None else groups.docid
-    return {"qid": groups.qid, "docid": docid, "score": np.asarray(scores, np.float64), "rank": rank}
+    return {
+        "qid": groups.qid,
+        "docid": document_names(groups),
+        "score": np.asarray(scores, np.float64),
+        "rank": rank,
+    }
 
 
 def _delimited(groups: QueryGroups, scores: np.ndarray, tag: str, *, separator: str) -> str:

@@ -18,7 +18,7 @@ from directrank.errors import DataFormatError
 BLOCK_BYTES = 2**20
 #: The longest line, in bytes. A line of a million features takes about half as many.
 LONGEST_LINE = 2**24
-GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 NEWLINE, RETURN, HASH = b"\n"[0], b"\r"[0], b"#"[0]
 
@@ -117,6 +117,8 @@ def blocks_of(path: Path, open_file: Opener = plain_file, size: int = BLOCK_BYTE
             if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
                 problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
                 raise block.error(0, problem)
+            if first_line == 1 and content.startswith(ZIP_MAGIC):
+                raise DataFormatError(str(path), 0, 0, "is a zip archive; unpack it, or compress by gzip")
             control = _first_control(block, content, stop)
             if control >= 0:
                 if before := block.line_of(control):

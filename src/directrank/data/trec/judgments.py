@@ -1,12 +1,15 @@
 """Judged documents by query: TREC qrels, or labelled documents that have names."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.letor.scan import named_queries
+from directrank.data.trec.runs import document_names
 from directrank.data.trec.words import numbered, read_rows, shown, text_of
 from directrank.errors import DataError
 
@@ -86,8 +89,8 @@ def read_qrels(path: str | Path) -> Judgments:
     return Judgments(str(path), content, words, documents, query, np.maximum(grades, 0.0), notes)
 
 
-def judgments_of(groups: QueryGroups) -> Judgments:
-    """Return labelled documents as judgments; without docid, the row number from 1 names a document.
+def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
+    """Return labelled documents as judgments, by the names given in row order, or by `document_names`.
 
     Raises
     ------
@@ -97,8 +100,8 @@ def judgments_of(groups: QueryGroups) -> Judgments:
     queries = groups.queries
     codes = np.empty(groups.n_docs, np.int64)
     codes[queries.row] = np.repeat(np.arange(groups.n_queries), queries.sizes)
-    named = np.arange(1, groups.n_docs + 1) if groups.docid is None else groups.docid
-    texts = [str(each).encode() for each in [*queries.qid.tolist(), *named.tolist()]]
+    named = document_names(groups).tolist() if names is None else names
+    texts = [str(each).encode() for each in [*queries.qid.tolist(), *named]]
     ends = np.cumsum([len(each) for each in texts])
     words = np.stack([ends - [len(each) for each in texts], ends], axis=1)
     content = np.frombuffer(b"".join(texts) + b"\n", np.uint8)

@@ -1,5 +1,6 @@
 """A TREC run, and what it is worth: its documents joined with the judged ones."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import numpy as np
 from directrank.data.grouping import sorted_order
 from directrank.data.queries import Queries
 from directrank.data.trec.judgments import Judgments
-from directrank.data.trec.words import Rows, as_bytes, numbered, read_rows, shown
+from directrank.data.trec.words import Rows, as_bytes, numbered, read_rows, shown, text_of
 from directrank.errors import DataFormatError
 
 EXPECTED = "expected six: query, Q0, document, rank, score and tag (a TREC run)"
+#: A run that shares a smaller part of its documents with the judgments probably calls them otherwise.
+LEAST_COMMON = 0.1
 QUERY, DOCUMENT, SCORE, TAG = 0, 2, 4, 5
 
 
@@ -76,7 +79,12 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     Raises
     ------
     DataFormatError
-        If no query of the run is judged, or the run lists a document twice.
+        If no query or no document of the run is judged, or the run lists a document twice.
+
+    Warns
+    -----
+    UserWarning
+        If less than a tenth of the documents are common.
     """
     rows, shift = run.rows, len(judgments.content)
     content = np.concatenate([judgments.content, rows.block.bytes])
@@ -86,6 +94,7 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     codes, first = numbered(content, documents, group)
     n_judged, own = len(judgments.documents), codes[len(judgments.documents) :]
     _refuse_repeated(run, kept, own, len(first))
+    _check_common(judgments, run, kept, query, own)
     grades, scores = np.zeros(len(first)), np.full(len(first), np.nan)
     grades[:n_judged] = judgments.grades
     scores[own] = run.scores[kept]
@@ -122,6 +131,26 @@ def _refuse_repeated(run: Run, kept: np.ndarray, own: np.ndarray, n_docs: int) -
         DOCUMENT,
         f"document {shown(rows.text(again, DOCUMENT))} of query {shown(rows.text(again, QUERY))} is listed "
         f"twice, first in line {rows.line[first] + 1}; keep one of the lines",
+    )
+
+
+def _check_common(judgments: Judgments, run: Run, kept: np.ndarray, query: np.ndarray, own: np.ndarray):
+    """Refuse a run without a judged document; warn if it has less than a tenth of those it could have."""
+    judged = np.flatnonzero(np.isin(judgments.query, query[kept]))
+    n_common, n_possible = int((own < len(judgments.documents)).sum()), min(len(judged), len(kept))
+    if n_common >= LEAST_COMMON * n_possible:
+        return
+    names = (
+        f"they are called {shown(run.rows.text(kept[0], DOCUMENT))} and "
+        f"{shown(text_of(judgments.content, judgments.documents[judged[0]]))}, for example; name documents "
+        "as the judgments do (in tables, --docid chooses the column)"
+    )
+    if not n_common:
+        raise DataFormatError(str(run.path), 0, 0, f"none of its documents is in {judgments.source}: {names}")
+    warnings.warn(
+        f"{run.path}: only {n_common} of {len(kept)} documents are in {judgments.source}: {names}",
+        UserWarning,
+        stacklevel=2,
     )
 
 

@@ -14,19 +14,40 @@ def scores_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     return "".join(f"{score!r}\n" for score in scores.tolist())
 
 
+def document_names(groups: QueryGroups) -> np.ndarray:
+    """Return the name of each document, in row order: its docid, or else its row number, from 1."""
+    rows = np.arange(1, groups.n_docs + 1)
+    docid = groups.docid
+    if docid is None or docid.dtype.kind not in "OU":
+        return rows if docid is None else docid
+    unnamed = docid == ""
+    return np.where(unnamed, rows.astype(str).astype(object), docid) if unnamed.any() else docid
+
+
+def document_words(groups: QueryGroups) -> list[str]:
+    """Return the name of each document as TREC runs have it: its first word, if these differ in every query.
+
+    Elasticsearch LTR writes ``# 7555 rambo``, where the words after the first repeat the query.
+    """
+    names = [str(name) for name in document_names(groups).tolist()]
+    first = [(name.split() or [name])[0] for name in names]
+    query = groups.to_caller(np.repeat(np.arange(groups.n_queries), groups.queries.sizes)).tolist()
+    return first if len(set(zip(query, first, strict=True))) == len(names) else names
+
+
 def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     """Return a TREC run: ``qid Q0 docid rank score tag``, queries in order of appearance.
 
-    Documents are sorted by descending score; documents with equal scores stay in row order. The row number,
-    from 1, replaces a missing docid.
+    Documents are sorted by descending score; documents with equal scores stay in row order. Names are those
+    of `document_words`.
 
     Raises
     ------
     DataError
         If a docid or qid is not one word: the format has no quotes.
     """
-    qid = _words(groups.qid, "qid")
-    docid = _words(np.arange(1, groups.n_docs + 1) if groups.docid is None else groups.docid, "docid")
+    qid = _words(list(map(str, groups.qid.tolist())), "qid")
+    docid = _words(document_words(groups), "docid")
     lines = []
     for place in range(groups.n_queries):
         first, last = groups.queries.indptr[place : place + 2]
@@ -36,8 +57,7 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     return "".join(lines)
 
 
-def _words(values: np.ndarray, what: str) -> list[str]:
-    words = [str(value) for value in values.tolist()]
+def _words(words: list[str], what: str) -> list[str]:
     for row, word in enumerate(words):
         if len(word.split()) != 1:
             raise DataError(

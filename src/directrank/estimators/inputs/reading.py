@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from directrank.data.categories import as_grades
-from directrank.data.frames import columns_in_order
+from directrank.data.frames import columns_in_order, refuse_text
 from directrank.data.grouping import qid_array
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import as_dense
@@ -32,7 +32,7 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
         qid = None if qid is None else qid_array(qid)
         times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
         if times is not None:
-            X = validate_data(ranker, as_dense(X), **FEATURES)
+            X = _validated(ranker, as_dense(X))
             y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
             qid, sample_weight = None if qid is None else np.repeat(qid, times), None
     groups = groups_of(ranker, X, y, qid, group, reset=True)
@@ -50,7 +50,7 @@ def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
         return X
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
-    features = validate_data(ranker, X, reset=reset, **FEATURES)
+    features = _validated(ranker, X, reset)
     target = y if isinstance(y, SUPERVISION) else checked_target(y)
     if not isinstance(target, SUPERVISION) and len(target) != len(features):
         raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
@@ -66,4 +66,11 @@ def features_of(ranker: Any, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]
     if isinstance(X, QueryGroups):
         check_width(X, ranker)
         return X.features, X.to_caller
-    return validate_data(ranker, X, reset=False, **FEATURES | {"dtype": dtype}), np.asarray
+    return _validated(ranker, X, reset=False, dtype=dtype), np.asarray
+
+
+def _validated(ranker: Any, X, reset: bool = True, dtype: Any = FEATURES["dtype"]) -> np.ndarray:
+    """Return X as scikit-learn checks it; of a data frame, the first cell that is no number is named."""
+    refuse_text(X)
+    checked: Any = validate_data(ranker, X, reset=reset, **FEATURES | {"dtype": dtype})
+    return checked

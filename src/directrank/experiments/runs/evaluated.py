@@ -44,11 +44,12 @@ def evaluate_runs(
 
     Parameters
     ----------
-    data : path or QueryGroups
-        TREC qrels, or labelled documents.
-    runs : path, sequence of paths, or mapping of str to path or array
-        TREC runs, tables of qid, docid and score, and files of scores in any mix; by name, also arrays of
-        scores in row order. Scores without names of documents need labelled documents.
+    data : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
+        TREC qrels, or labelled documents. Of a mapping, grades below 0 count as 0.
+    runs : ranking, sequence of rankings, or mapping of str to ranking
+        TREC runs, tables of qid, docid and score, files of scores, data frames with these columns, and
+        mappings of qid to a mapping of docid to score, in any mix; by name, also arrays of scores in row
+        order. Scores without names of documents need labelled documents.
     measures : sequence of str or Measure
         The measures to report.
     convention : str, default="standard"

@@ -56,7 +56,7 @@ def distribute(
         spans partitions are brought together.
     client : distributed.Client
     relevance, qid, features
-        The columns of a Dask data frame, as in `directrank.from_frame`.
+        The columns of a Dask data frame: grades, queries and features.
 
     Returns
     -------

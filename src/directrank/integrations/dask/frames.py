@@ -61,7 +61,10 @@ class FrameRows:
         labels = pd.concat(found, ignore_index=True)
         if not len(labels):
             raise DataError("the data frame has no row")
-        one = from_frame(labels.assign(**{_ROW: 0.0}), relevance=relevance, qid=qid, features=[_ROW])
+        one = from_frame(
+            labels.assign(**{_ROW: 0.0}), label=relevance, labelled=relevance is not None, qid=qid,
+            features=[_ROW],
+        )  # fmt: skip
         self.queries, self.labelled = one.queries, one.labelled
         self.shards = make_shards(self.queries.indptr, len(self.columns))
 
@@ -89,5 +92,5 @@ def _labels(part: Any, named: list[str]) -> Any:
 def _features(part: Any, columns: list[str], rows: np.ndarray) -> np.ndarray:
     some = part[columns].iloc[rows]
     return from_frame(
-        some.assign(**{_ROW: np.arange(len(some))}), relevance=None, qid=_ROW, features=columns
+        some.assign(**{_ROW: np.arange(len(some))}), labelled=False, qid=_ROW, features=columns
     ).X

@@ -12,17 +12,21 @@ KIND = "an Arrow or Feather file"
 def schema(path: Path) -> Any:
     """Return the columns and their types."""
     with readable(path, KIND) as pa, pa.memory_map(str(path)) as file:
-        return pa.ipc.open_file(file).schema
+        columns = pa.ipc.open_file(file).schema
+        # Names are decoded here: bytes that are no text are an error of this file.
+        return pa.schema(list(zip(columns.names, columns.types, strict=True)))
 
 
 def batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
     """Yield rows with the wanted columns, in the types of the file."""
-    names = schema(path).names
+    places = {name: place for place, name in enumerate(schema(path).names)}
     with readable(path, KIND) as pa, pa.memory_map(str(path)) as file:
-        fields = [names.index(name) for name in wanted]
+        fields = [places[name] for name in wanted]
         reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields))
         for number in range(reader.num_record_batches):
-            yield reader.get_batch(number)
+            batch = reader.get_batch(number)
+            batch.validate(full=True)
+            yield batch
 
 
 FORMAT = TableFormat("Arrow", (".arrow", ".feather", ".ipc"), schema, batches)

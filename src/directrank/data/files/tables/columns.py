@@ -1,10 +1,12 @@
 """Which column of a table is the query, the relevance, the name of the document, or a feature."""
 
 import re
-from collections.abc import Iterable, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from directrank.data.files.options import ReadOptions
 from directrank.errors import DataError
@@ -23,6 +25,9 @@ GUESSES = {
         "url",
     ),
 }  # fmt: skip
+NO_LETTER = re.compile(r"[\W_]")
+#: All of these but y, which is often a coordinate.
+SECOND_LABELS = frozenset(GUESSES["label"]) - {"y"}
 #: Row numbers that other tools store beside the data.
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_\d+__")
 SHOWN = 12
@@ -36,10 +41,10 @@ class Columns(NamedTuple):
     qid, label, docid : str or None
     features : tuple of str
     left_out : tuple of str
-        Columns that are no features because they hold no numbers, or are row numbers.
+        Columns without a role: those to drop, and row numbers.
     """
 
-    qid: str
+    qid: str | None
     label: str | None
     docid: str | None
     features: tuple[str, ...]
@@ -49,6 +54,8 @@ class Columns(NamedTuple):
         """Return one line that says which column is what, and how to change it."""
         roles = [("qid", self.qid), ("label", self.label), ("docid", self.docid)]
         known = [f"{role}: {name}" for role, name in roles if name is not None]
+        if self.qid is None:
+            known.insert(0, "no column of queries, so that all documents are one query")
         count = len(self.features)
         known += [f"{count} feature{'s' * (count > 1)}"] if count else []
         without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
@@ -56,12 +63,13 @@ class Columns(NamedTuple):
         return f"{', '.join(known)}{without}; set {flags} to change"
 
 
-def choose_columns(schema: Any, how: ReadOptions, where: str) -> Columns:
+def choose_columns(names: Sequence[str], how: ReadOptions, where: str) -> Columns:
     """Return the role of each column of a table.
 
     Parameters
     ----------
-    schema : schema of pyarrow
+    names : sequence of str
+        All columns.
     how : ReadOptions
     where : str
         The file, for messages.
@@ -71,36 +79,69 @@ def choose_columns(schema: Any, how: ReadOptions, where: str) -> Columns:
     DataError
         If a column does not exist, is there twice, or has two roles, or no column is left for features.
     """
-    names = schema.names
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise DataError(f"{where}: column {twice[0]!r} is there twice; rename one of them")
-    roles = {role: _named(role, getattr(how, role), names, where) for role in GUESSES}
-    if roles["qid"] is None or (how.labelled and roles["label"] is None):
-        lacking = "qid" if roles["qid"] is None else "label"
-        raise DataError(
-            f"{where}: no column is called like a {lacking}; name it by --{lacking} (in Python, {lacking}=); "
-            f"the columns are {listed(names)}"
-        )
-    taken = [name for name in roles.values() if name is not None]
-    if twice := [name for name in taken if taken.count(name) > 1]:
+    drop = dict.fromkeys(_selected(how.drop, names, where))
+    told = {role: getattr(how, role) for role in GUESSES}
+    # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
+    taken = {*drop, *(how.features or ()), *told.values()}
+    plain = {_plain(name): name for name in reversed(names)}
+    free = {_plain(name): name for name in reversed(names) if name not in taken} if taken - {None} else plain
+    roles = {
+        role: _guessed(role, free) if name is None else known_column(name, names, where)
+        for role, name in told.items()
+    }
+    for role, needed in (("qid", how.grouped), ("label", how.labelled)):
+        roles[role] = roles[role] or (_guessed(role, plain) if needed else None)
+        if needed and roles[role] is None:
+            raise DataError(
+                f"{where}: no column is called like a {role}; name it by --{role} (in Python, {role}=); "
+                f"the columns are {listed(names)}"
+            )
+    used = Counter(name for name in roles.values() if name is not None)
+    if twice := [name for name, times in used.items() if times > 1]:
         raise DataError(f"{where}: column {twice[0]!r} has two roles; --qid, --label and --docid differ")
-    free = [name for name in names if name not in taken]
+    if both := [name for name in used if name in drop]:
+        raise DataError(f"{where}: column {both[0]!r} is to be dropped, and is qid, label or docid")
     if how.features is None:
-        features = [name for name in free if _is_numeric(schema.field(name).type) and not _numbers_rows(name)]
+        features = [
+            name
+            for name in names
+            if name not in used and name not in drop and not ROW_NUMBERS.fullmatch(name)
+        ]
     else:
         trained = "" if how.n_features is None else ", which the model was trained with"
-        features = _selected(how.features, free, names, where, trained)
+        chosen = _selected(how.features, names, where, used, trained)
+        features = [name for name in chosen if name not in drop]
     if how.features is None and not features:
-        raise DataError(
-            f"{where}: no column of numbers is left for features; the columns are {listed(names)}"
-        )
+        raise DataError(f"{where}: no column is left for features; the columns are {listed(names)}")
     if how.n_features not in (None, len(features)):
         raise DataError(
             f"{where}: {len(features)} columns of features, expected {how.n_features} as in training; "
-            "name them by --features"
+            "name them by --features, or leave others out by --drop"
         )
-    left_out = tuple(name for name in free if name not in features) if how.features is None else ()
-    return Columns(roles["qid"], roles["label"], roles["docid"], tuple(features), left_out)
+    kept = {*used, *features}
+    left_out = tuple(name for name in names if name not in kept) if how.features is None else tuple(drop)
+    return Columns(**roles, features=tuple(features), left_out=left_out)
+
+
+def _plain(name: str) -> str:
+    return NO_LETTER.sub("", str(name)).lower()
+
+
+def _guessed(role: str, names: Mapping[str, str]) -> str | None:
+    return next((names[guess] for guess in GUESSES[role] if guess in names), None)
+
+
+def refuse_second_label(columns: Columns, how: ReadOptions, where: str) -> None:
+    """Raise DataError if a feature is called as labels are: it would tell the answer."""
+    for name in columns.features if how.features is None else ():
+        if _plain(name) in SECOND_LABELS:
+            raise DataError(
+                f"{where}: column {name!r} would be a feature, and {columns.label!r} is the label; leave one "
+                f"out by --drop {shlex.quote(name)} (in Python, drop=[{name!r}]), or name the features by "
+                "--features"
+            )
 
 
 def listed(names: Sequence[str]) -> str:
@@ -118,36 +159,22 @@ def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> 
     raise DataError(f"{where}: no column {name!r}{why}; {hint}")
 
 
-def _named(role: str, given: str | None, names: Sequence[str], where: str) -> str | None:
-    if given is not None:
-        return known_column(given, names, where)
-    plain = {re.sub(r"[\W_]", "", name).lower(): name for name in reversed(names)}
-    return next((plain[guess] for guess in GUESSES[role] if guess in plain), None)
-
-
 def _selected(
-    wanted: Iterable[str], free: Sequence[str], names: Sequence[str], where: str, why: str
+    wanted: Iterable[str], names: Sequence[str], where: str, taken: Collection[str] = (), why: str = ""
 ) -> list[str]:
     """Return the columns that names and patterns select, each once, in the order of the names."""
-    chosen: dict[str, None] = {}
+    known, chosen = set(names), {}
     for each in wanted:
-        pattern = each not in names and any(letter in each for letter in "*?[")
-        found = [name for name in free if fnmatchcase(name, each)] if pattern else [each]
-        if not found:
-            raise DataError(f"{where}: no column matches {each!r}; the columns are {listed(free)}")
-        if not pattern and known_column(each, names, where, why) not in free:
+        if each not in known and any(letter in each for letter in "*?["):
+            matching = [name for name in names if name not in taken and fnmatchcase(name, each)]
+            if not matching:
+                free = [name for name in names if name not in taken]
+                raise DataError(f"{where}: no column matches {each!r}; the columns are {listed(free)}")
+            chosen.update(dict.fromkeys(matching))
+            continue
+        if each not in known:
+            known_column(each, names, where, why)
+        if each in taken:
             raise DataError(f"{where}: column {each!r} is not a feature: it is qid, label or docid")
-        chosen.update(dict.fromkeys(found))
+        chosen[each] = None
     return list(chosen)
-
-
-def _numbers_rows(name: str) -> bool:
-    return ROW_NUMBERS.fullmatch(name) is not None
-
-
-def _is_numeric(kind: Any) -> bool:
-    from pyarrow import types
-
-    of = kind.value_type if types.is_dictionary(kind) else kind
-    kinds = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
-    return any(check(of) for check in kinds)

@@ -1,7 +1,7 @@
 """CSV and TSV, also compressed. The separator is the one of which the header has most."""
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +10,23 @@ from directrank.errors import DataError
 
 KIND = "CSV"
 SEPARATORS = ",\t;|"
-#: Text that is read at a time, which stays in the cache of the processor; a row must be shorter. Rows are
-#: taken to be at most this many times as long as the header.
+#: Text that is read at a time, which stays in the cache of the processor. Rows are taken to be at most this
+#: many times as long as the header; where one is longer, more text is read at a time.
 BLOCK_BYTES, ROW_PER_HEADER = 1 << 20, 32
+LONGEST_ROW = 1 << 29
 SHOWN = 40
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
 def schema(path: Path) -> Any:
-    """Return the columns, with the types that the first rows have.
-
-    A column of text that holds mostly numbers counts as one of numbers: its text is a fault to be named.
-    """
+    """Return the columns, with the types that the first rows have."""
     with readable(path, KIND) as pa:
-        batch = next(_rows(pa, path, {}, threads=False), None)
-        fields = [] if batch is None else zip(batch.schema, batch.columns, strict=True)
-        return pa.schema([_mostly_number(pa, values, field) for field, values in fields])
+        with closing(_rows(pa, path, {}, threads=False)) as rows:
+            batch = next(rows, None)
+        return pa.schema([]) if batch is None else batch.schema
 
 
 def batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield rows with the wanted columns, each read as its type.
+    """Yield rows with the wanted columns, each read as its type. Of text, no cell is missing.
 
     From the first rows on that do not have these types, the columns are text: the caller names the cell.
     """
@@ -38,25 +35,15 @@ def batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
         try:
             for batch in _rows(pa, path, wanted, threads=True):
                 yield batch
-                n_read += 1
+                n_read += len(batch)
             return
         except pa.ArrowInvalid:
             pass
         texts = dict.fromkeys(wanted, pa.string())
-        yield from islice(_rows(pa, path, texts, threads=False), n_read, None)
+        yield from _after(_rows(pa, path, texts, threads=False), n_read)
 
 
-def _mostly_number(pa: Any, values: Any, field: Any) -> Any:
-    from pyarrow import compute
-
-    if not pa.types.is_string(values.type):
-        return field
-    options = compute.MatchSubstringOptions(NUMBER)
-    numbers = compute.call_function("match_substring_regex", [values], options).true_count
-    return field.with_type(pa.float32()) if 2 * numbers > len(values) - values.null_count else field
-
-
-def _rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> Iterator[Any]:
+def _rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> Generator[Any]:
     from pyarrow import csv
 
     ragged = []
@@ -66,22 +53,36 @@ def _rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> I
         return "error"
 
     separator, block_bytes = _layout(path)
-    read = csv.ReadOptions(block_size=block_bytes, use_threads=threads)
     parse = csv.ParseOptions(delimiter=separator, invalid_row_handler=refused)
-    convert = csv.ConvertOptions(
-        include_columns=list(wanted), column_types=dict(wanted), strings_can_be_null=True
-    )
-    try:
-        with _opened(pa, path) as file:
-            yield from csv.open_csv(file, read, parse, convert)
-    except pa.ArrowInvalid:
-        if threads or not ragged:
-            raise
-        row = ragged[0]
-        raise DataError(
-            f"{path}: row {row.number - 1} holds {row.actual_columns} values, expected "
-            f"{row.expected_columns} as in the header: {row.text[:SHOWN]!r}"
-        ) from None
+    convert = csv.ConvertOptions(include_columns=list(wanted), column_types=dict(wanted))
+    n_read = 0
+    while True:
+        read = csv.ReadOptions(block_size=block_bytes, use_threads=threads)
+        try:
+            with _opened(pa, path) as file, csv.open_csv(file, read, parse, convert) as rows:
+                for batch in _after(rows, n_read):
+                    yield batch
+                    n_read += len(batch)
+            return
+        except pa.ArrowInvalid as error:
+            if "straddling" in str(error) and block_bytes < LONGEST_ROW:
+                block_bytes *= 4
+                continue
+            if threads or not ragged:
+                raise
+            row = ragged[0]
+            raise DataError(
+                f"{path}: row {row.number - 1} holds {row.actual_columns} values, expected "
+                f"{row.expected_columns} as in the header: {row.text[:SHOWN]!r}"
+            ) from None
+
+
+def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Yield the rows after the first n_rows."""
+    for batch in batches:
+        if n_rows < len(batch):
+            yield batch.slice(n_rows)
+        n_rows = max(0, n_rows - len(batch))
 
 
 def _opened(pa: Any, path: Path) -> Any:
@@ -95,6 +96,8 @@ def _layout(path: Path) -> tuple[str, int]:
         while (more := file.read(BLOCK_BYTES)) and not (text + more).partition(b"\n")[2].strip():
             text += more
     header, _, rows = (text + more).partition(b"\n")
+    if b"\0" in header:
+        raise DataError(f"{path}: the names of columns hold NUL bytes, as in UTF-16; save it as UTF-8 text")
     if not rows.strip():
         raise DataError(f"{path}: {NO_DOCUMENT}")
     return max(SEPARATORS, key=header.decode().count), max(BLOCK_BYTES, ROW_PER_HEADER * len(header))

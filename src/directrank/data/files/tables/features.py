@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.files.tables.cells import Place, numbers
+from directrank.data.cells import Place, first_text, not_a_number, numbers
 from directrank.data.files.tables.columns import known_column
 from directrank.data.files.tables.format import TableFormat, import_pyarrow
 
 #: Rows that are turned from columns into rows at a time: they stay in the cache of the processor.
 BLOCK_ROWS = 512
 FIRST = ", which the first file has"
-EXPECTED = "a number; correct it, or choose other columns by --features (in Python, features=)"
 
 
 def fill_features(
     table: TableFormat,
     path: Path,
+    schema: Any,
     features: Sequence[str],
     places: np.ndarray,
     X: np.ndarray,
@@ -30,6 +30,8 @@ def fill_features(
     ----------
     table : TableFormat
     path : Path
+    schema : schema of pyarrow
+        The columns of the file.
     features : sequence of str
         The columns, in the order of X.
     places : ndarray of int64
@@ -43,12 +45,12 @@ def fill_features(
     DataError
         If a column does not exist, or a cell holds no finite float32.
     """
-    pa, schema = import_pyarrow(path), table.schema(path)
-    kinds = [schema.field(known_column(name, schema.names, str(path), FIRST)).type for name in features]
-    wanted = {
-        name: kind if pa.types.is_boolean(kind) else pa.float32()
-        for name, kind in zip(features, kinds, strict=True)
-    }
+    pa = import_pyarrow(path)
+    kinds = dict(zip(schema.names, schema.types, strict=True))
+    for name in features:
+        if name not in kinds:
+            known_column(name, schema.names, str(path), FIRST)
+    wanted = {name: kinds[name] if pa.types.is_boolean(kinds[name]) else pa.float32() for name in features}
     n_rows = 0
     for batch in table.batches(path, wanted):
         _fill_batch(batch, features, places[n_rows:], X, null, Place(path, n_rows))
@@ -57,7 +59,12 @@ def fill_features(
 
 
 def _fill_batch(batch: Any, features: Sequence[str], places, X, null: np.float32, place: Place) -> None:
-    columns = [numbers(batch, name, np.float32, place, EXPECTED) for name in features]
+    by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns: list[Any] = [numbers(by_name[name], np.float32) for name in features]
+    if wrong := [name for name, values in zip(features, columns, strict=True) if values is None]:
+        values = by_name[wrong[0]]
+        row, cell = first_text(values.to_pylist()) or (0, values.type)
+        raise place.error(wrong[0], row, not_a_number(cell, wrong))
     block = np.empty((BLOCK_ROWS, len(features)), np.float32)
     for first in range(0, len(batch), BLOCK_ROWS):
         rows = block[: min(BLOCK_ROWS, len(batch) - first)]

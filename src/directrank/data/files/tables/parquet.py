@@ -24,7 +24,9 @@ def batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(path) as file:
-            yield from file.iter_batches(BATCH_ROWS, columns=list(wanted))
+            for batch in file.iter_batches(BATCH_ROWS, columns=list(wanted)):
+                batch.validate(full=True)
+                yield batch
 
 
 FORMAT = TableFormat("Parquet", (".parquet", ".pq"), schema, batches)

@@ -1,0 +1,181 @@
+"""What columns hold: text that is no number, second labels, ids, and tables that are hard to read."""
+
+import zipfile
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from directrank import RankSVM, from_frame
+from directrank.data import QueryGroups, load_data
+from directrank.data.files.scores import score_columns
+from directrank.data.trec.runs import trec_text
+from directrank.errors import DataError
+
+HEAD = "qid,label,docid,x\n"
+NO_NUMBERS = {
+    "brand": ["acme", "bolt"],
+    "comma": ["0,5", "0,7"],
+    "thousands": ["1,234", "2,345"],
+    "percent": ["50%", "60%"],
+    "dollars": ["$50", "$60"],
+    "date": ["2020-01-01", "2021-01-01"],
+}
+
+
+def table(name, cells) -> pd.DataFrame:
+    return pd.DataFrame({"qid": [1, 1], "label": [0, 1], "x": [1.0, 2.0], name: cells, "word": ["u", "v"]})
+
+
+def problem_of(function) -> str:
+    with pytest.raises(DataError) as caught:
+        function()
+    return str(caught.value)
+
+
+class TestNoNumbers:
+    @pytest.mark.parametrize("name", NO_NUMBERS)
+    def test_files_and_frames_say_the_same(self, name, tmp_path):
+        frame, path = table(name, NO_NUMBERS[name]), tmp_path / "t.csv"
+        frame.to_csv(path, index=False)
+        found = problem_of(lambda: load_data(path))
+        words = found.split(": ", 2)[2]
+        assert found.startswith(
+            f"{path}: column {name!r}, row 1: found '{NO_NUMBERS[name][0]}', expected a number"
+        )
+        assert f"--drop {name},word (in Python, drop=['{name}', 'word']" in words
+        assert ("decimal point" in words) == (name in ("comma", "thousands", "percent", "dollars"))
+        features = frame.drop(columns=["qid", "label"])
+        for make in (pd.DataFrame, pl.DataFrame, pa.Table.from_pandas):
+            assert problem_of(lambda make=make: from_frame(make(frame))).endswith(f"row 0: {words}")
+        for fit in (RankSVM().fit, QueryGroups):
+            assert problem_of(lambda fit=fit: fit(features, frame.label, qid=frame.qid)).endswith(words)
+        assert load_data(path, drop=[name, "w*"]).feature_names == ("x",)
+        assert from_frame(frame, drop=[name, "w*"]).feature_names == ("x",)
+
+    def test_times_are_no_numbers(self, tmp_path):
+        frame = table("when", pd.to_datetime(["2020-01-01", "2021-01-01"])).drop(columns="word")
+        frame.to_parquet(tmp_path / "t.parquet")
+        assert "column 'when', row 1: found 2020-01-01" in problem_of(
+            lambda: load_data(tmp_path / "t.parquet")
+        )
+        for features in (frame[["x", "when"]], frame[["when"]], pl.DataFrame(frame[["when"]])):
+            for fit in (RankSVM().fit, QueryGroups):
+                problem = problem_of(lambda fit=fit, X=features: fit(X, frame.label, qid=frame.qid))
+                assert "column 'when', row 0: found 2020-01-01" in problem
+
+    def test_numbers_as_text_and_missing_words_are_read(self, tmp_path):
+        cells = [" 1.5 ", "+2", "NA", "", "1e3"]
+        frame = pd.DataFrame({"qid": [1] * 5, "label": [0, 1, 0, 1, 0], "x": cells})
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        frame.to_parquet(tmp_path / "t.parquet")
+        for groups in (load_data(tmp_path / "t.csv"), load_data(tmp_path / "t.parquet"), from_frame(frame)):
+            np.testing.assert_array_equal(groups.X[:, 0], [1.5, 2, np.nan, np.nan, 1000])
+
+    def test_columns_to_drop_must_exist_and_have_no_role(self):
+        frame = table("brand", ["a", "b"])
+        assert "no column 'brnd'; did you mean 'brand'?" in problem_of(
+            lambda: from_frame(frame, drop=["brnd"])
+        )
+        assert "'qid' is to be dropped" in problem_of(lambda: from_frame(frame, qid="qid", drop=["qid"]))
+        assert from_frame(frame, features=["x", "word"], drop=["word"]).feature_names == ("x",)
+
+    def test_a_second_label_is_no_feature(self, tmp_path):
+        frame = table("relevance", [0, 1]).drop(columns="word")
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        for read in (
+            lambda **how: load_data(tmp_path / "t.csv", **how),
+            lambda **how: from_frame(frame, **how),
+        ):
+            assert "column 'label' would be a feature, and 'relevance' is" in problem_of(read)
+            assert "column 'relevance' would be" in problem_of(lambda read=read: read(label="label"))
+            assert read(drop=["label"]).feature_names == ("x",)
+            assert read(label="label", features=["x", "relevance"]).n_features == 2
+
+    def test_frames_and_files_guess_the_same_columns(self, tmp_path):
+        frame = pd.DataFrame({"query_id": [3.0, 3.0], "grade": [0, 2], "item_id": ["a", "b"], "x": [1, 2]})
+        frame.to_parquet(tmp_path / "t.parquet")
+        file, memory = load_data(tmp_path / "t.parquet"), from_frame(frame)
+        for name in ("qid", "relevance", "docid", "X"):
+            assert getattr(file, name).tolist() == getattr(memory, name).tolist()
+        assert file.qid.dtype == memory.qid.dtype == np.int64
+        assert not load_data(tmp_path / "t.parquet", labelled=False).labelled
+
+
+class TestIds:
+    @pytest.mark.parametrize("qid", [2.0**63, 2.0**53, -(2.0**60), np.inf, np.nan])
+    def test_floats_that_name_no_query(self, qid, tmp_path):
+        content = {"qid": [1.0, qid, qid], "label": [0, 1, 1], "x": [1, 2, 3]}
+        parquet.write_table(pa.table(content), tmp_path / "t.parquet")
+        problem = problem_of(lambda: load_data(tmp_path / "t.parquet"))
+        expected = "has no value" if np.isnan(qid) else f"found {qid}, a float that may stand for"
+        assert f"column 'qid', row 2: {expected}" in problem
+
+    def test_large_integers_stay_apart(self, tmp_path):
+        ids = [2**63 - 1, 2**63 - 2, -(2**63)]
+        parquet.write_table(
+            pa.table({"qid": ids, "label": [0, 1, 1], "x": [1, 2, 3]}), tmp_path / "t.parquet"
+        )
+        assert load_data(tmp_path / "t.parquet").qid.tolist() == ids
+
+    def test_names_that_look_missing_are_names_and_a_missing_one_is_the_row(self, tmp_path):
+        (tmp_path / "t.csv").write_text(HEAD + "NA,0,NA,1\nNA,1,,2\nnull,1,null,3\n")
+        groups = load_data(tmp_path / "t.csv")
+        assert groups.qid.tolist() == ["NA", "NA", "null"]
+        columns = score_columns(groups, np.arange(3.0))
+        assert columns["docid"].tolist() == ["NA", "2", "null"]
+        assert [line.split()[2] for line in trec_text(groups, np.zeros(3), "t").splitlines()] == [
+            "NA",
+            "2",
+            "null",
+        ]
+
+    def test_first_words_of_comments_name_documents(self, tmp_path):
+        path = tmp_path / "es.txt"
+        path.write_text("1 qid:1 1:1 # 7555\trambo\n0 qid:1 1:2 # 1370\trambo\n0 qid:2 1:2 # 7555\trocky\n")
+        words = [line.split()[2] for line in trec_text(load_data(path), np.zeros(3), "t").splitlines()]
+        assert words == ["7555", "1370", "7555"]
+        path.write_text("1 qid:1 1:1 # page 1\n0 qid:1 1:2 # page 2\n")
+        with pytest.raises(DataError, match="docid 'page 1' of document 1 is not one word"):
+            trec_text(load_data(path), np.zeros(2), "t")
+
+
+class TestHardToRead:
+    def test_many_columns(self, tmp_path):
+        n = 20_000
+        names = ",".join(f"f{place}" for place in range(n))
+        rows = "".join(f"1,{row},{','.join([str(row)] * n)}\n" for row in range(2))
+        (tmp_path / "t.csv").write_text(f"qid,label,{names}\n{rows}")
+        groups = load_data(tmp_path / "t.csv")
+        assert groups.X.sum(axis=1).tolist() == [0, n]
+
+    def test_a_row_of_megabytes(self, tmp_path):
+        (tmp_path / "t.csv").write_text(HEAD + f"1,0,a,1\n1,1,{'z' * 5_000_000},2\n2,1,b,3\n")
+        groups = load_data(tmp_path / "t.csv")
+        assert groups.X[:, 0].tolist() == [1, 2, 3]
+        assert len(groups.docid[1]) == 5_000_000
+
+    def test_archives_and_other_encodings_end_in_one_line(self, tmp_path):
+        text = HEAD + "1,0,a,1\n"
+        with zipfile.ZipFile(tmp_path / "z.csv.zip", "w") as archive:
+            archive.writestr("z.csv", text)
+        assert "is a zip archive; unpack it" in problem_of(lambda: load_data(tmp_path / "z.csv.zip"))
+        (tmp_path / "u.csv").write_bytes(text.encode("utf-16-le"))
+        assert "save it as UTF-8" in problem_of(lambda: load_data(tmp_path / "u.csv"))
+
+    def test_damaged_arrow_files_are_read_or_refused(self, tmp_path):
+        path, rng = tmp_path / "t.arrow", np.random.default_rng(0)
+        content = pa.table({"qid": ["ä", "b"], "label": [0, 1], "docid": ["é", "è"], "x": [1.0, 2.0]})
+        with pa.ipc.new_file(str(path), content.schema) as writer:
+            writer.write_table(content)
+        whole = path.read_bytes()
+        for _ in range(300):
+            damaged = bytearray(whole)
+            damaged[rng.integers(len(whole))] = rng.integers(256)
+            path.write_bytes(damaged)
+            with suppress(DataError):
+                load_data(path)
