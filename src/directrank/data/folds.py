@@ -145,6 +145,7 @@ def load_data(
     docid: str | None = None,
     features: Sequence[str] | None = None,
     missing: str | float = MISSING,
+    verify: bool = True,
 ):
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 
@@ -164,6 +165,8 @@ def load_data(
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of an empty cell, or of a literal NULL: NaN, which every method takes; an error; the least
         value within the query; or a number.
+    verify : bool, default=True
+        Compare the features of a store with their digests, which reads all of them.
 
     Returns
     -------
@@ -179,7 +182,10 @@ def load_data(
     --------
     >>> groups = load_data("clicks.parquet", qid="search_id", label="clicked")  # doctest: +SKIP
     """
-    how = {"qid": qid, "label": label, "docid": docid, "features": features, "missing": missing}
+    how = {
+        "qid": qid, "label": label, "docid": docid, "features": features,
+        "missing": missing, "verify": verify,
+    }  # fmt: skip
     if not Path(path).is_dir() or manifest_of(Path(path)):
         return read_file(Path(path), ReadOptions(**how))
     return _only_fold(path).load(**how)

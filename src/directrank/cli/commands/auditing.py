@@ -10,6 +10,7 @@ from directrank.cli.options import (
     Features,
     Label,
     Missing,
+    NoVerify,
     Plugin,
     Qid,
     argument,
@@ -37,6 +38,7 @@ def audit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    no_verify: NoVerify = False,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
@@ -53,7 +55,7 @@ def audit(
     if picture is not None:
         check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
-    how = read_options(missing, qid, label, docid, features, ranker)
+    how = read_options(missing, qid, label, docid, features, ranker, verify=not no_verify)
     groups = read_documents(data, how, quiet=json)
     with spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)

@@ -14,6 +14,7 @@ from directrank.cli.options import (
     Features,
     Label,
     Missing,
+    NoVerify,
     Plugin,
     Qid,
     Quiet,
@@ -67,6 +68,7 @@ def fit(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    no_verify: NoVerify = False,
     plugin: Plugin = None,
     scheduler: Scheduler = None,
     json: JSON = False,
@@ -80,7 +82,7 @@ def fit(
     from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = read_options(missing, qid, label, docid, features)
+    how = read_options(missing, qid, label, docid, features, verify=not no_verify)
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if preferences is not None and rankings:
@@ -93,7 +95,7 @@ def fit(
             data = _supervised(_read(train, valid, how, quiet=quiet or json), preferences, rankings)
         checks = _checked(data["train"], quiet=quiet or json)
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
-        with distributed(scheduler, data, stores) as used:
+        with distributed(scheduler, data, stores, verify=not no_verify) as used:
             _train(ranker, chosen.label, used, quiet=quiet or json)
             with phase("saving"):
                 save(ranker, out)
@@ -131,6 +133,7 @@ def rank(
     label: Label = None,
     docid: Docid = None,
     features: Features = None,
+    no_verify: NoVerify = False,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -149,9 +152,9 @@ def rank(
     if out is not None:
         check_file(out, "--out", model, data, printing=json)
     ranker = load(model)
-    how = read_options(missing, qid, label, docid, features, ranker, labelled=False)
+    how = read_options(missing, qid, label, docid, features, ranker, labelled=False, verify=not no_verify)
     groups = read_documents(data, how, quiet=quiet or json)
-    with distributed(scheduler, {"data": groups}, {"data": data}) as used:
+    with distributed(scheduler, {"data": groups}, {"data": data}, verify=not no_verify) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}

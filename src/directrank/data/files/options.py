@@ -23,6 +23,8 @@ class ReadOptions:
         Whether the documents have relevance.
     n_features : int, optional
         The number of features; any other number is refused, and LETOR text is padded with zeros.
+    verify : bool, default=True
+        Whether the features of a store are compared with their digests, which reads all of them.
     open_file : callable
         Opens a file to read its bytes from start to end; it may refuse them at the end.
     """
@@ -34,4 +36,5 @@ class ReadOptions:
     missing: str | float = MISSING
     labelled: bool = True
     n_features: int | None = None
+    verify: bool = True
     open_file: Opener = plain_file
