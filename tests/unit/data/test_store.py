@@ -140,7 +140,7 @@ def test_a_changed_feature_is_refused_wherever_it_is_read(tmp_path):
         with pytest.raises(DataError, match=r"features\.npy: rows \d+ to \d+ changed"):
             read(folder)
         assert name == "evaluate" or read(folder, verify=False).n_docs == groups.n_docs
-    with pytest.raises(DataError, match="changed while|changed since"):
+    with pytest.raises(DataError, match=r"changed while|changed since"):
         compare(folder, methods="regression", kfold=3, out=tmp_path / "out")
 
 

@@ -174,6 +174,27 @@ def test_forms_of_judgements(tmp_path):
     assert judgements(tmp_path, "1 a 2\r\n2 b 1 \r\n")[0] == [("1", "a", 2.0), ("2", "b", 1.0)]
     assert judgements(tmp_path, "  1  a\t0\t0.000\n2 b\t0\t0.000\n")[0] == [("1", "a", 1.0), ("2", "b", 1.0)]
 
+    assert judgements(tmp_path, "01 1410 0 0\n02 0046 0 0\n")[0] == [("1", "1410", 1.0), ("2", "46", 1.0)]
+    assert judgements(tmp_path, "1 0 0 0\n1 0 7 1\n2 0 7 0\n")[0][1] == ("1", "7", 1.0)
+
+
+def test_numbers_with_leading_zeros(tmp_path):
+    content = b".I 001\n.W\na\n.I d02\n.W\nb\n"
+    path, faults = write(tmp_path, "x", content), Faults()
+    assert [each.docid for each in documents(path)[0]] == ["1", "d02"]
+    assert [each.qid for each in read_queries(path, CollectionOptions(), faults)[0]] == ["1", "d02"]
+    assert judgements(tmp_path, "01 0 a 1\n2 0 a 1\n")[0] == [("1", "a", 1.0), ("2", "a", 1.0)]
+    found, faults, _ = judgements(tmp_path, "5 0 a 1\n2 0 a 1\n", names=("05", "2"))
+    assert found == [("2", "a", 1.0)]
+    assert "1 judged queries do not exist: 5 (05 does)" in faults
+
+
+def test_judgements_without_a_relevant_document_are_refused(tmp_path):
+    with pytest.raises(
+        DataError, match=r"judgements: TREC, .*: no document is relevant .* of 2 judgements has"
+    ):
+        judgements(tmp_path, "1 0 a 0\n1 0 b -1\n")
+
 
 def test_judgements_may_number_the_queries(tmp_path):
     found, _, lines = judgements(tmp_path, "1 a 1\n2 b 1\n", names=("7", "2"))

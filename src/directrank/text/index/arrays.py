@@ -102,6 +102,9 @@ class Names(Texts):
         super().__init__(folder, name)
         self._order = read_array(folder / f"{name}.order.npy")
 
+    def __contains__(self, text: str) -> bool:
+        return self.find(text) >= 0
+
     def find(self, text: str) -> int:
         """Return the number of a text, or −1."""
         wanted = text.encode(ENCODING, ERRORS)
