@@ -112,8 +112,8 @@ def read_judgements(
     if not any(each.grade > 0 for each in found):
         raise DataError(
             f"{line}: no document is relevant for these queries, as none of {len(found)} judgements has "
-            "a grade above 0; expected `query iteration document grade` (TREC) or `query document code` (SMART); "
-            "--grade 0=1 replaces a code"
+            "a grade above 0; expected `query iteration document grade` (TREC) or `query document code` "
+            "(SMART); --grade 0=1 replaces a code"
         )
     return found, lines
 
