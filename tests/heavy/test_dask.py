@@ -219,12 +219,12 @@ def test_partitions_of_a_data_frame_may_be_empty(kind, parts, client):
     half = frame[: len(frame) // 2]
     split = dd.from_pandas(frame, npartitions=6)
     # Half of the partitions are empty; the one in the middle cuts a query.
-    remote = dask.distribute(split[split.index < len(half)], client)
+    remote = dask.distribute(split.map_partitions(lambda part: part[part.index < len(half)]), client)
     from directrank.data.frames import from_frame
 
     the_same(made("ranksvm").fit(from_frame(half)), made("ranksvm").fit(remote))
     with pytest.raises(DataError, match="the data frame has no row"):
-        dask.distribute(split[split.index < 0], client)
+        dask.distribute(split.map_partitions(lambda part: part[part.index < 0]), client)
 
 
 @pytest.mark.parametrize("missing", [np.nan, None])
@@ -247,7 +247,7 @@ def test_a_store_is_opened_by_the_workers(parts, client, tmp_path):
     content = bytearray((tmp_path / "store" / "features.npy").read_bytes())
     content[-2] ^= 1
     (tmp_path / "store" / "features.npy").write_bytes(content)
-    with pytest.raises(DataError, match=r"rows \d+ to 1199 changed since they were written"):
+    with pytest.raises(DataError, match=r"rows \d+ to \d+ changed since they were written"):
         made("regression").fit(dask.distribute(tmp_path / "store", client))
     made("regression").fit(dask.distribute(tmp_path / "store", client, verify=False))
     for file in (tmp_path / "store").iterdir():

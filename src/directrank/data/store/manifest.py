@@ -100,7 +100,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
 
 def described_shards(features: np.ndarray, shards: Sequence[Shard]) -> list[list[int]]:
     """Return first row, last row and CRC-32 of each shard of features that are in a file."""
-    digests = map_in_order(lambda shard: zlib.crc32(features[shard.rows]), shards, processors())
+    digests = map_in_order(lambda shard: zlib.crc32(features[shard.rows].data), shards, processors())
     return [[each.first_row, each.last_row, digest] for each, digest in zip(shards, digests, strict=True)]
 
 
@@ -109,7 +109,7 @@ def check_rows(path: Path, features: np.ndarray, shards: Sequence[Sequence[int]]
 
     def check(shard: Sequence[int]) -> None:
         first, last, digest = shard
-        if zlib.crc32(features[first:last]) != digest:
+        if zlib.crc32(features[first:last].data) != digest:
             raise DataError(f"{path}: rows {first} to {last - 1} changed since they were written; {_AGAIN}")
 
     map_in_order(check, shards, processors())

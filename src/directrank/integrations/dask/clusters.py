@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from logging import ERROR
 from typing import Any
 
-import dask
+from dask import config
 from distributed import Client, LocalCluster
 
 from directrank.data.shards import processors
@@ -49,7 +49,7 @@ def connect(scheduler: Any = None) -> Iterator[Client]:
     place = scheduler or LOCAL
     if place.partition(":")[0] == LOCAL:
         with (
-            dask.config.set(NO_PAGES),
+            config.set(NO_PAGES),
             LocalCluster(
                 n_workers=_number(place), threads_per_worker=1, processes=True, host="127.0.0.1",
                 silence_logs=ERROR, **NO_DASHBOARD,
