@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import numpy as np
 import pandas as pd
@@ -202,6 +204,34 @@ def test_queries_of_a_data_frame_may_span_partitions(parts, client):
         dask.distribute(turned, client)
 
 
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_partitions_of_a_data_frame_may_be_empty(kind, parts, client):
+    import dask.dataframe as dd
+
+    train = parts[1]
+    frame = pd.DataFrame(train.X, columns=[f"f{k}" for k in range(6)])
+    frame = frame.assign(relevance=train.relevance, qid=[kind(each) for each in train.qid])
+    half = frame[: len(frame) // 2]
+    split = dd.from_pandas(frame, npartitions=6)
+    # Half of the partitions are empty; the one in the middle cuts a query.
+    remote = dask.distribute(split.map_partitions(lambda part: part[part.index < len(half)]), client)
+    from directrank.data.frames import from_frame
+
+    the_same(made("ranksvm").fit(from_frame(half)), made("ranksvm").fit(remote))
+    with pytest.raises(DataError, match="the data frame has no row"):
+        dask.distribute(split.map_partitions(lambda part: part[part.index < 0]), client)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_qids_of_a_data_frame_are_refused(missing, client):
+    import dask.dataframe as dd
+
+    qid = np.array([0, 0, 1, 1, missing, 2, 2, missing], float if missing is np.nan else object)
+    frame = pd.DataFrame({"relevance": [1, 0] * 4, "qid": qid, "f": np.arange(8.0)})
+    with pytest.raises(DataError, match="qid of row 4 is missing; give every row its query"):
+        dask.distribute(dd.from_pandas(frame, npartitions=3, sort=False), client)
+
+
 def test_a_store_is_opened_by_the_workers(parts, client, tmp_path):
     train = parts[0]
     writer = StoreWriter(tmp_path / "store")
@@ -209,6 +239,12 @@ def test_a_store_is_opened_by_the_workers(parts, client, tmp_path):
     writer.finish(train.queries, train.n_features, None, "made", True)
     remote = dask.distribute(tmp_path / "store", client)
     the_same(made("regression").fit(train), made("regression").fit(remote))
+    content = bytearray((tmp_path / "store" / "features.npy").read_bytes())
+    content[-2] ^= 1
+    (tmp_path / "store" / "features.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"rows \d+ to \d+ changed since they were written"):
+        made("regression").fit(dask.distribute(tmp_path / "store", client))
+    made("regression").fit(dask.distribute(tmp_path / "store", client, verify=False))
     for file in (tmp_path / "store").iterdir():
         file.unlink()
     with pytest.raises(DataError, match="no store"):
@@ -237,12 +273,43 @@ def test_a_place_that_is_none_is_refused(place):
         pass
 
 
+def test_workers_on_this_machine_serve_no_page(processes):
+    addresses = [f"http://127.0.0.1:{processes.scheduler_info()['services']['dashboard']}"]
+    addresses += processes.run(
+        lambda dask_worker: f"http://127.0.0.1:{dask_worker.http_server.port}"
+    ).values()
+    assert len(addresses) == 3
+    for address in addresses:
+        for page in ("health", "status", "info/main/workers.html", "metrics", "json/counts.json"):
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"{address}/{page}", timeout=10)
+
+
+def test_a_worker_lost_while_it_takes_shards_changes_nothing(parts, client, monkeypatch):
+    expected = made("regression").fit(parts[0])
+    submit, submitted = client.submit, []
+
+    def lost(*arguments, **named):
+        future = submit(*arguments, **named)
+        if not submitted:
+            submitted.append(future)
+            error = RuntimeError("Worker holding Actor was lost")  # as Dask raises it
+            monkeypatch.setattr(future, "result", lambda timeout: (_ for _ in ()).throw(error))
+        return future
+
+    monkeypatch.setattr(client, "submit", lost)
+    the_same(expected, made("regression").fit(dask.distribute(parts[0], client)))
+    assert submitted
+
+
 def test_lost_workers_are_named(parts, monkeypatch):
     monkeypatch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 1.0)
     with cluster(1) as client:
         remote = dask.distribute(parts[0], client)
         client.retire_workers(list(client.nthreads()))
-        with pytest.raises(MethodError, match="no worker is left on tcp://127"):
+        with pytest.raises(
+            MethodError, match=r"no worker is left on tcp://127.*, and none has come within 1 s"
+        ):
             made("regression").fit(remote)
 
 

@@ -23,7 +23,11 @@ Scheduler = Annotated[
 
 @contextmanager
 def distributed(
-    scheduler: str | None, data: Mapping[str, "QueryGroups"], stores: Mapping[str, Path | None]
+    scheduler: str | None,
+    data: Mapping[str, "QueryGroups"],
+    stores: Mapping[str, Path | None],
+    *,
+    verify: bool = True,
 ) -> Iterator[Mapping[str, "QueryGroups"]]:
     """Yield the data as they are, or on the workers of a cluster.
 
@@ -34,6 +38,8 @@ def distributed(
     data : mapping of str to QueryGroups
     stores : mapping of str to Path or None
         The files that the data were read from as they are: workers open stores themselves.
+    verify : bool, default=True
+        Compare the features of stores with their digests where they are opened.
     """
     if scheduler is None:
         yield data
@@ -50,5 +56,5 @@ def distributed(
         found = {}
         for name, groups in data.items():
             path = stores.get(name)
-            found[name] = distribute(path if path and manifest_of(path) else groups, client)
+            found[name] = distribute(path if path and manifest_of(path) else groups, client, verify=verify)
         yield found

@@ -67,6 +67,9 @@ Missing = Annotated[
         "  [default: nan]",
     ),
 ]
+NoVerify = Annotated[
+    bool, option("--no-verify", "Do not compare the features of a store with their digests.")
+]
 Qid = Annotated[str | None, option("--qid COLUMN", "Column of queries in a table.  [default: by its name]")]
 Label = Annotated[str | None, option("--label COLUMN", "Column of grades.  [default: by its name]")]
 Docid = Annotated[

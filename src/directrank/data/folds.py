@@ -158,6 +158,7 @@ def load_data(
     missing: str | float = MISSING,
     first_feature: int | None = None,
     labelled: bool = True,
+    verify: bool = True,
 ):
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 
@@ -183,6 +184,8 @@ def load_data(
         The number of the first feature of LETOR text; 1 by default.
     labelled : bool, default=True
         Whether the documents have relevance.
+    verify : bool, default=True
+        Compare the features of a store with their digests, which reads all of them.
 
     Returns
     -------
@@ -201,7 +204,7 @@ def load_data(
     how: dict[str, Any] = {
         "qid": qid, "label": label, "docid": docid, "features": features, "drop": drop, "missing": missing,
         "labelled": labelled,
-        "first_feature": first_feature,
+        "first_feature": first_feature, "verify": verify,
     }  # fmt: skip
     if not Path(path).is_dir() or manifest_of(Path(path)):
         return read_file(Path(path), ReadOptions(**how))

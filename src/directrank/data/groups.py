@@ -98,7 +98,7 @@ class QueryGroups:
         return groups
 
     @classmethod
-    def open(cls, folder: str | os.PathLike, *, verify: bool = False) -> "QueryGroups":
+    def open(cls, folder: str | os.PathLike, *, verify: bool = True) -> "QueryGroups":
         """Open a store that `convert_data` or `directrank convert` has written.
 
         Features are read from the disk as they are used, and dropped from memory again: training, ranking
@@ -107,8 +107,8 @@ class QueryGroups:
         Parameters
         ----------
         folder : path-like
-        verify : bool, default=False
-            Compare the digest of the features first, which reads all of them.
+        verify : bool, default=True
+            Compare the digests of the features first, which reads all of them.
 
         Raises
         ------

@@ -14,9 +14,17 @@ MARK_TEXT = "A folder of results of directrank: its commands replace the files t
 def foreign_entry(folder: str | os.PathLike) -> str | None:
     """Return the name of something in a folder that is not ours; None if it is empty, absent or ours."""
     folder = Path(folder)
-    if not folder.is_dir() or any((folder / name).is_file() for name in (MARK, STORE)):
+    if not folder.is_dir() or is_marked(folder) or (folder / STORE).is_file():
         return None
     return min((each.name for each in os.scandir(folder) if not PART.fullmatch(each.name)), default=None)
+
+
+def is_marked(folder: Path) -> bool:
+    """Return whether a folder has the file that marks those of results, with its text."""
+    if not (folder / MARK).is_file():
+        return False
+    with (folder / MARK).open("rb") as file:
+        return file.read(len(MARK_TEXT) + 1) == MARK_TEXT.encode()
 
 
 def claim_folder(folder: str | os.PathLike, *, force: bool = False) -> None:
@@ -40,7 +48,7 @@ def claim_folder(folder: str | os.PathLike, *, force: bool = False) -> None:
     if found is not None:
         raise FileExistsError(errno.EEXIST, refusal(found), str(folder))
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / MARK).is_file():
+    if not is_marked(folder):
         write_atomically(folder / MARK, MARK_TEXT)
 
 

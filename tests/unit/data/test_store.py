@@ -11,7 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, check_data, convert_data, evaluate, load_data, make_ranking, write_letor
+from directrank import (
+    QueryGroups,
+    check_data,
+    compare,
+    convert_data,
+    evaluate,
+    evaluate_runs,
+    load_data,
+    make_ranking,
+    write_letor,
+)
 from directrank.data.files import ReadOptions, read_parts
 from directrank.data.store.manifest import MANIFEST
 from directrank.data.store.writing import StoreWriter
@@ -19,6 +29,7 @@ from directrank.errors import DataError
 from directrank.estimators.methods import configured
 from directrank.kernels.aligned import zeros_like
 from directrank.storage import mapped
+from directrank.storage.folders import MARK
 from directrank.storage.mapped import create_matrix, is_mapped, open_matrix, temporary_matrix
 
 
@@ -41,7 +52,7 @@ def test_a_store_is_the_file_it_was_made_of(text, tmp_path):
     opened, read = convert_data(text, folder), load_data(text)
     assert is_mapped(opened.features)
     assert opened.features.ctypes.data % 64 == 0
-    for each in (opened, QueryGroups.open(folder), QueryGroups.open(folder, verify=True), load_data(folder)):
+    for each in (opened, QueryGroups.open(folder), QueryGroups.open(folder, verify=False), load_data(folder)):
         same(each, read)
     assert check_data(opened).findings == check_data(read).findings
 
@@ -115,7 +126,41 @@ def test_a_damaged_store_is_refused(name, change, text, tmp_path):
     convert_data(text, folder)
     damage(folder / name, change)
     with pytest.raises(DataError, match=rf"store.{name}: .*; convert the data again"):
-        QueryGroups.open(folder, verify=True)
+        QueryGroups.open(folder)
+
+
+def test_a_changed_feature_is_refused_wherever_it_is_read(tmp_path):
+    path, folder = tmp_path / "train.txt", tmp_path / "store"
+    write_letor(make_ranking(300, 100, 20, random_state=0), path)
+    groups = convert_data(path, folder)
+    assert len(groups.shards) == 2
+    damage(folder / "features.npy", flip)
+    reading = {"open": QueryGroups.open, "load_data": load_data, "evaluate": evaluate_store}
+    for name, read in reading.items():
+        with pytest.raises(DataError, match=r"features\.npy: rows \d+ to \d+ changed"):
+            read(folder)
+        assert name == "evaluate" or read(folder, verify=False).n_docs == groups.n_docs
+    with pytest.raises(DataError, match=r"changed while|changed since"):
+        compare(folder, methods="regression", kfold=3, out=tmp_path / "out")
+
+
+def evaluate_store(folder):
+    scores = folder / "scores"
+    scores.write_text("0\n" * 29754)
+    return evaluate_runs(folder, [scores])
+
+
+def test_a_changed_mark_is_refused(text, tmp_path):
+    folder = tmp_path / "store"
+    convert_data(text, folder)
+    damage(folder / MARK, flip)
+    with pytest.raises(DataError, match=rf"{MARK}: changed since it was written"):
+        QueryGroups.open(folder)
+    with pytest.raises(FileExistsError, match=r"holds '\.directrank'"):
+        convert_data(text, folder)
+    convert_data(text, folder, force=True)
+    (folder / MARK).unlink()
+    QueryGroups.open(folder)
 
 
 @pytest.mark.parametrize("name", ["relevance", "indptr", "row", "qid"])
@@ -201,13 +246,19 @@ def test_what_was_read_leaves_memory(tmp_path, monkeypatch):
 
 
 def test_commands_take_a_store(text, tmp_path):
-    def run(*words):
+    def ended(code, *words):
         done = subprocess.run(
             [sys.executable, "-m", "directrank", *map(str, words)],
             cwd=tmp_path, env=os.environ, capture_output=True, text=True,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert done.returncode == code, done.stderr
+        return done
+
+    def run(*words):
+        return ended(0, *words).stdout
+
+    def failed(*words):
+        return ended(3, *words).stderr
 
     facts = json.loads(run("convert", text, "-o", "store", "--json"))
     assert (facts["queries"], facts["features"]) == (12, 5)
@@ -216,3 +267,9 @@ def test_commands_take_a_store(text, tmp_path):
     assert (tmp_path / "store.dr").read_bytes() == (tmp_path / "train.dr").read_bytes()
     run("rank", "store.dr", "store", "-o", "scores")
     assert run("evaluate", "store", "scores") == run("evaluate", text, "scores")
+    damage(tmp_path / "store" / "features.npy", flip)
+    commands = (("fit", "ranksvm", "store", "-o", "x.dr"), ("rank", "store.dr", "store", "-o", "x"),
+                ("evaluate", "store", "scores"), ("audit", "store.dr", "store"))  # fmt: skip
+    for words in commands:
+        assert "rows 0 to 86 changed since they were written; convert the data again" in failed(*words)
+        run(*words, "--no-verify")

@@ -1,6 +1,7 @@
 """Collections: each format is recognised and read, and what is wrong with it is counted and named."""
 
 import gzip
+import time
 
 import pandas as pd
 import polars as pl
@@ -8,9 +9,11 @@ import pytest
 
 from directrank.errors import DataError
 from directrank.text import CollectionOptions
+from directrank.text.collections import opening
 from directrank.text.collections.formats import FORMATS, format_of
 from directrank.text.collections.reading import read_documents, read_judgements, read_queries
 from directrank.text.collections.records import Document, Faults, Judgement, Query
+from directrank.text.index import building
 
 SMART = (
     b".I 1\r\n.T\r\nheat of\r\na wing\r\n.A\r\nnobody\r\n.W\r\nheat of a\r\nwing\r\nmore\r\n"
@@ -57,6 +60,30 @@ def test_trec(tmp_path):
     found, faults, _ = documents(write(tmp_path, "wsj", TREC), title_ends="  ")
     assert found == [Document("A-1", "Rates & bonds", "One two"), Document("A-2", "no title", "but body")]
     assert faults == ["1 documents without <DOCNO> are left out: document 3 of wsj"]
+
+
+def test_trec_is_read_in_linear_time(tmp_path):
+    tags = "<TITLE><H3><TI><DOCNO><DOC ID><TEXT></H3>" * 20000
+    content = f"<DOC>\n<DOCNO>1</DOCNO>{tags}\nword\n</DOC>\n<top><num>{' ' * 100000}<title>a</top>\n"
+    path = write(tmp_path, "x", content)
+    start = time.process_time()
+    found, _, _ = documents(path)
+    assert (found[0].docid, found[0].body) == ("1", "word")
+    with pytest.raises(DataError, match="no query"):
+        read_queries(path, CollectionOptions(), Faults())
+    assert time.process_time() - start < 10
+
+
+def test_long_documents_are_read_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "PIECE", 7)
+    text = "a&lt;b  c<b>d</b>e f < g &amp;amp; h" * 9
+    content = f"<DOC><DOCNO>1</DOCNO><TEXT>\n{text}\n</TEXT></DOC>".encode()
+    (one,) = documents(write(tmp_path, "x", content))[0]
+    assert one.body == " ".join(["a<b c d e f < g &amp; h"] * 9).replace("h a", "ha")
+    records = "".join(f"<DOC><DOCNO>{n}</DOCNO><TEXT>one {n} two</TEXT></DOC>\n" for n in range(5))
+    monkeypatch.setattr(building, "BATCH_CHARACTERS", 10)
+    lines = building.build_index(write(tmp_path, "y", records), tmp_path / "index")
+    assert lines[-1].startswith("5 documents, 2 different terms")
 
 
 def test_json_lines(tmp_path):
@@ -173,6 +200,27 @@ def test_forms_of_judgements(tmp_path):
     assert judgements(tmp_path, "1 0 a 2\n2 0 b 0\n")[0] == [("1", "a", 2.0), ("2", "b", 0.0)]
     assert judgements(tmp_path, "1 a 2\r\n2 b 1 \r\n")[0] == [("1", "a", 2.0), ("2", "b", 1.0)]
     assert judgements(tmp_path, "  1  a\t0\t0.000\n2 b\t0\t0.000\n")[0] == [("1", "a", 1.0), ("2", "b", 1.0)]
+
+    assert judgements(tmp_path, "01 1410 0 0\n02 0046 0 0\n")[0] == [("1", "1410", 1.0), ("2", "46", 1.0)]
+    assert judgements(tmp_path, "1 0 0 0\n1 0 7 1\n2 0 7 0\n")[0][1] == ("1", "7", 1.0)
+
+
+def test_numbers_with_leading_zeros(tmp_path):
+    content = b".I 001\n.W\na\n.I d02\n.W\nb\n"
+    path, faults = write(tmp_path, "x", content), Faults()
+    assert [each.docid for each in documents(path)[0]] == ["1", "d02"]
+    assert [each.qid for each in read_queries(path, CollectionOptions(), faults)[0]] == ["1", "d02"]
+    assert judgements(tmp_path, "01 0 a 1\n2 0 a 1\n")[0] == [("1", "a", 1.0), ("2", "a", 1.0)]
+    found, faults, _ = judgements(tmp_path, "5 0 a 1\n2 0 a 1\n", names=("05", "2"))
+    assert found == [("2", "a", 1.0)]
+    assert "1 judged queries do not exist: 5 (05 does)" in faults
+
+
+def test_judgements_without_a_relevant_document_are_refused(tmp_path):
+    with pytest.raises(
+        DataError, match=r"judgements: TREC, .*: no document is relevant .* of 2 judgements has"
+    ):
+        judgements(tmp_path, "1 0 a 0\n1 0 b -1\n")
 
 
 def test_judgements_may_number_the_queries(tmp_path):

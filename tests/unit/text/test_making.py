@@ -63,6 +63,11 @@ def test_faults_are_counted(road, tmp_path):
     with pytest.raises(DataError, match="no query has a candidate document; 1 queries have no term"):
         make_features(index, queries[1:2], features="xu2008")
     assert not make_features(index, queries[:1], features="xu2008").groups.labelled
+    judged["docid"] = ["x", "y", "d5"]
+    with pytest.raises(
+        DataError, match="data frame: the index has 1 of 3 judged documents; it lacks x, y, for"
+    ):
+        make_features(index, queries, judged, features="xu2008")
     with pytest.raises(ValueError, match="'judged' need judgements"):
         make_features(index, queries, candidates="judged")
 

@@ -12,6 +12,7 @@ from directrank.cli.options import (
     FirstFeature,
     Label,
     Missing,
+    NoVerify,
     Plugin,
     Qid,
     argument,
@@ -41,6 +42,7 @@ def audit(
     features: Features = None,
     drop: Drop = None,
     first_feature: FirstFeature = None,
+    no_verify: NoVerify = False,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
@@ -57,7 +59,10 @@ def audit(
     if picture is not None:
         check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
-    how = read_options(missing, qid, label, docid, features, drop, ranker, first_feature=first_feature)
+    how = read_options(
+        missing, qid, label, docid, features, drop, ranker,
+        first_feature=first_feature, verify=not no_verify,
+    )  # fmt: skip
     groups = read_documents(data, how, quiet=json)
     with spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)

@@ -13,6 +13,7 @@ from directrank.cli.options import (
     Label,
     Measures,
     Missing,
+    NoVerify,
     Plugin,
     Qid,
     argument,
@@ -52,6 +53,7 @@ def evaluate(
     qid: Qid = None,
     label: Label = None,
     docid: Docid = None,
+    no_verify: NoVerify = False,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
@@ -66,7 +68,7 @@ def evaluate(
     for name, value in given.items():
         with usage(f"--{name} {value}"):
             CHECKS[name](names(value) if name == "measures" else value)
-    how = read_options(missing, qid, label, docid, "")
+    how = read_options(missing, qid, label, docid, "", verify=not no_verify)
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
     if len(runs) == 1 and report is None and baseline is None:
@@ -77,7 +79,7 @@ def evaluate(
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
             data, runs, measures=names(measures), convention=convention, baseline=baseline,
-            correction=correction, missing=how.missing, qid=qid, label=label, docid=docid,
+            correction=correction, missing=how.missing, qid=qid, label=label, docid=docid, verify=how.verify,
             diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip

@@ -16,6 +16,7 @@ from directrank.cli.options import (
     FirstFeature,
     Label,
     Missing,
+    NoVerify,
     Plugin,
     Qid,
     Quiet,
@@ -74,6 +75,7 @@ def fit(
     features: Features = None,
     drop: Drop = None,
     first_feature: FirstFeature = None,
+    no_verify: NoVerify = False,
     plugin: Plugin = None,
     scheduler: Scheduler = None,
     json: JSON = False,
@@ -87,7 +89,9 @@ def fit(
     from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = read_options(missing, qid, label, docid, features, drop, first_feature=first_feature)
+    how = read_options(
+        missing, qid, label, docid, features, drop, first_feature=first_feature, verify=not no_verify
+    )
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if preferences is not None and rankings:
@@ -100,7 +104,7 @@ def fit(
             data = _supervised(_read(file, valid, how, quiet=quiet or json), preferences, rankings)
         checks = _checked(data["train"], quiet=quiet or json)
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
-        with distributed(scheduler, data, stores) as used:
+        with distributed(scheduler, data, stores, verify=not no_verify) as used:
             _train(ranker, chosen.label, used, quiet=quiet or json)
             with phase("saving"):
                 save(ranker, out)
@@ -150,6 +154,7 @@ def rank(
     features: Features = None,
     drop: Drop = None,
     first_feature: FirstFeature = None,
+    no_verify: NoVerify = False,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -174,11 +179,11 @@ def rank(
     grouped = isinstance(ranker.scorer_, OF_QUERIES)
     how = read_options(
         missing, qid, label, docid, features, drop, ranker, labelled=False, grouped=grouped,
-        first_feature=first_feature,
+        first_feature=first_feature, verify=not no_verify,
     )  # fmt: skip
     with readable_input(data) as file:
         groups = read_documents(file, how, quiet=quiet or json)
-    with distributed(scheduler, {"data": groups}, {"data": data}) as used:
+    with distributed(scheduler, {"data": groups}, {"data": data}, verify=not no_verify) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}

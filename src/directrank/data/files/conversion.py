@@ -61,4 +61,4 @@ def converted(path: Path, folder: str | os.PathLike, how: ReadOptions, *, force:
     writer = StoreWriter(folder, force=force)
     groups = scan.fill(scan.features, writer.allocate)
     writer.finish(groups.queries, groups.n_features, groups.feature_names, groups.name, groups.labelled)
-    return QueryGroups.open(folder)
+    return QueryGroups.open(folder, verify=False)

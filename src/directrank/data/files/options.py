@@ -31,6 +31,8 @@ class ReadOptions:
         The number of the first feature of LETOR text; 1 by default.
     counts_fit : bool, default=False
         Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
+    verify : bool, default=True
+        Whether the features of a store are compared with their digests, which reads all of them.
     open_file : callable
         Opens a file to read its bytes from start to end; it may refuse them at the end.
     """
@@ -46,4 +48,5 @@ class ReadOptions:
     n_features: int | None = None
     first_feature: int | None = None
     counts_fit: bool = False
+    verify: bool = True
     open_file: Opener = plain_file

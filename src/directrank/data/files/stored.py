@@ -25,12 +25,11 @@ class StoredFiles:
         if len(paths) > 1:
             raise DataError(f"{paths[0]}: a store is a whole data set; convert all files into one store")
         # A comparison compares the digests of what it reads.
-        compared = how.open_file is not plain_file
-        if compared:
+        if how.open_file is not plain_file:
             with how.open_file(paths[0]) as file:
                 while file.read(1 << 20):
                     pass
-        self._path, self._stored = paths[0].parent, read_store(paths[0], verify=compared)
+        self._path, self._stored = paths[0].parent, read_store(paths[0], verify=how.verify)
         names = self._stored.feature_names
         self.features = self._stored.features.shape[1] if names is None else tuple(names)
         if how.features and set(how.features) != set(names or ()):

@@ -2,17 +2,21 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from directrank.data.shards import Shard, map_in_order, processors
 from directrank.errors import DataError
 from directrank.storage.strict_json import StrictJSONError, dump, parse
 
 #: The file that makes a folder a store. It is written last.
 MANIFEST = "store.json"
-FORMAT = "directrank store 1"
+FORMAT = "directrank store 2"
 FEATURES = "features.npy"
 #: The files beside the features: all of them are read when the store is opened.
 LABELS = ("relevance", "indptr", "row", "qid", "docid")
@@ -34,6 +38,8 @@ class Manifest:
         Whether there is relevance, and whether it is the standard form of another supervision.
     files : dict of str to list
         Size in bytes and SHA-256 in hex of each file.
+    shards : list of list of int
+        First row, last row (exclusive) and CRC-32 of the features of each shard.
     """
 
     n_docs: int
@@ -43,6 +49,7 @@ class Manifest:
     labelled: bool
     standardised: bool
     files: Mapping[str, Any]
+    shards: Sequence[Sequence[int]]
 
     def text(self) -> str:
         """Return the content of the manifest, which ends with its own digest."""
@@ -89,6 +96,23 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
             raise DataError(f"{folder / name}: the file is missing from its store; {_AGAIN}") from None
         if found != size:
             raise DataError(f"{folder / name}: {found} bytes, expected {size}; {_AGAIN}")
+
+
+def described_shards(features: np.ndarray, shards: Sequence[Shard]) -> list[list[int]]:
+    """Return first row, last row and CRC-32 of each shard of features that are in a file."""
+    digests = map_in_order(lambda shard: zlib.crc32(features[shard.rows].data), shards, processors())
+    return [[each.first_row, each.last_row, digest] for each, digest in zip(shards, digests, strict=True)]
+
+
+def check_rows(path: Path, features: np.ndarray, shards: Sequence[Sequence[int]]) -> None:
+    """Raise DataError if the features in a file do not have the CRC-32 of each of these shards."""
+
+    def check(shard: Sequence[int]) -> None:
+        first, last, digest = shard
+        if zlib.crc32(features[first:last].data) != digest:
+            raise DataError(f"{path}: rows {first} to {last - 1} changed since they were written; {_AGAIN}")
+
+    map_in_order(check, shards, processors())
 
 
 def check_digest(folder: Path, manifest: Manifest, name: str) -> None:

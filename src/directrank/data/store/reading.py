@@ -15,11 +15,13 @@ from directrank.data.store.manifest import (
     MANIFEST,
     Manifest,
     check_digest,
+    check_rows,
     check_sizes,
     manifest_of,
     read_manifest,
 )
 from directrank.errors import DataError
+from directrank.storage.folders import MARK, is_marked
 from directrank.storage.mapped import open_matrix
 
 
@@ -33,16 +35,16 @@ class Stored(NamedTuple):
     labelled: bool
 
 
-def read_store(path: str | os.PathLike, *, verify: bool = False) -> Stored:
+def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
     """Open a store.
 
     Parameters
     ----------
     path : path-like
         Its folder, or its manifest.
-    verify : bool, default=False
-        Compare the digest of the features, which reads all of them. The digests of all other files are
-        compared in any case.
+    verify : bool, default=True
+        Compare the digests of the features, shard by shard, which reads all of them. The digests of all
+        other files are compared in any case.
 
     Raises
     ------
@@ -54,8 +56,8 @@ def read_store(path: str | os.PathLike, *, verify: bool = False) -> Stored:
         raise DataError(f"{path}: no store, as {MANIFEST} is missing; make one with `directrank convert`")
     folder, manifest = found.parent, read_manifest(found)
     check_sizes(folder, manifest)
-    if verify:
-        check_digest(folder, manifest, FEATURES)
+    if (folder / MARK).is_file() and not is_marked(folder):
+        raise DataError(f"{folder / MARK}: changed since it was written; convert the data into a new folder")
     queries = _queries(folder, manifest)
     try:
         features = open_matrix(folder / FEATURES)
@@ -63,6 +65,8 @@ def read_store(path: str | os.PathLike, *, verify: bool = False) -> Stored:
         raise DataError(f"{folder / FEATURES}: {error}; convert the data again") from None
     if features.shape != (manifest.n_docs, manifest.n_features):
         raise DataError(f"{folder / FEATURES}: shape {features.shape}; convert the data again")
+    if verify:
+        check_rows(folder / FEATURES, features, manifest.shards)
     return Stored(features, queries, manifest.feature_names, manifest.name, manifest.labelled)
 
 

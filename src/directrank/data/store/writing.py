@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.data.store.manifest import FEATURES, LABELS, MANIFEST, Manifest
+from directrank.data.shards import make_shards
+from directrank.data.store.manifest import FEATURES, LABELS, MANIFEST, Manifest, described_shards
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder
-from directrank.storage.mapped import create_matrix
+from directrank.storage.mapped import create_matrix, open_matrix
 
 
 class StoreWriter:
@@ -72,7 +73,11 @@ class StoreWriter:
                 write_atomically(path, _content(label, values, name))
                 files[path.name] = _described(path)
         names = None if feature_names is None else list(feature_names)
-        manifest = Manifest(queries.n_docs, n_features, names, name, labelled, queries.standardised, files)
+        shards = make_shards(queries.indptr, n_features)
+        manifest = Manifest(
+            queries.n_docs, n_features, names, name, labelled, queries.standardised, files,
+            described_shards(open_matrix(self.folder / FEATURES), shards),
+        )  # fmt: skip
         write_atomically(self.folder / MANIFEST, manifest.text())
 
 

@@ -37,6 +37,7 @@ def evaluate_runs(
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
+    verify: bool = True,
     diagnostics: bool = True,
     command: Sequence[str] = (),
 ) -> Comparison:
@@ -62,6 +63,8 @@ def evaluate_runs(
         The meaning of NULL in labelled documents.
     qid, label, docid : str, optional
         Columns of a table of labelled documents; guessed by their names by default.
+    verify : bool, default=True
+        Compare the features of a store with their digests.
     diagnostics : bool, default=True
         Whether to compute what only the page shows: curves and the effect of ties.
     command : sequence of str, optional
@@ -92,7 +95,9 @@ def evaluate_runs(
     }
     CHECKS["correction"](correction)
     against = None if baseline is None else _label_of(baseline, named)
-    judged = Judged(data, ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing))
+    judged = Judged(
+        data, ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify)
+    )
     submissions = [judged.submission(label, run) for label, run in named.items()]
     conventions = list(dict.fromkeys((convention, STANDARD)))
     cells = [_cell(each, options["measures"], conventions, judged, diagnostics) for each in submissions]

@@ -45,6 +45,7 @@ def distribute(
     relevance: str | None = "relevance",
     qid: str = "qid",
     features: Sequence[str] | None = None,
+    verify: bool = True,
 ) -> RemoteGroups:
     """Have the workers of a cluster load data, shard by shard.
 
@@ -57,6 +58,8 @@ def distribute(
     client : distributed.Client
     relevance, qid, features
         The columns of a Dask data frame: grades, queries and features.
+    verify : bool, default=True
+        Each worker compares the features that it opens in a store with their digests.
 
     Returns
     -------
@@ -71,8 +74,8 @@ def distribute(
         If no worker is left.
     """
     if isinstance(data, str | os.PathLike):
-        groups = QueryGroups.open(data)
-        return _loaded(client, groups, from_store(data, groups.queries, groups.shards))
+        groups = QueryGroups.open(data, verify=False)
+        return _loaded(client, groups, from_store(data, groups.queries, groups.shards, verify=verify))
     if isinstance(data, RemoteGroups):
         return data
     if isinstance(data, QueryGroups):

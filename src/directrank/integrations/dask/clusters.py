@@ -5,13 +5,22 @@ from contextlib import contextmanager
 from logging import ERROR
 from typing import Any
 
+from dask import config
 from distributed import Client, LocalCluster
 
 from directrank.data.shards import processors
 from directrank.errors import MethodError
 
 LOCAL = "local"
-NO_DASHBOARD: dict[str, Any] = {"dashboard_address": None, "worker_dashboard_address": None}
+#: Without an address, Dask's HTTP server takes port 8787, and warns if it is in use.
+NO_DASHBOARD: dict[str, Any] = {
+    "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False},
+    "worker_dashboard_address": None,
+}  # fmt: skip
+#: The pages that Dask's schedulers and workers serve without a dashboard, too.
+NO_PAGES: dict[str, Any] = {
+    "distributed.scheduler.http.routes": [], "distributed.worker.http.routes": [],
+}  # fmt: skip
 #: Seconds to wait for a scheduler.
 PATIENCE = 30
 
@@ -24,8 +33,8 @@ def connect(scheduler: Any = None) -> Iterator[Client]:
     ----------
     scheduler : str, distributed.Client or None
         The address of a scheduler, such as ``tcp://10.0.0.1:8786``; ``local`` or ``local:4`` for worker
-        processes on this machine, by default one for each processor, which listen on 127.0.0.1 only and have
-        no dashboard; or a client, which stays open.
+        processes on this machine, by default one for each processor, which listen on 127.0.0.1 only and serve
+        no page; or a client, which stays open.
 
     Raises
     ------
@@ -40,6 +49,7 @@ def connect(scheduler: Any = None) -> Iterator[Client]:
     place = scheduler or LOCAL
     if place.partition(":")[0] == LOCAL:
         with (
+            config.set(NO_PAGES),
             LocalCluster(
                 n_workers=_number(place), threads_per_worker=1, processes=True, host="127.0.0.1",
                 silence_logs=ERROR, **NO_DASHBOARD,

@@ -13,9 +13,10 @@ BETWEEN_LOOKS = 0.5
 #: Seconds without a heartbeat after which a worker counts as lost. While it computes it sends them.
 SILENCE = 20.0
 #: Seconds to wait for a worker where none is left, and for the scheduler.
-PATIENCE = 30.0
-#: What Dask raises where a worker, or the scheduler's record of it, has gone.
-GONE = (OSError, CancelledError, KilledWorker)
+PATIENCE = 45.0
+#: What Dask raises where a worker, or the scheduler's record of it, has gone; a RuntimeError where it held an
+#: actor.
+GONE = (OSError, CancelledError, KilledWorker, RuntimeError)
 
 
 class Heartbeats:
@@ -92,7 +93,13 @@ class Heartbeats:
                         "the data frame was read: end it or start it again, then train again"
                     ) from None
             else:
-                found: Any = self.client.gather(futures)
+                try:
+                    found: Any = self.client.gather(futures)
+                except (CancelledError, KilledWorker) as error:
+                    raise MethodError(
+                        f"a worker of {self.name()} was lost while the data frame was read ({error}): "
+                        "train again"
+                    ) from None
                 return list(found)
 
     def name(self) -> str:
@@ -117,4 +124,7 @@ class Heartbeats:
                 f"no worker of {self.name()} answers: {len(silent)} have sent no heartbeat for "
                 f"{SILENCE:g} s, the first one {silent[0]}: start workers, or train without a scheduler"
             )
-        return f"no worker is left on {self.name()}: start workers, or train without a scheduler"
+        return (
+            f"no worker is left on {self.name()}, and none has come within {PATIENCE:g} s: start workers, or "
+            "train without a scheduler"
+        )

@@ -11,7 +11,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.data.remote.workers import Held
 from directrank.data.shards import Block, Shard
-from directrank.data.store.manifest import FEATURES, manifest_of, read_manifest
+from directrank.data.store.manifest import FEATURES, check_rows, manifest_of, read_manifest
 from directrank.errors import DataError
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import open_matrix
@@ -22,15 +22,15 @@ RAW = "raw"
 Load = Callable[[int], tuple]
 
 
-def from_store(path: str | os.PathLike, queries: Queries, shards: Sequence[Shard]) -> Load:
-    """Load shards from a store in a folder that all workers can read."""
+def from_store(path: str | os.PathLike, queries: Queries, shards: Sequence[Shard], *, verify: bool) -> Load:
+    """Load shards from a store in a folder that all workers can read, and compare their digests if asked."""
     manifest = manifest_of(Path(path).absolute())
     assert manifest is not None  # The store is open in this process.
     files = dict(read_manifest(manifest).files)
 
     def load(number: int) -> tuple:
         shard = shards[number]
-        return _open, *_labels(queries, shard), str(manifest), files, shard.first_row, shard.last_row
+        return _open, *_labels(queries, shard), str(manifest), files, shard.first_row, shard.last_row, verify
 
     return load
 
@@ -61,14 +61,19 @@ def _open(
     files: dict[str, Any],
     first: int,
     last: int,
+    verify: bool,
 ) -> None:
     path = Path(manifest)
     folder = path.parent
     if not path.is_file():
         raise DataError(f"{folder}: a worker finds no store there; convert it to a folder of all workers")
-    if dict(read_manifest(path).files) != files:
+    found = read_manifest(path)
+    if dict(found.files) != files:
         raise DataError(f"{folder}: a worker finds another store there than this process does")
     features = _mapped(folder / FEATURES, os.stat(folder / FEATURES).st_mtime_ns)
+    if verify:
+        here = [shard for shard in found.shards if shard[0] < last and first < shard[1]]
+        check_rows(folder / FEATURES, features, here)
     held.update({"queries": queries, "blocks": blocks, RAW: features[first:last]})
 
 

@@ -1,5 +1,6 @@
 """Which column of a table, or key of an object, is what."""
 
+import os
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +11,11 @@ from directrank.text.collections.options import GUESSES, CollectionOptions
 #: Roles without which a record is of no use.
 NEEDED = ("docid", "qid", "body", "text")
 SHOWN = 12
+
+
+def called(source: Any) -> str:
+    """Return what a path or a data frame is called in messages."""
+    return str(source) if isinstance(source, str | os.PathLike) else "data frame"
 
 
 def chosen(

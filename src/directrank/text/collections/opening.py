@@ -5,6 +5,7 @@ import codecs
 import gzip
 import lzma
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,9 @@ HEAD_BYTES = 1 << 16
 #: The second guess at an encoding; it decodes nearly all bytes.
 FALLBACK = "cp1252"
 NOT_UTF8 = f"texts are not UTF-8 and were read as {FALLBACK} (--encoding names another)"
+#: Texts are read in pieces of about so many characters: results of many words take many times their memory.
+PIECE = 1 << 20
+BLANK, TAG_BEGINS = re.compile(r"\s"), re.compile("<")
 
 
 @contextmanager
@@ -69,3 +73,12 @@ def decoded(content: bytes, encoding: str | None, name: str, faults: Faults) -> 
     except UnicodeDecodeError:
         faults.add(NOT_UTF8, name)
         return content.decode(FALLBACK, "replace")
+
+
+def pieces(text: str, begin: re.Pattern[str]) -> Iterator[str]:
+    """Yield a text in pieces, each of which but the first one begins with a match of a pattern."""
+    start = 0
+    while found := begin.search(text, start + PIECE):
+        yield text[start : found.start()]
+        start = found.start()
+    yield text[start:]

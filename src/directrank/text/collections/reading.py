@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from directrank.errors import DataError
 from directrank.text.collections import tables
+from directrank.text.collections.columns import called
 from directrank.text.collections.formats import format_of
 from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.records import (
@@ -17,6 +18,8 @@ from directrank.text.collections.records import (
     Query,
     distinct_judgements,
     distinct_queries,
+    known_name,
+    with_like_names,
 )
 
 #: BEIR's names of files, by role.
@@ -77,33 +80,42 @@ def read_judgements(
 
     Judgements of SMART collections may number the queries in their order instead of using their names. They
     are taken so if they name a query that does not exist, and all are numbers from 1 to the number of
-    queries.
+    queries. Numbers with leading zeros stand for the query without them if no query has them.
 
     Raises
     ------
     DataError
-        If the file is not recognised, or holds no judgement of one of the queries.
+        If the file is not recognised, or says of no document that it is relevant for one of the queries.
     """
     records, line = _records(source, "judgements", how, faults)
+    names = {each.qid for each in queries}
+    records = (each._replace(qid=known_name(each.qid, names)) for each in records)
     if how.grades:
         records = (each._replace(grade=how.grades.get(each.grade, each.grade)) for each in records)
     found = list(distinct_judgements(records, faults))
-    names, judged, lines = {each.qid for each in queries}, {each.qid for each in found}, [line]
+    judged, lines = {each.qid for each in found}, [line]
     numbers = {str(number): each.qid for number, each in enumerate(queries, 1)}
     if not judged <= names and judged <= numbers.keys():
         found = [each._replace(qid=numbers[each.qid]) for each in found]
         lines.append("judgements number the queries in their order, which are not the names of the queries")
         judged = {each.qid for each in found}
-    for qid in sorted(judged - names):
+    for qid in with_like_names(sorted(judged - names), names):
         faults.add("judged queries do not exist", qid)
     for qid in sorted(names - judged):
         faults.add("queries have no judgement", qid)
     if not judged & names:
         raise DataError(
-            f"{source}: none of its queries exists: they are called {min(judged, default='')!r} and "
+            f"{called(source)}: none of its queries exists: they are called {min(judged, default='')!r} and "
             f"{queries[0].qid!r}, for example; give the judgements of these queries"
         )
-    return [each for each in found if each.qid in names], lines
+    found = [each for each in found if each.qid in names]
+    if not any(each.grade > 0 for each in found):
+        raise DataError(
+            f"{line}: no document is relevant for these queries, as none of {len(found)} judgements has "
+            "a grade above 0; expected `query iteration document grade` (TREC) or `query document code` "
+            "(SMART); --grade 0=1 replaces a code"
+        )
+    return found, lines
 
 
 def _records(source: Any, role: str, how: CollectionOptions, faults: Faults) -> tuple[Iterable[Any], str]:

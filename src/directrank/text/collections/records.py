@@ -1,7 +1,7 @@
 """Documents, queries and judgements, and the list of what was wrong with them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from directrank.errors import DataError
@@ -9,6 +9,29 @@ from directrank.storage.names import printable
 
 #: Names that are listed of each kind of fault, and their longest form.
 LISTED, SHOWN = 3, 40
+
+
+def without_zeros(name: str) -> str:
+    """Return the name of a document or a query; a number without leading zeros, as SMART's tools read it."""
+    return name.lstrip("0") or "0" if name.isascii() and name.isdigit() else name
+
+
+def known_name(name: str, known: Container[str]) -> str:
+    """Return a name; without its leading zeros if it is known only so."""
+    plain = without_zeros(name)
+    return plain if name not in known and plain in known else name
+
+
+def with_like_names(unknown: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return names that do not exist, each with one that is the same number, such as ``46 (0046 does)``."""
+    unknown = list(unknown)
+    numbers = {plain for each in unknown if (plain := without_zeros(each)).isdigit()}
+    like = {plain: each for each in known if (plain := without_zeros(each)) in numbers} if numbers else {}
+    plains = map(without_zeros, unknown)
+    return [
+        f"{name} ({like[plain]} does)" if plain in like else name
+        for name, plain in zip(unknown, plains, strict=True)
+    ]
 
 
 class Document(NamedTuple):

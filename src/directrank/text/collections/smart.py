@@ -9,7 +9,7 @@ import numpy as np
 from directrank.data.trec.words import Rows, as_bytes, read_rows
 from directrank.text.collections.opening import decoded, opened
 from directrank.text.collections.options import CollectionOptions
-from directrank.text.collections.records import Document, Faults, Judgement, Query
+from directrank.text.collections.records import Document, Faults, Judgement, Query, without_zeros
 
 NAME = "SMART"
 MARKER = re.compile(rb"\.([A-Z])\s*$")
@@ -36,7 +36,7 @@ def documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Do
 def queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
     """Yield the queries of a file: title and text."""
     for qid, parts in _items(path, how, faults):
-        yield Query(qid.lstrip("0") or qid, " ".join(filter(None, (parts.get("T"), parts.get("W")))))
+        yield Query(qid, " ".join(filter(None, (parts.get("T"), parts.get("W")))))
 
 
 def _items(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[tuple[str, dict[str, str]]]:
@@ -58,7 +58,7 @@ def _items(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[tuple
 def _item(
     name: bytes, parts: dict[bytes, list[bytes]], how: CollectionOptions, faults: Faults
 ) -> tuple[str, dict[str, str]]:
-    docid = name.decode("utf-8", "backslashreplace")
+    docid = without_zeros(name.decode("utf-8", "backslashreplace"))
     texts = {
         letter.decode(): decoded(b"".join(lines), how.encoding, docid, faults)
         for letter, lines in parts.items()
@@ -68,15 +68,23 @@ def _item(
 
 
 def detects_judgements(head: bytes) -> bool:
-    """Return whether the first line is ``query document code``, or ``query document 0 0.0``."""
-    words = head.partition(b"\n")[0].split()
-    return len(words) == 3 or (len(words) == 4 and words[2] == b"0" and words[3].strip(b"0") == b".")
+    """Return whether lines are ``query document code``, or ``query document 0 0.0``.
+
+    The second form may have a whole number at its end, as CACM's ``01 1410 0 0``. In TREC's form, these lines
+    would all judge a document called 0 as not relevant.
+    """
+    whole = head[: head.rfind(b"\n") + 1] or head
+    lines = [words for line in whole.splitlines() if (words := line.split())]
+    return len(lines[0]) == 3 or (
+        all(len(each) == 4 and each[2] == b"0" and each[3].strip(b"0") in (b"", b".") for each in lines)
+        and any(each[1].strip(b"0") for each in lines)
+    )
 
 
 def judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
     """Yield the judgement of each line: ``query document code``, or ``query document 0 0.0``.
 
-    The second form, that of CISI, names relevant documents, so the grade is 1.
+    The second form, that of CISI and CACM, names relevant documents, so the grade is 1.
     """
     with opened(path) as file:
         width = len(file.readline().split())
@@ -86,7 +94,7 @@ def judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[J
     grades = rows.numbers(2, "expected a code: a number") if width == 3 else np.ones(len(rows.line))
     names = zip(_words(rows, 0), _words(rows, 1), grades.tolist(), strict=True)
     for qid, docid, grade in names:
-        yield Judgement(qid.lstrip("0") or qid, docid, grade)
+        yield Judgement(without_zeros(qid), without_zeros(docid), grade)
 
 
 def _words(rows: Rows, column: int) -> list[str]:

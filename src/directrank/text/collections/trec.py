@@ -10,23 +10,22 @@ import numpy as np
 from directrank.data.trec.judgments import EXPECTED
 from directrank.data.trec.words import as_bytes, read_rows
 from directrank.errors import DataError
-from directrank.text.collections.opening import decoded, opened
+from directrank.text.collections.opening import BLANK, TAG_BEGINS, decoded, opened, pieces
 from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.records import Document, Faults, Judgement, Query
 
 NAME = "TREC"
 #: A document longer than this is not closed by its tag.
 LONGEST_DOCUMENT = 1 << 28
-DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.S | re.I)
-TITLES = re.compile(r"<(TITLE|TI|TTL|HEADLINE|HEAD|HL|H3)>(.*?)</\1>", re.S | re.I)
-BODIES = re.compile(r"<(TEXT|LP|LEADPARA|ABSTRACT|BODY)>(.*?)</\1>", re.S | re.I)
+# These patterns match single tags: one that looks for the closing tag, too, reads the rest of the text again
+# for each opening tag that is not closed.
+DOCNO = re.compile("<(/?)(DOCNO)>", re.I)
+TITLES = re.compile("<(/?)(TITLE|TI|TTL|HEADLINE|HEAD|HL|H3)>", re.I)
+BODIES = re.compile("<(/?)(TEXT|LP|LEADPARA|ABSTRACT|BODY)>", re.I)
 #: Numbers, dates and codes, which are no text.
-CODES = re.compile(
-    r"<(DOCNO|DOCID|FILEID|DATE|DATE1|DD|AN|SO|CO|IN|GV|RE|NS|G|ST|SECTION|LENGTH)>.*?</\1>", re.S | re.I
-)
+CODES = re.compile("<(/?)(DOCNO|DOCID|FILEID|DATE|DATE1|DD|AN|SO|CO|IN|GV|RE|NS|G|ST|SECTION|LENGTH)>", re.I)
 TAG = re.compile(r"<[^<>]*>")
-BLANKS = re.compile(r"\s+")
-NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)", re.I)
+NUMBER = re.compile(r"<num>\s*(?:Number:\s*)?([^\s<]+)", re.I)
 #: Words that TREC repeats after a tag.
 LABELS = re.compile(r"^\s*(Topic|Description|Narrative)\s*:", re.I)
 
@@ -45,14 +44,18 @@ def documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Do
     """
     for number, content in enumerate(_between(path, b"doc"), 1):
         text = decoded(content, how.encoding, f"document {number}", faults)
-        found = DOCNO.search(text)
-        if found is None:
+        names, _ = _divided(text, DOCNO)
+        if not names:
             faults.add("documents without <DOCNO> are left out", f"document {number} of {path.name}")
             continue
-        bodies = " ".join(each[1] for each in BODIES.findall(text))
-        title = " ".join(each[1] for each in TITLES.findall(BODIES.sub(" ", text)))
-        body = bodies or TITLES.sub(" ", CODES.sub(" ", text))
-        yield Document(found[1].strip(), _plain(title), _plain(body, how.title_ends))
+        bodies, others = _divided(text, BODIES)
+        titles, _ = _divided(" ".join(others), TITLES)
+        body = " ".join(bodies)
+        if not body:
+            _, others = _divided(text, CODES)
+            _, others = _divided(" ".join(others), TITLES)
+            body = " ".join(others)
+        yield Document(names[0].strip(), _plain(" ".join(titles)), _plain(body, how.title_ends))
 
 
 def queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
@@ -67,13 +70,39 @@ def queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Quer
         yield Query(found[1], " ".join(_plain(LABELS.sub("", each[1])) for each in parts if each))
 
 
+def _divided(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
+    """Return what stands between opening tags and the next closing tags of their names, and all the rest."""
+    found = list(tags.finditer(text))
+    closing: dict[str, re.Match[str]] = {}
+    elements = []
+    for tag in reversed(found):
+        name = tag[2].lower()
+        if tag[1]:
+            closing[name] = tag
+        elif name in closing:
+            elements.append((tag, closing[name]))
+    inside, outside, end = [], [], 0
+    for first, last in reversed(elements):
+        if first.start() >= end:
+            outside.append(text[end : first.start()])
+            inside.append(text[first.end() : last.start()])
+            end = last.end()
+    return inside, [*outside, text[end:]]
+
+
 def _plain(text: str, kept: str | None = None) -> str:
     """Return text without tags, with single blanks; `kept` stays as it is."""
-    text = html.unescape(TAG.sub("\n", text)).strip()
+    text = "".join(TAG.sub("\n", piece) for piece in pieces(text, TAG_BEGINS))
+    text = "".join(html.unescape(piece) for piece in pieces(text, BLANK)).strip()
     if kept is not None and kept in text:
         title, _, body = text.partition(kept)
-        return f"{BLANKS.sub(' ', title)}{kept}{BLANKS.sub(' ', body)}"
-    return BLANKS.sub(" ", text)
+        return f"{_single_blanks(title)}{kept}{_single_blanks(body)}"
+    return _single_blanks(text)
+
+
+def _single_blanks(text: str) -> str:
+    words = (" ".join(piece.split()) for piece in pieces(text, BLANK))
+    return " ".join(filter(None, words))
 
 
 def _between(path: Path, tag: bytes) -> Iterator[bytes]:
@@ -93,8 +122,9 @@ def _between(path: Path, tag: bytes) -> Iterator[bytes]:
             lines.append(line[: low.index(closing)] if closing in low else line)
             size += len(line)
             if closing in low:
-                yield b"".join(lines)
-                lines = None
+                content, lines = b"".join(lines), None
+                yield content
+                del content
             elif size > LONGEST_DOCUMENT:
                 raise DataError(
                     f"{path}: a document of more than {LONGEST_DOCUMENT} bytes; its closing tag is missing"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.text.collections.columns import chosen, text_of
+from directrank.text.collections.columns import called, chosen, text_of
 from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.records import Faults
 from directrank.text.collections.tables import BINARY
@@ -42,7 +42,7 @@ def read_vectors(
     DataError
         If there is no such column, or vectors have different lengths or numbers that are not finite.
     """
-    where, rows, parts = _called(source), {}, [np.zeros((0, 0), np.float32)]
+    where, rows, parts = called(source), {}, [np.zeros((0, 0), np.float32)]
     for names, vectors in _columns(source, role, options):
         places = []
         for place, (value, known) in enumerate(
@@ -66,17 +66,13 @@ def read_vectors(
     return Vectors(rows, values)
 
 
-def _called(source: Any) -> str:
-    return str(source) if isinstance(source, Path) else "data frame"
-
-
 def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tuple[Any, Any]]:
     """Yield names and vectors, some rows at a time, as arrays of pyarrow."""
     if not isinstance(source, Path):
         import narwhals as nw
 
         table = nw.from_native(source, eager_only=True).to_arrow()
-        columns = _chosen(table.schema, role, options, _called(source))
+        columns = _chosen(table.schema, role, options, called(source))
         for batch in table.to_batches():
             yield batch.column(columns[0]), batch.column(columns[1])
         return
@@ -84,7 +80,7 @@ def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tup
     if form is None:
         raise DataError(f"{source}: expected vectors in Parquet or Arrow, a file such as vectors.parquet")
     schema = form.schema(source)
-    columns = _chosen(schema, role, options, _called(source))
+    columns = _chosen(schema, role, options, called(source))
     for batch in form.batches(source, {name: schema.field(name).type for name in columns}):
         yield batch.column(columns[0]), batch.column(columns[1])
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
+from directrank.text.collections.columns import called
 from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.reading import read_judgements, read_queries
-from directrank.text.collections.records import Faults, Judgement, Query
+from directrank.text.collections.records import LISTED, Faults, Judgement, Query, known_name, with_like_names
 from directrank.text.features.candidates import DEFAULT, CandidateRule, candidates, parse_rule
 from directrank.text.features.embeddings import embedding_scores
 from directrank.text.features.matrix import feature_matrix
@@ -105,7 +106,7 @@ def make_features(
     judged = None
     if judgements is not None:
         records, said = read_judgements(judgements, found, options, faults)
-        judged, lines = _by_query(index, records, faults), lines + said
+        judged, lines = _by_query(index, records, called(judgements), faults), lines + said
         found = [each for each in found if each.qid in judged]
     rows = _rows(index, found, judged or {}, rule, faults)
     matrix = feature_matrix(index, rows.terms, rows.documents, wanted)
@@ -138,13 +139,22 @@ class _Rows(NamedTuple):
     documents: list[np.ndarray]
 
 
-def _by_query(index: Index, records: Sequence[Judgement], faults: Faults) -> dict[str, _Judged]:
+def _by_query(index: Index, records: Sequence[Judgement], source: str, faults: Faults) -> dict[str, _Judged]:
+    docids = {each.docid for each in records}
+    places = {docid: index.ids.find(known_name(docid, index.ids)) for docid in docids}
+    missing = sorted(docid for docid, place in places.items() if place < 0)
+    named = dict(zip(missing, with_like_names(missing, index.ids), strict=True))
+    if len(missing) > len(docids) / 2:
+        raise DataError(
+            f"{source}: the index has {len(docids) - len(missing)} of {len(docids)} judged documents; it "
+            f"lacks {', '.join(named[docid] for docid in missing[:LISTED])}, for example; give the "
+            "judgements of this collection, with its names of documents, or index all of it"
+        )
     grouped: dict[str, list[tuple[int, float]]] = {}
     for each in records:
-        document = index.ids.find(each.docid)
-        if document < 0:
-            faults.add(NO_DOCUMENT, each.docid)
-        grouped.setdefault(each.qid, []).append((document, each.grade))
+        if places[each.docid] < 0:
+            faults.add(NO_DOCUMENT, named[each.docid])
+        grouped.setdefault(each.qid, []).append((places[each.docid], each.grade))
     judged = {}
     for qid, pairs in grouped.items():
         documents, grades = (

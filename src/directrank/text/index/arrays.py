@@ -1,7 +1,7 @@
 """Arrays and texts in files, written piece by piece and read as they lie on disk."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -87,6 +87,9 @@ class Texts:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def __iter__(self) -> Iterator[str]:
+        return (self[number] for number in range(len(self)))
+
     def __getitem__(self, number: int) -> str:
         return self.bytes_of(number).decode(ENCODING, ERRORS)
 
@@ -101,6 +104,9 @@ class Names(Texts):
     def __init__(self, folder: Path, name: str):
         super().__init__(folder, name)
         self._order = read_array(folder / f"{name}.order.npy")
+
+    def __contains__(self, text: str) -> bool:
+        return self.find(text) >= 0
 
     def find(self, text: str) -> int:
         """Return the number of a text, or −1."""

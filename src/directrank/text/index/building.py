@@ -2,9 +2,9 @@
 
 import os
 import shutil
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from directrank.errors import DataError
 from directrank.storage.folders import claim_folder
+from directrank.text.collections.opening import BLANK, pieces
 from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.reading import read_documents
 from directrank.text.collections.records import Document, Faults
@@ -21,8 +22,8 @@ from directrank.text.index.arrays import ArrayWriter, TextsWriter, write_order
 from directrank.text.index.inversion import BLOCK_TERMS, invert
 from directrank.text.index.layout import new_data_folder, remove_other_data, write_header
 
-#: Documents that are analysed at a time.
-BATCH = 1000
+#: Documents that are analysed at a time, and characters of them.
+BATCH, BATCH_CHARACTERS = 1000, 1 << 23
 EMPTY = "documents without a term stay in the index; no query finds them"
 REPEATED = "documents have the name of an earlier one and are left out"
 UNNAMED = "documents without a name are left out"
@@ -130,17 +131,25 @@ def _usable(records: Iterable[Document], faults: Faults) -> Iterator[Document]:
 
 
 def _batches(records: Iterator[Document]) -> Iterator[list[Document]]:
-    while batch := list(islice(records, BATCH)):
+    batch, size = [], 0
+    for record in records:
+        batch.append(record)
+        size += len(record.title) + len(record.body)
+        if len(batch) == BATCH or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
 
 
 def _analysed(batch: list[Document], numbers: TermNumbers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the terms of documents, how many each has, and how many of these are its title."""
-    found: list[int] = []
+    found = array("i")
     ends = np.empty((len(batch), 2), np.int64)
     for row, document in enumerate(batch):
         for place, text in enumerate((document.title, document.body)):
-            found += map(numbers.__getitem__, words_of(text))
+            for piece in pieces(text, BLANK):
+                found.extend(map(numbers.__getitem__, words_of(piece)))
             ends[row, place] = len(found)
     words = np.array(found, np.int32)
     kept = np.concatenate([[0], np.cumsum(words != STOPPED)])

@@ -57,14 +57,14 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Host") not in self.server.hosts:
             self.send_error(HTTPStatus.FORBIDDEN, "this server answers on its own address only")
             return
-        address = urlsplit(self.path)
-        if address.path != "/":
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return
         try:
+            address = urlsplit(self.path)
             query = parse_qs(address.query, max_num_fields=8).get("q", [""])[0]
         except ValueError:
             self.send_error(HTTPStatus.BAD_REQUEST)
+            return
+        if address.path != "/":
+            self.send_error(HTTPStatus.NOT_FOUND)
             return
         with self.server.lock:
             page = render_search(
