@@ -11,6 +11,8 @@ import numba
 import numpy as np
 from numba.extending import overload
 
+from directrank.kernels.compile import cache_folder
+
 #: As an index, 2³⁰ - 1 lies outside every array; in fewer bits all of them are set.
 LARGE = 2**30 - 1
 #: What arrays of fractions hold, and what arrays of whole numbers and truth values hold.
@@ -60,10 +62,14 @@ def spoiled(fractions, integers):
     return empty, empty_like
 
 
-def fill_memory(fractions, integers) -> None:
+def fill_memory(fractions, integers, cache) -> None:
     """Let `np.empty` and `np.empty_like` fill arrays with these numbers from now on, in this process.
 
-    Kernels are compiled with them, so this comes before the package is imported.
+    Kernels are compiled with them, so this comes before any kernel is, and the compiled code has a cache of
+    its own. Other processes that this one starts have another: their memory is as it comes.
     """
     numba.njit(lambda: allocate(1))()  # numba learns its own `np.empty` here, at the first compilation
     np.empty, np.empty_like = spoiled(fractions, integers)
+    os.environ["NUMBA_CACHE_DIR"] = str(cache)
+    cache_folder()
+    os.environ["NUMBA_CACHE_DIR"] = str(cache / "of-other-processes")

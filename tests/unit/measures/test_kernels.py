@@ -2,10 +2,10 @@
 
 import functools
 
-import dirty_memory
 import numpy as np
 import pytest
 
+import dirty_memory
 from directrank import evaluate
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
