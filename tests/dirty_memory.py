@@ -22,14 +22,20 @@ allocate, allocate_like = np.empty, np.empty_like
 
 
 def spoiled(fractions, integers):
-    """Return `np.empty` and `np.empty_like` that fill arrays with these numbers, again and again."""
+    """Return `np.empty` and `np.empty_like` that fill arrays with these numbers, again and again.
+
+    The first number is drawn, so that two calls with the same arguments find different memory.
+    """
     numbers = {"f": np.array(fractions, np.float64), "i": np.array(integers, np.int64)}
     numbers |= {"u": numbers["i"], "b": numbers["i"]}
+    draws = np.random.default_rng(0)
 
     def spoil(array):
         if array.dtype.kind in numbers:
+            values = numbers[array.dtype.kind]
             with np.errstate(over="ignore"):
-                array[...] = np.resize(numbers[array.dtype.kind], array.shape).astype(array.dtype)
+                values = np.roll(values, draws.integers(len(values))).astype(array.dtype)
+            array[...] = np.resize(values, array.shape)
         return array
 
     @overload(spoil)
@@ -37,8 +43,9 @@ def spoiled(fractions, integers):
         values = numbers["f" if isinstance(array.dtype, numba.types.Float) else "i"]
 
         def fill(array):
+            first = np.random.randint(len(values))  # noqa: NPY002 - the generator inside compiled code
             for k in range(array.size):
-                array.flat[k] = values[k % len(values)]
+                array.flat[k] = values[(first + k) % len(values)]
             return array
 
         return fill
