@@ -137,7 +137,5 @@ def test_a_number_of_threads_that_numba_refuses_is_wrong_usage_in_one_line(threa
     environment = {**os.environ, "NUMBA_NUM_THREADS": threads}
     ended = subprocess.run(words, env=environment, capture_output=True, text=True)
     assert ended.returncode == 2
-    problem = (
-        f"NUMBA_NUM_THREADS={threads}: expected a whole number of at least 1; unset it, or set it to one"
-    )
+    problem = "expected a whole number of at least 1; unset it, or set it to one"
     assert ended.stderr == f"directrank: NUMBA_NUM_THREADS={threads}: {problem}\n"
