@@ -19,6 +19,13 @@ ELSEWHERE = {
     "papers": ["interface/test_papers.py"],
 }
 
+#: Tests of compiled code, and of what calls it.
+OF_KERNELS = (
+    *(f"unit/{folder}" for folder in ("kernels", "measures", "scorers", "solvers", "surrogates")),
+    *(f"conformance/test_{kind}*.py" for kind in ("measures", "scorers", "solvers", "surrogates")),
+    "theorems",
+)
+
 nox.options.default_venv_backend = "none" if READY else "venv"
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "types", "test"]
@@ -62,6 +69,18 @@ def test(session: nox.Session) -> None:
     quick = ["-m", "not (heavy or slow or sklearn)"] if folders else []
     files = [str(path) for folder in folders for path in tests_of(folder)]
     prepared(session).run("python", "-m", "pytest", "-q", *quick, *options, *files)
+
+
+@nox.session
+@nox.parametrize("fill", ("ones", "nan", "large", "bounds"), ids=("ones", "nan", "large", "bounds"))
+def dirty(session: nox.Session, fill: str) -> None:
+    """The kernels' tests, or those after --, with np.empty filled, or with the bounds of arrays checked."""
+    files = session.posargs or [str(path) for pattern in OF_KERNELS for path in sorted(TESTS.glob(pattern))]
+    # Checks of bounds are branches, which loops that are vectorised have not.
+    checked = ["--deselect=tests/unit/kernels/test_vectorised.py"] if fill == "bounds" else ["--memory", fill]
+    cache = Path(".nox", f"kernels-{fill}").resolve()
+    environment = {"NUMBA_CACHE_DIR": str(cache), "NUMBA_BOUNDSCHECK": str(int(fill == "bounds"))}
+    prepared(session).run("python", "-m", "pytest", "-q", *checked, *files, env=environment)
 
 
 @nox.session

@@ -1,11 +1,14 @@
-"""Where the benchmark data are, for the tests that need them."""
+"""Where the benchmark data are, for the tests that need them; what memory holds that was not written."""
 
 import lzma
 import os
 import tarfile
 from pathlib import Path, PurePosixPath
 
+import platformdirs
 import pytest
+
+import dirty_memory
 
 DATA = Path(os.environ.get("DIRECTRANK_DATA") or Path(__file__).parents[2] / "shared" / "data")
 # An archive's folder, and the archive.
@@ -19,6 +22,18 @@ COLLECTIONS = {
 }
 MOST_BYTES = 2**30
 DESELECTED = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser):
+    words = "what arrays of np.empty hold, in Python and in compiled kernels"
+    parser.addoption("--memory", choices=dirty_memory.FILLS, help=words)
+
+
+def pytest_configure(config):
+    fill = config.getoption("--memory")
+    if fill:
+        root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
+        dirty_memory.fill_memory(*dirty_memory.FILLS[fill], cache=Path(root) / f"memory-{fill}")
 
 
 def _present() -> bool:

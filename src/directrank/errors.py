@@ -48,6 +48,10 @@ class PluginError(ValueError):
     """A plug-in cannot be loaded; the message says the file, the line and the cause."""
 
 
+class EnvironmentVariableError(ValueError):
+    """A variable of the environment has a value that cannot be used."""
+
+
 class MethodError(RuntimeError):
     """A method failed on data that are themselves in order."""
 

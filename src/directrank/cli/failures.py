@@ -104,11 +104,18 @@ def usage_problem(error: Exception) -> int:
 
 def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     """Return the exit code and the message of a failure."""
-    from directrank.errors import DataError, MeasureNameError, MethodError, ModelFormatError, PluginError
+    from directrank.errors import (
+        DataError,
+        EnvironmentVariableError,
+        MeasureNameError,
+        MethodError,
+        ModelFormatError,
+        PluginError,
+    )
 
     for code, kinds in (
         (INTERRUPTED, (KeyboardInterrupt, InterruptedRunError)),
-        (USAGE, (UsageError, MeasureNameError, PluginError)),
+        (USAGE, (UsageError, MeasureNameError, PluginError, EnvironmentVariableError)),
         (DATA, (DataError, ModelFormatError)),
         (FAILED, MethodError),
     ):

@@ -1,5 +1,6 @@
 """Constant columns, and hashes that find equal rows and columns."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -48,15 +49,18 @@ def _mark_changes(X, indptr, constant, within):
 
 def row_hashes(X: np.ndarray) -> np.ndarray:
     """Return a 64-bit hash of each row, equal for equal rows, uint64 (n_docs,)."""
-    hashes = np.zeros(len(X), np.uint64)
-    _hash_rows(X.view(np.uint32), hashes)
-    return hashes
+    return _hashes(_hash_rows, X, len(X))
 
 
 def column_hashes(X: np.ndarray) -> np.ndarray:
     """Return a 64-bit hash of each column, equal for equal columns, uint64 (n_features,)."""
-    hashes = np.zeros(X.shape[1], np.uint64)
-    _hash_columns(X.view(np.uint32), hashes)
+    return _hashes(_hash_columns, X, X.shape[1])
+
+
+def _hashes(write: Callable, X: np.ndarray, n: int) -> np.ndarray:
+    hashes = np.zeros(n, np.uint64)
+    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products that wrap around.
+        write(X.view(np.uint32), hashes)
     return hashes
 
 

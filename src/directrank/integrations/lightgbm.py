@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
+from directrank.errors import DataError
 from directrank.integrations.bound_data import Labelled, gradients_for, values_for
 from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
@@ -148,7 +149,13 @@ class _Grower:
 
     def __init__(self, lightgbm: Any, parameters: dict, features: np.ndarray, monitored: np.ndarray):
         # The objective knows the relevance, and LightGBM does not ask for it.
-        data = lightgbm.Dataset(features, label=np.zeros(len(features)), params=parameters)
+        data = lightgbm.Dataset(features, label=np.zeros(len(features)), params=parameters).construct()
+        if not any(data.feature_num_bin(k) for k in range(features.shape[1])):
+            raise DataError(
+                "no feature tells documents apart for LightGBM, which takes numbers of at most 1e-35 for 0: "
+                "multiply the features, or let XGBoost grow the trees (engine='xgboost', on the command line "
+                "--set engine=xgboost)"
+            )
         self.booster = lightgbm.Booster(parameters, data)
         self.both_are_one = monitored is features
         if not self.both_are_one:

@@ -74,7 +74,7 @@ def positions_of(
     Positions
     """
     wanted = queries.sizes if n_read is None else n_read
-    above, tied = np.empty((2, queries.n_docs), np.int32)
+    above, tied = np.zeros((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
     counted, cells = np.where(by_sorting, 0, wanted), _cells(min(queries.longest, COUNTING_LIMIT))
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
@@ -173,14 +173,13 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
 
 @kernel
 def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
+    # `above` and `tied` come as zeros: of a query that is not counted by cells, no score is known to be tied.
     for q in range(len(n_read)):
         start, lead, stop = indptr[q], indptr[q] + n_read[q], indptr[q + 1]
         s, a, m = scores[start:stop], above[start:lead], tied[start:lead]
         _fetch_ahead(scores, start, stop)
         _fetch_ahead(above, start, stop)
         _fetch_ahead(tied, start, stop)
-        _clear(above[lead:stop])
-        _clear(tied[lead:stop])
         if len(a) == 0:
             continue
         if len(s) <= COUNTING_LIMIT:
@@ -207,12 +206,6 @@ def _fetch_ahead(numbers, start, stop):
 
 
 @inline_kernel
-def _clear(counts):
-    for i in range(len(counts)):
-        counts[i] = 0
-
-
-@inline_kernel
 def _fill_cells(s, cells):
     # Rounding preserves the order. If the range or its inverse overflows, all documents share a cell.
     low, high = extremes(s)
@@ -220,7 +213,7 @@ def _fill_cells(s, cells):
     usable = scale > 0.0 and scale < np.inf
     for j in range(len(s)):
         cells[j] = np.int32((s[j] - low) * scale) + LOWEST_CELL if usable else 0
-    for j in range(DEPTH):
+    for j in range(WIDTH):
         cells[len(s) + j] = PADDING
 
 

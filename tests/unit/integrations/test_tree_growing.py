@@ -10,7 +10,7 @@ import pytest
 
 from directrank import Ranker, TreeRanker, evaluate, load, make_ranking, save
 from directrank.data.groups import QueryGroups
-from directrank.errors import install_line
+from directrank.errors import DataError, install_line
 from directrank.estimators import RankSVM, methods
 from directrank.integrations.derivatives import BITS, FLOOR, Derivatives, on_a_grid
 from directrank.integrations.lightgbm import LightGBMTrees
@@ -58,6 +58,14 @@ def test_the_trees_up_to_the_best_round_are_kept(engine):
     # XGBoost's reader adds a tree of one leaf for the score before the first.
     assert ranker.scorer_.n_trees == best + (engine == "xgboost")
     assert evaluate(vali, ranker.predict(vali), measures="AP")["AP"] == pytest.approx(max(judged), abs=1e-9)
+
+
+def test_features_that_lightgbm_takes_for_zero_are_an_error_with_the_remedy():
+    groups = interactions(0, 5)
+    tiny = QueryGroups(groups.X * np.float32(1e-38), groups.relevance, groups.qid)
+    with pytest.raises(DataError, match=r"at most 1e-35 for 0: multiply the features.*engine='xgboost'"):
+        TreeRanker(rounds=2, n_jobs=1).fit(tiny)
+    assert TreeRanker(rounds=2, n_jobs=1, engine="xgboost").fit(tiny).scorer_.n_trees > 0
 
 
 @engines

@@ -129,3 +129,13 @@ def test_the_digest_reaches_the_kernels_that_a_module_imports():
     reached = compilation._closure({"directrank.surrogates.pairs.kernels"})
     assert {"directrank.kernels.vector_math", "directrank.surrogates.margins"} <= reached
     assert "directrank.report" not in reached
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "two"])
+def test_a_number_of_threads_that_numba_refuses_is_wrong_usage_in_one_line(threads):
+    words = [sys.executable, "-m", "directrank", "evaluate", "data.txt", "scores.txt"]
+    environment = {**os.environ, "NUMBA_NUM_THREADS": threads}
+    ended = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 2
+    problem = "expected a whole number of at least 1; unset it, or set it to one"
+    assert ended.stderr == f"directrank: NUMBA_NUM_THREADS={threads}: {problem}\n"

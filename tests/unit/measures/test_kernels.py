@@ -5,6 +5,8 @@ import functools
 import numpy as np
 import pytest
 
+import dirty_memory
+from directrank import evaluate
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
 from directrank.measures.average_precision import ap_naive
@@ -105,15 +107,31 @@ def test_positions_only_where_asked():
         assert not found.tied[rest].any()
 
 
-@pytest.mark.parametrize("n", [2047, 2048, 2049, 2100])
-@pytest.mark.parametrize("asked", [5, 1000])
-def test_positions_around_the_size_switches(n, asked):
-    scores = np.random.default_rng(n).integers(0, 900, n).astype(float)
-    queries, _ = group_rows(np.zeros(n), np.zeros(n))
-    found = positions_of(queries, scores, n_read=np.array([asked]))
+@pytest.mark.parametrize("fill", dirty_memory.FILLS)
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 2047, 2048, 2049, 2050, 5000])
+def test_positions_around_the_size_switches_whatever_memory_held(n, fill, monkeypatch):
+    rng = np.random.default_rng(n)
+    scores = rng.integers(0, 900, 2 * n + 3).astype(float)
+    queries, _ = group_rows(np.zeros(len(scores)), np.repeat([0, 1, 2], [n, 3, n]))
     expected = positions_naive(queries, scores)
-    np.testing.assert_array_equal(found.above[:asked], expected.above[:asked])
-    np.testing.assert_array_equal(found.tied[:asked], expected.tied[:asked])
+    empty, _ = dirty_memory.spoiled(*dirty_memory.FILLS[fill])
+    monkeypatch.setattr(np, "empty", empty)
+    for asked in {0, 1, min(n, 32), min(n, 33), n}:
+        found = positions_of(queries, scores, n_read=np.array([asked, min(asked, 3), n]))
+        read = np.arange(len(scores)) - np.repeat(queries.indptr[:-1], queries.sizes) < asked
+        read[-n:] = True
+        np.testing.assert_array_equal(found.above[read], expected.above[read])
+        np.testing.assert_array_equal(found.tied[read], expected.tied[read])
+
+
+def test_three_relevant_documents_of_three_thousand_whatever_memory_held(monkeypatch):
+    # Only three positions are read of a query that is too long for cells.
+    relevance = np.zeros(3000)
+    relevance[[999, 1999, 2999]] = 1
+    empty, _ = dirty_memory.spoiled(*dirty_memory.FILLS["ones"])
+    monkeypatch.setattr(np, "empty", empty)
+    value = evaluate(relevance, -np.arange(3000.0), np.zeros(3000), measures=["AP"])["AP"]
+    assert value == pytest.approx((1 / 1000 + 2 / 2000 + 3 / 3000) / 3, rel=1e-12)
 
 
 @tied

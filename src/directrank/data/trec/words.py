@@ -158,7 +158,8 @@ def numbered(content: np.ndarray, words: np.ndarray, group: np.ndarray) -> tuple
     codes, first = np.empty((2, len(rows)), np.int64)
     # At most two thirds of the slots are taken, so that a search ends soon.
     slots = np.full(1 << (len(rows) * 3 // 2).bit_length(), -1, np.int32)
-    n_different = _number(content, words[rows], group[rows], slots, codes, first)
+    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of hashes that wrap around.
+        n_different = _number(content, words[rows], group[rows], slots, codes, first)
     return codes[np.cumsum(fresh) - 1], rows[first[:n_different]]
 
 
