@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
+from directrank.data.folds import PARTS
 from directrank.experiments import Comparison
 from directrank.experiments.results import FORMAT
 from directrank.experiments.tables.significance import significance
@@ -93,14 +94,15 @@ def _summary(methods, folds, measures, conventions, n_points) -> dict:
     return {
         "format": FORMAT, "dataset": "invented", "select_by": measures[0], "measures": list(measures),
         "convention": conventions[0], "seed": 0, "seeds": [0], "search": "grid", "refit": False,
-        "missing": "error",
+        "missing": "error", "settings": {}, "columns": {},
         "methods": [
             {"label": each, "name": "regression", "measure": None, "summary": f"does what {each} does",
              "paper": "no paper", "grid": {"penalty": list(range(n_points))}}
             for each in methods
         ],
         "folds": [
-            {"name": fold, "sha256": {"train": "0" * 64}, "files": {"train": f"{fold}/train.txt"}}
+            {"name": fold, "sha256": dict.fromkeys(PARTS, "0" * 64),
+             "files": {part: [f"{fold}/{part}.txt"] for part in PARTS}}
             for fold in folds
         ],
         "data_check": {"lines": ["1 query without a relevant document."], "of": "all parts", **size},

@@ -608,4 +608,4 @@ def test_audit_says_what_is_wrong(fold, capsys, tmp_path):
     flat.write_text("0 qid:1 1:1 2:0 3:0 4:0\n0 qid:1 1:2 2:0 3:0 4:0\n")
     code, out, err = run(capsys, "audit", "m.dr", flat)
     assert (code, out) == (3, "")
-    assert "nothing to audit: AP is the same for every ranking of each query" in err.splitlines()[-1]
+    assert "nothing to audit: nDCG@10 is the same for every ranking of each query" in err.splitlines()[-1]
