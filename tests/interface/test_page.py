@@ -91,8 +91,8 @@ def result(tmp_path_factory) -> Comparison:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "METHODS", fakes)
         compare(
-            folder / "data", "regression,adarank,broken", measures=MEASURES, convention="letor3",
-            out=folder / "run",
+            folder / "data", "regression,adarank,broken", select_by="AP", measures=MEASURES,
+            convention="letor3", out=folder / "run",
             command=["directrank", "compare", "my data", "--out", "x"],
         )  # fmt: skip
     return read_results(folder / "run")

@@ -210,19 +210,21 @@ def gradients(objective, features, parts, scores):
     ]
 
 
-@pytest.mark.parametrize("loses", [False, True])
+@pytest.mark.parametrize("lost_at", ["no call", "the change", "the statistic"])
 @pytest.mark.parametrize("name", ["listnet", "lambdarank", "yetiloss"])
-def test_statistics_of_an_objective_are_those_made_here(groups, name, loses):
+def test_statistics_of_an_objective_are_those_made_here(groups, name, lost_at):
     """Weights that depend on scores, and random ones, are those of the last ranking, also after a loss."""
     (here, x), (there, y), network = objectives(groups, name)
     scores = np.random.default_rng(0).normal(size=groups.n_docs)
     fixed = scores.copy()
     for _ in range(3):
+        if lost_at == "the change":
+            network.losses.add(next(network.calls) + 1)
         if name != "listnet":
             here.reweigh(fixed)
             there.reweigh(fixed)
             fixed *= -0.5
-        if loses:
+        if lost_at == "the statistic":
             network.losses.add(next(network.calls) + 1)
         found = [each.over_shards(gradients, f, rows=(scores,)) for each, f in ((here, x), (there, y))]
         assert bits(found[0]) == bits(found[1])
