@@ -99,6 +99,6 @@ def as_dense(X: Any, name: str = "X", dtype: type = np.float32) -> Any:
 
     if not issparse(X) or X.ndim != 2:
         return X
-    refuse_if_too_large(name, *X.shape, dtype)
+    refuse_if_too_large(name, X.shape[0], X.shape[1], dtype)
     with np.errstate(over="ignore"):
         return X.astype(dtype).toarray()

@@ -61,7 +61,7 @@ def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
 def features_of(ranker: Any, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
     """Return the features to score, and the function that puts scores in the caller's order of rows."""
     check_is_fitted(ranker)
-    dtype = getattr(ranker.scorer_, "feature_dtype", np.float32)
+    dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
     X = columns_in_order(as_dense(X, dtype=dtype), getattr(ranker, "feature_names_in_", None))
     if isinstance(X, QueryGroups):
         check_width(X, ranker)

@@ -67,6 +67,7 @@ def _ranker(library: str, model: LibraryModel) -> Ranker:
     ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []
     why = ", the best by early stopping" if model.stopped else ""
     ranker.message_ = f"Read from a model of {library}: {model.rounds} of {model.n_rounds} rounds{why}"
-    ranker.library_, ranker.selected_by_ = library, DEFAULT_MEASURE
+    ranker.selected_by_ = DEFAULT_MEASURE
+    setattr(ranker, "library_", library)  # noqa: B010 - only models of libraries have it
     ranker.scaling_, ranker.scaling_reason_ = "none", ""
     return ranker
