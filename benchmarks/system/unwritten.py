@@ -63,6 +63,8 @@ MOST_WORK = 2e8
 #: Relative to the value, and to 1.
 ROUNDING = 1e-9
 N_FEATURES = 5
+#: Seconds for a case: naive twins of 5,000 relevant documents are loops in Python.
+PATIENCE = 600
 
 
 @dataclass(frozen=True)
@@ -292,10 +294,11 @@ def main() -> int:
         rng = np.random.default_rng([given.seed, number])
         outcome = "survived"
         try:
-            with limited():
+            with limited(PATIENCE):
                 attempt(rng, cls, case_of(rng, size, relevant))
         except HungError:
             outcome = "hangs"
+            complain((cls.__name__, size, relevant, number, "hung"))
         except AssertionError as error:
             outcome = "wrong"
             complain((cls.__name__, size, relevant, number, error))
