@@ -72,9 +72,12 @@ def spoiled(fractions, integers):
 def fill_memory(fractions, integers, cache) -> None:
     """Let `np.empty` and `np.empty_like` fill arrays with these numbers from now on, in this process.
 
-    Kernels are compiled with them, so this comes before any kernel is, and the compiled code has a cache of
-    its own. Other processes that this one starts have another: their memory is as it comes.
+    Kernels are compiled with them, and the compiled code has a cache of its own, so this comes before any
+    module with kernels is imported. Other processes that this one starts have another cache: their memory is
+    as it comes.
     """
+    if cache_folder.cache_info().currsize:
+        raise RuntimeError("a kernel has its cache folder already: fill memory before importing it")
     numba.njit(lambda: allocate(1))()  # numba learns its own `np.empty` here, at the first compilation
     np.empty, np.empty_like = spoiled(fractions, integers)
     os.environ["NUMBA_CACHE_DIR"] = str(cache)
