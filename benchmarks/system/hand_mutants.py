@@ -1,26 +1,40 @@
 """Faults made by hand, one at a time, in a copy of the sources: each must fail a test.
 
-    python benchmarks/system/hand_mutants.py [--only WORD] [--sane]         (or: nox -s mutation)
+    python benchmarks/system/hand_mutants.py [--only WORD] [--share 1/2] [--sane]     (or: nox -s mutation)
 
 Each fault of `hand_faults.toml` is killed if the tests that it names fail. `--sane` first runs them without.
 The exit code is 1 if one survives. Compiled kernels are kept from fault to fault: only those that a fault
-touches are compiled again.
+touches are compiled again. `--share 1/2` and `--share 2/2` run half of the faults each, at the same time.
 """
 
 import argparse
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = ROOT / "benchmarks" / "system" / "hand_faults.toml"
+WORDS = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "-m", "not slow and not golden")
+#: Libraries that tests import, loaded once for all of them; none imports the package.
+LIBRARIES = (
+    "dask.dataframe",
+    "distributed",
+    "hypothesis",
+    "numba",
+    "pandas",
+    "pyarrow",
+    "scipy.stats",
+    "sklearn.utils",
+)
 COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "README.md")
 
 
@@ -51,26 +65,25 @@ def copy_tree(folder: Path) -> None:
 
 
 def passes(folder: Path, tests: str) -> bool:
-    """Run some tests of the copy, up to the first that fails."""
-    words = [
-        "-q",
-        "-x",
-        "--no-header",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow and not golden",
-        *shlex.split(tests),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(folder / "cache")}
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], cwd=folder, env=environment, capture_output=True, text=True
-    )
-    if ended.returncode not in (0, 1):
-        sys.exit(
-            f"pytest {tests}: exit code {ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}"
-        )
-    return ended.returncode == 0
+    """Run some tests of the copy, up to the first that fails, in a fork that has the libraries already."""
+    output = folder / "output.txt"
+    number = os.fork()
+    if number == 0:
+        with output.open("w") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        os.chdir(folder)
+        os.environ |= {"PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(folder / "cache")}
+        sys.path.insert(0, str(folder / "src"))
+        try:
+            code = int(pytest.main([*WORDS, *shlex.split(tests)]))
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+    if code not in (0, 1):
+        sys.exit(f"pytest {tests}: exit code {code}\n{output.read_text()[-2000:]}")
+    return code == 0
 
 
 def is_killed(folder: Path, fault: Fault) -> bool:
@@ -92,8 +105,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="a word of the file or of what is wrong")
     parser.add_argument("--sane", action="store_true", help="run the tests without a fault first")
+    parser.add_argument("--share", default="1/1", help="K/N: every N-th fault, from the K-th")
     given = parser.parse_args()
-    chosen, survivors = faults(given.only), 0
+    first, step = map(int, given.share.split("/"))
+    chosen, survivors = faults(given.only)[first - 1 :: step], 0
+    for name in LIBRARIES:
+        import_module(name)
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         folder = Path(name)
         copy_tree(folder)

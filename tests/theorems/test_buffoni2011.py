@@ -209,7 +209,7 @@ class TestTheorem2:
             (DCG(), AP(), average_precision),
             (DCG(), ERR(max_grade=3), lambda y, r: err(y, r, 3)),
         ],
-        ids=str,
+        ids=lambda value: getattr(value, "__name__", str(value)),
     )
     def test_converse(self, form, measure, value):
         """If the loss with r(y) is consistent, r is a standardisation function.

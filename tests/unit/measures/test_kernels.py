@@ -200,9 +200,7 @@ def test_expected_reciprocal_rank(levels, cutoff):
 
 
 @tied
-@pytest.mark.parametrize(
-    ("measure", "naive"), [(WPD(), agreement_naive), (ZeroOne(), right_order_naive)], ids=str
-)
+@pytest.mark.parametrize(("measure", "naive"), [(WPD(), agreement_naive), (ZeroOne(), right_order_naive)])
 def test_pairs(levels, measure, naive):
     queries, scores = collection(levels)
     for s in (scores, queries.relevance, np.floor(queries.relevance / 2)):
