@@ -177,7 +177,7 @@ def named_runs(runs: Any) -> dict[str, Any]:
     """
     if isinstance(runs, Mapping) and not _is_run(runs):
         return {str(label): run for label, run in runs.items()}
-    alone = bool(isinstance(runs, (str, os.PathLike, Mapping)) or hasattr(runs, "columns"))
+    alone = any((isinstance(runs, (str, os.PathLike, Mapping)), hasattr(runs, "columns")))
     listed: list[Any] = [runs] if alone else [*runs]
     called = [
         str(each) if isinstance(each, (str, os.PathLike)) else "run" if alone else f"run {number}"
