@@ -15,7 +15,7 @@ SILENCE = 20.0
 #: Seconds to wait for a worker where none is left, and for the scheduler.
 PATIENCE = 45.0
 #: What Dask's calls raise where a worker, or the scheduler's record of it, has gone: a RuntimeError where the
-#: worker held an actor, an UnboundLocalError (of `distributed.utils.sync`) where the call itself was cancelled.
+#: worker held an actor, an UnboundLocalError (of `distributed.utils.sync`) where the call was cancelled.
 GONE = (OSError, CancelledError, KilledWorker, RuntimeError, UnboundLocalError)
 
 
