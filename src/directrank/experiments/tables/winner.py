@@ -38,7 +38,7 @@ def winner(result: "Comparison") -> Winner | None:
     means = {}
     for described in result.summary["methods"]:
         cells = [cell for cell in result.cells if cell["method"] == described["label"]]
-        values = [cell.get("validation") for cell in cells]
+        values: list[Any] = [cell.get("validation") for cell in cells]
         if described["name"] in known and None not in values:
             means[described["label"]] = statistics.fmean(values)
     if not means:

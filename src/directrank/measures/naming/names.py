@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from directrank.contracts import Measure
 from directrank.errors import MeasureNameError
@@ -73,8 +74,8 @@ def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple
         If two different measures have one name, or one has the name of a measure of directrank.
     """
     found: dict[str, Measure] = {}
-    several = isinstance(given, Iterable) and not isinstance(given, str)
-    for measure in map(parse_measure, given if several else [given]):
+    names: Any = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    for measure in map(parse_measure, names):
         check_not_taken(measure)
         if not _same(found.setdefault(measure.name, measure), measure):
             raise MeasureNameError(
