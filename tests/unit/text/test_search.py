@@ -1,5 +1,8 @@
 """Search: contributions add up to scores, snippets hold the terms, hits are in the order of the scores."""
 
+from socket import create_connection
+from threading import Thread
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +21,7 @@ from directrank.scorers import (
 )
 from directrank.text import Analysis, Searcher, build_index, make_features, open_index, own_feature
 from directrank.text.search.contributions import contributions
+from directrank.text.search.serving import SearchServer
 from directrank.text.search.snippets import Marker
 from text_examples import QUERIES, texts, write_queries, write_smart
 
@@ -139,3 +143,14 @@ def test_snippets():
     assert "".join(piece.text for piece in marker.snippet("word " * 99, width=4)).startswith(
         "word word word word"
     )
+
+
+def test_addresses_that_are_none_are_refused(index, ranker):
+    with SearchServer(Searcher(index, ranker), "x") as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        for target, status in (("http://[", 400), ("/x", 404), ("/?" + "a&" * 9, 400), ("/?q=heat", 200)):
+            with create_connection(server.server_address, timeout=60) as connection:
+                host = f"Host: 127.0.0.1:{server.server_port}"
+                connection.sendall(f"GET {target} HTTP/1.1\r\n{host}\r\n\r\n".encode())
+                assert connection.recv(12).split()[1] == str(status).encode()
+        server.shutdown()
