@@ -66,11 +66,18 @@ class Actor:
     def call(self, *sent):
         if next(self.network.calls) in self.network.losses:
             return SimpleNamespace(result=lost)
-        answer = pickle.loads(pickle.dumps(self.held.call(*pickle.loads(pickle.dumps(sent)))))
+        answer = received(self.held.call(*received(sent)))
         return SimpleNamespace(result=lambda timeout: answer)
 
     def forget(self, keys):
         self.held.forget(keys)
+
+
+def received(value):
+    """Return a value as it arrives: arrays are views of received bytes, which may not be written to."""
+    buffers = []
+    text = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(text, buffers=[bytes(each) for each in buffers])
 
 
 def lost(timeout):
