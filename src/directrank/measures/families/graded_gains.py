@@ -36,7 +36,8 @@ def gains_of(queries: Queries, gain: str) -> np.ndarray:
     if queries.max_relevance > MAX_EXPONENTIAL_GRADE:
         raise DataError(
             f"relevance {queries.max_relevance:g} is too large for the gain 2^y - 1 (at most "
-            f"{MAX_EXPONENTIAL_GRADE}); use the linear gain, nDCG(dcg='log2'), or smaller grades"
+            f"{MAX_EXPONENTIAL_GRADE}); use the linear gain, nDCG(dcg='log2'), as the measure or as "
+            "select_by, or smaller grades"
         )
     return queries.cached("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
 
