@@ -38,7 +38,7 @@ class Options:
     """
 
     select_by: Any = DEFAULT_MEASURE
-    measures: Sequence[Any] = MEASURES
+    measures: Any = MEASURES
     convention: str = STANDARD
     settings: Mapping[str, Any] = field(default_factory=dict)
     grids: Mapping[str, Sequence[Any]] = field(default_factory=dict)
