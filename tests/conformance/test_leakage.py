@@ -40,7 +40,8 @@ def absurd(place, X, y):
 
 def compared(data, folder):
     result = compare(
-        data, "all", measures=("AP", "ERR@5"), search="random:2", refit=True, seeds=(0, 1), out=folder,
+        data, "all", select_by="AP", measures=("AP", "ERR@5"), search="random:2", refit=True, seeds=(0, 1),
+        out=folder,
         settings={"auto.members": "ranksvm,frank", **{f"{name}.rounds": 3 for name in BOOSTED}},
     )  # fmt: skip
     connection = sqlite3.connect(folder / "store.sqlite")

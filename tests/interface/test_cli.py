@@ -84,7 +84,7 @@ def test_compare_tests_differences_and_prints_other_forms(folder, capsys):
     code, out, _ = run(capsys, *arguments, "--baseline", "adarank(AP)", "--format", "latex", "--quiet")
     assert code == 0
     assert out.startswith("\\begin{table}")
-    assert "adarank(P@1) c &" in out
+    assert "adarank(P@1) (c) &" in out
     written = sorted(path.name for path in (folder.parent / "run").iterdir())
     assert {"table.txt", "table.md", "table.tex", "significance.csv"} <= set(written)
     lines = (folder.parent / "run" / "significance.csv").read_text().splitlines()
@@ -93,7 +93,7 @@ def test_compare_tests_differences_and_prints_other_forms(folder, capsys):
         ["adarank(P@1)", "adarank(AP)"],
     ]
     code, out, _ = run(capsys, *arguments, "--format", "markdown", "--quiet", "--correction", "bh")
-    assert "| regression a | " in out
+    assert "| regression (a) | " in out
     assert "Benjamini-Hochberg" in out
 
 
@@ -269,7 +269,7 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
         ("a", "Q0", "d4", "3", "mine"),
     ]
     assert float(fields[2][4]) == 9 * float(fields[1][4])
-    (tmp_path / "docs.txt").write_text("0 qid:b 1:1 # two words\n")
+    (tmp_path / "docs.txt").write_text("0 qid:b 1:1 # two words\n0 qid:b 1:2 # two others\n")
     assert "is not one word" in one_line(capsys, 3, "rank", "model.dr", "docs.txt", "--format", "trec")
     (tmp_path / "docs.txt").write_text("0 qid:b 1:1\n0 qid:b 1:2\n")
     _, out, _ = run(capsys, "rank", "model.dr", "docs.txt", "--format", "trec")

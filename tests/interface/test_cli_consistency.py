@@ -156,7 +156,8 @@ def test_random_distributions(capsys):
     assert verdict.regret == pytest.approx(found["worst"]["regret"])
 
 
-def test_examples_are_listed(capsys):
+def test_examples_are_listed(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run(capsys, "--example", "list")
     assert code == 0
     assert len(out.splitlines()) == 1 + len(EXAMPLES)

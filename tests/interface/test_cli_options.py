@@ -41,7 +41,7 @@ def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, caps
     for word in ("<bool>", "<str>", "<path>", "<int", "list[", "{"):
         assert word not in out.replace('[{"probability"', "").replace("{method}", ""), word
     if "--measures" in out:
-        assert "[default: AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10]" in " ".join(out.split())
+        assert "[default: nDCG@10, AP, nDCG@1, nDCG@3, nDCG@5]" in " ".join(out.split())
     for line in out.splitlines():
         assert len(line) <= int(columns) or len(line.split()) <= 4
 

@@ -35,7 +35,7 @@ def test_names_with_colons_settings_and_grids(folder, capsys):
     assert (code, out) == (0, "39 fits: 3 methods, 3 folds of data\n")
     code, out, err = run(capsys, *arguments)
     assert code == 0, err
-    assert "lightgbm:lambdarank b" in out
+    assert "lightgbm:lambdarank (b)" in out
     assert "mean of 3 seeds: lightgbm:lambdarank, Ridge" in out
     assert run(capsys, *arguments, "--quiet", "--json")[0] == 0
     code, out, err = run(capsys, "report", "run", "-o", "page.html")

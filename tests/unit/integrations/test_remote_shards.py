@@ -277,7 +277,7 @@ def test_a_store_is_cut_as_here(groups, tmp_path):
     writer = StoreWriter(tmp_path / "store")
     writer.allocate("made", *groups.features.shape)[:] = groups.features
     writer.finish(groups.queries, groups.n_features, None, "made", True)
-    load = from_store(tmp_path / "store", groups.queries, groups.shards)
+    load = from_store(tmp_path / "store", groups.queries, groups.shards, verify=True)
     workers = DaskWorkers(Network((7,)), groups.shards, load)
     remote = RemoteGroups(
         workers, RAW, groups.queries, groups.n_features, feature_names=None, name="", labelled=True

@@ -37,7 +37,7 @@ def evaluate(
             "labelled documents; one or several.",
         ),
     ],
-    measures: Measures = "AP, nDCG@1, nDCG@3, nDCG@5, nDCG@10",
+    measures: Measures = "nDCG@10, AP, nDCG@1, nDCG@3, nDCG@5",
     convention: Convention = "standard",
     baseline: Annotated[
         str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")

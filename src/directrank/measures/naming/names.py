@@ -157,7 +157,7 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
 
 def _unknown(name: str, word: str, known: Mapping[str, type[Definition]]) -> str:
     no_at = _NO_AT.fullmatch(name.strip())
-    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
     if word.lower() in ABSENT:
         guess = f" That is {ABSENT[word.lower()]}, which a plug-in can add: docs/plugins.md."
     elif no_at and no_at[1].lower() in known:

@@ -100,7 +100,7 @@ def test_a_rival_gets_raw_features_and_its_queries(parts, cls):
 def test_the_validation_set_chooses_from_the_grid_and_the_object_stays_unfitted(parts):
     estimator = fakes.Column(column=3)
     grid = {"column": (0, 1, 2, 3), "sign": (1.0, -1.0)}
-    result = compare(parts, ["regression", Rival("best column", estimator, grid)], **OPTIONS)
+    result = compare(parts, ["regression", Rival("best column", estimator, grid)], select_by="AP", **OPTIONS)
     values = {
         (column, sign): evaluate(parts[1], sign * parts[1].X[:, column].astype(float))["AP"]
         for column in range(4)
