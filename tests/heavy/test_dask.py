@@ -192,7 +192,7 @@ def test_queries_of_a_data_frame_may_span_partitions(parts, client):
     remote = dask.distribute(dd.from_pandas(frame, npartitions=5, sort=False), client, **columns)
     from directrank.data.frames import from_frame
 
-    local = from_frame(frame, **columns)
+    local = from_frame(frame, label="grade", qid="query")
     the_same(made("ranksvm").fit(local), ranker := made("ranksvm").fit(remote))
     scores = ranker.predict(local)
     assert ranker.predict(remote).tobytes() == scores.tobytes()
