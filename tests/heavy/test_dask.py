@@ -367,10 +367,10 @@ def test_a_frozen_worker_changes_nothing(call, parts, processes, pids, monkeypat
 
 def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processes, pids, monkeypatch):
     monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
-    monkeypatch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 1.0)
     here = made("ranksvm").fit(parts[1])
     remote = dask.distribute(parts[1], processes)
     with monkeypatch.context() as patch:
+        patch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 3.0)
         stop_at(60, pids.values(), patch)
         with pytest.raises(MethodError, match=r"2 have sent no heartbeat for 2 s, the first one tcp://127"):
             made("ranksvm").fit(remote)
