@@ -29,6 +29,9 @@ from directrank.integrations.dask.frames import FrameRows
 from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
 from directrank.integrations.dask.sources import RAW, from_rows, from_store
 
+# README's test command installs no Dask.
+pytestmark = pytest.mark.heavy
+
 
 class Network:
     """Two workers. Calls with the numbers of `losses` find that the worker has gone with its data."""
