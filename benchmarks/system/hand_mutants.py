@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import tomllib
+import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +29,6 @@ WORDS = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "-m", "not slow an
 LIBRARIES = (
     "dask.dataframe",
     "distributed",
-    "hypothesis",
     "numba",
     "pandas",
     "pyarrow",
@@ -75,10 +75,14 @@ def passes(folder: Path, tests: str) -> bool:
         os.chdir(folder)
         os.environ |= {"PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(folder / "cache")}
         sys.path.insert(0, str(folder / "src"))
+        code = pytest.ExitCode.INTERNAL_ERROR
         try:
-            code = int(pytest.main([*WORDS, *shlex.split(tests)]))
-        finally:
+            code = pytest.main([*WORDS, *shlex.split(tests)])
+        except BaseException:
+            traceback.print_exc()
+        finally:  # Whatever happens, the copy belongs to the parent.
             sys.stdout.flush()
+            sys.stderr.flush()
             os._exit(code)
     code = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
     if code not in (0, 1):
