@@ -2,9 +2,9 @@
 
 import pytest
 
+from directrank.contracts import QueryValues, ValueAndGradient
 from directrank.diagnostics.conformance.of_surrogates import ORACLES
 from directrank.measures import MEASURES, parse_measure
-from directrank.oracles import QueryValues, ValueAndGradient
 from directrank.surrogates import SURROGATES, gain_difference
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
+from directrank.contracts import BoundObjective
 
 
 def all_scores(objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray) -> np.ndarray:

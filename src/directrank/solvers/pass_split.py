@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import LinearScorer
-from directrank.oracles import Part, ValueAndGradient
+from directrank.contracts import LinearScorer, Part, ValueAndGradient
 from directrank.timing import Profile
 
 #: The step of the solver that a profile divides.

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.oracles import Part
+from directrank.contracts import BoundObjective, Part
 
 
 def added_up(results: Iterable[Sequence[Any]]) -> list[Any]:

@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
+from directrank.contracts import GradientKernel
 from directrank.data import make_ranking
 from directrank.kernels.plugins import cut_of_query, position_slopes, query_gradient
 from directrank.measures import AP, DCG, ERR, NDCG, P
-from directrank.oracles import GradientKernel
 from directrank.scorers import Linear
 from directrank.solvers.smooth import passes, streaming
 from directrank.surrogates import Objective, SmoothedPositions

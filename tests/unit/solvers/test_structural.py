@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from directrank.contracts import CutKernel
 from directrank.data.groups import QueryGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators import PermuRank, Ranker, StructuralSVM
 from directrank.measures import AP, NDCG, mean_value, parse_measure
-from directrank.oracles import CutKernel
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
 from directrank.solvers.cuts.found_rankings import FoundRankings

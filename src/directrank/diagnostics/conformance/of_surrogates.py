@@ -6,13 +6,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from directrank import oracles
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import Surrogate
+from directrank.contracts import BoundObjective, Surrogate, Value, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.diagnostics.conformance.promises import Promise, need
 from directrank.diagnostics.conformance.samples import random_scores, slope, some_queries
 from directrank.measures.positions import positions_of
-from directrank.oracles import Value, ValueAndGradient
 
 #: Every oracle: the protocols of their module but that of an objective, which has several.
 ORACLES = tuple(

@@ -4,10 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import AdditiveScorer, Solution, Solver
+from directrank.contracts import (
+    AdditiveScorer,
+    BoundObjective,
+    DocumentWeights,
+    Solution,
+    Solver,
+    Step,
+    StepAlong,
+)
 from directrank.errors import check_choice
-from directrank.oracles import DocumentWeights, Step, StepAlong
 from directrank.scorers import Tree
 from directrank.solvers.boosting.stumps import CRITERIA, STUMP_SEARCHES
 from directrank.solvers.boosting.weak_rankers import (

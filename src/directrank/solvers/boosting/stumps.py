@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
+from directrank.contracts import BoundObjective
 from directrank.kernels.compile import kernel
 from directrank.scorers import Tree, stump
 from directrank.scorers.missing_values import medians, missing_counts

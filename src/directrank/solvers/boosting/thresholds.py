@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
+from directrank.contracts import BoundObjective
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, sort_by_digits
 from directrank.storage.mapped import is_mapped, temporary_matrix

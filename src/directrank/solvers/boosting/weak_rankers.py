@@ -5,8 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.oracles import Part
+from directrank.contracts import BoundObjective, Part
 from directrank.scorers import Tree, single_feature
 from directrank.scorers.missing_values import filled, medians
 from directrank.solvers.sums import sum_over_parts

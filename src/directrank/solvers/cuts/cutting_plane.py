@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
-from directrank.oracles import Part, ValueAndGradient
+from directrank.contracts import Part, Solution, Solver, ValueAndGradient
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.cuts.line_search import minimise_on_line
 from directrank.solvers.cuts.planes import BEYOND, Planes

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
-from directrank.oracles import CutKernel, MostViolated
+from directrank.contracts import CutKernel, MostViolated, Solution, Solver
 from directrank.solvers.cuts.kept_cuts import Cuts, dual_value, no_cuts, optimise_kept_cuts, reorder
 from directrank.solvers.cuts.visiting_order import visiting_order
 from directrank.solvers.cuts.visits import Visits, visits_of

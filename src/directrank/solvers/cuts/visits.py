@@ -9,11 +9,10 @@ from typing import Protocol
 import numba
 import numpy as np
 
-from directrank.contracts import LinearScorer
+from directrank.contracts import CutKernel, LinearScorer
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import cut_of_query, is_ours
 from directrank.kernels.products import dot, row_products, transposed_product
-from directrank.oracles import CutKernel
 from directrank.solvers.cuts.kept_cuts import Cuts, step_among_kept, take_cut
 
 

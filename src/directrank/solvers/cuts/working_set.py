@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import Solution, Solver, ViolatedPairs
 from directrank.errors import check_choice
 from directrank.kernels.products import products_by_query
-from directrank.oracles import ViolatedPairs
 from directrank.solvers.cuts.found_rankings import FoundRankings
 from directrank.solvers.cuts.planes import minimise_model
 from directrank.solvers.cuts.simplex_qp import solve_blocks

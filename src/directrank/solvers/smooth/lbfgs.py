@@ -4,9 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import (
+    ApproximationErrors,
+    GradientKernel,
+    Solution,
+    Solver,
+    Staged,
+    ValueAndGradient,
+)
 from directrank.errors import check_not_negative
-from directrank.oracles import ApproximationErrors, GradientKernel, Staged, ValueAndGradient
 from directrank.solvers.incumbent import Incumbent
 from directrank.solvers.smooth.descent import descend
 from directrank.solvers.smooth.passes import approximation_row

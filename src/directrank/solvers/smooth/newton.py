@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import Solution, Solver
-from directrank.oracles import GradientKernel, HessianVector, Part, ValueAndGradient
+from directrank.contracts import (
+    BoundObjective,
+    GradientKernel,
+    HessianVector,
+    Part,
+    Solution,
+    Solver,
+    ValueAndGradient,
+)
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.smooth.passes import penalised
 from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity

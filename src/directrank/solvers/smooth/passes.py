@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.oracles import ApproximationErrors, Part
+from directrank.contracts import ApproximationErrors, BoundObjective, Part
 from directrank.solvers.smooth.streaming import can_stream, stream
 from directrank.solvers.sums import added_up, sum_over_rows
 

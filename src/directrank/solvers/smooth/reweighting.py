@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import GradientKernel, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.oracles import GradientKernel, Reweighable, ValueAndGradient
 from directrank.solvers.all_scores import all_scores
 from directrank.solvers.smooth.descent import descend
 from directrank.solvers.smooth.passes import penalised

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import ApproximationErrors, GradientKernel, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.oracles import ApproximationErrors, GradientKernel, ValueAndGradient
 from directrank.solvers.incumbent import Incumbent
 from directrank.solvers.smooth.passes import approximation_row, penalised
 from directrank.solvers.smooth.starts import starting_points

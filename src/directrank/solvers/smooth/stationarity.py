@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import LinearScorer
+from directrank.contracts import BoundObjective, LinearScorer, Part
 from directrank.kernels.compile import kernel
-from directrank.oracles import Part
 from directrank.solvers.sums import sum_over_rows
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.

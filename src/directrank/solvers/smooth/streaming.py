@@ -9,13 +9,11 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import LinearScorer
+from directrank.contracts import BoundObjective, GradientKernel, LinearScorer, Part
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import products_of_tiles
-from directrank.oracles import GradientKernel, Part
 
 # Bytes of features that are read at once: they fit the second-level cache beside the scratch arrays.
 TILE_BYTES = 2**16
