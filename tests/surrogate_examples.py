@@ -2,8 +2,7 @@
 
 import pytest
 
-from directrank.contracts import QueryValues, ValueAndGradient
-from directrank.diagnostics.conformance.of_surrogates import ORACLES
+from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
 from directrank.measures import MEASURES, parse_measure
 from directrank.surrogates import SURROGATES, gain_difference
 

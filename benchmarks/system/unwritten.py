@@ -41,10 +41,9 @@ CACHE = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("direct
 fill_memory(*results_of_others(), cache=Path(CACHE) / "memory-results")
 
 from conformance.test_scorers import EXAMPLES as SCORER_EXAMPLES
-from directrank.contracts import DocumentWeights, Value, ValueAndGradient
+from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.diagnostics.conformance.of_surrogates import ORACLES
 from directrank.measures import DCG, MEASURES
 from directrank.measures.average_precision import ap_naive
 from directrank.measures.err import stops_naive

@@ -424,6 +424,14 @@ class Staged(Protocol):
         ...
 
 
+#: Every oracle.
+ORACLES: tuple[type, ...] = (
+    Value, ValueAndGradient, Curvature, HessianVector, Targets, QueryValues, QueryWeights, DocumentWeights,
+    StepAlong, WindowStep, MostViolated, ViolatedPairs, Reweighable, ApproximationErrors, GradientKernel,
+    CutKernel, Staged,
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Part:
     """Some consecutive queries of an objective: their rows and numbers, and the oracles on their scores."""
@@ -434,8 +442,8 @@ class Part:
 
 
 class BoundObjective(
-    Value, ValueAndGradient, Curvature, HessianVector, QueryValues, QueryWeights, DocumentWeights, Reweighable,
-    GradientKernel, Staged, Protocol,
+    Value, ValueAndGradient, Curvature, HessianVector, QueryValues, QueryWeights, DocumentWeights,
+    Reweighable, GradientKernel, Staged, Protocol,
 ):  # fmt: skip
     """What a solver sees of the data (see `directrank.surrogates.objective`): the oracles of `offers`."""
 

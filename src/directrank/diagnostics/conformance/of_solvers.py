@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Solver, StepAlong, Surrogate, WindowStep, check_fit
+from directrank.contracts import ORACLES, Solver, StepAlong, Surrogate, WindowStep, check_fit
 from directrank.data.groups import QueryGroups
-from directrank.diagnostics.conformance.of_surrogates import ORACLES
 from directrank.diagnostics.conformance.promises import BrokenPromiseError, Promise, need
 from directrank.diagnostics.conformance.samples import groups
 from directrank.errors import UnfitPairError
