@@ -13,7 +13,7 @@ from directrank.data.shards import make_shards
 from directrank.kernels.aligned import aligned_zeros
 from directrank.measures import AP, DCG, ERR, NDCG, RR
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, OrderPreserving, Pairwise, SmoothedPositions, SwapWeighted
 
 #: The share of the queries of MSLR-WEB30K: 7,882 queries, 510 MB of features.

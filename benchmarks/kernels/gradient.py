@@ -24,7 +24,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import query_gradient, register_kernel
 from directrank.measures import AP, NDCG
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
 
 GRADES = [0.52, 0.20, 0.14, 0.08, 0.06]  # shares of grades, 48 % relevant, as in MSLR-WEB30K

@@ -20,8 +20,8 @@ from directrank.data.grouping import group_rows
 from directrank.kernels.compile import kernel
 from directrank.measures import AP, DCG, NDCG
 from directrank.scorers import Linear
-from directrank.solvers.smooth.newton import hessian_vector
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.newton import hessian_vector
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import (
     Objective,
     OrderPreserving,

@@ -27,7 +27,7 @@ from directrank.solvers import (
     TruncatedNewton,
     WorkingSets,
 )
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import (
     ExpectedMeasure,
     MeasureItself,

@@ -27,7 +27,7 @@ from directrank.measures import DEFAULT_MEASURE, mean_value, parse_measure
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
-from directrank.solvers.pass_split import divide_pass
+from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
 from directrank.timing import current_profile, phase
 

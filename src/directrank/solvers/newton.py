@@ -11,10 +11,8 @@ from directrank.contracts import (
     Solver,
     ValueAndGradient,
 )
-from directrank.solvers.all_scores import all_scores
-from directrank.solvers.smooth.passes import penalised
-from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
-from directrank.solvers.sums import sum_over_parts, sum_over_rows
+from directrank.solvers.descent import STATIONARY, Stationarity
+from directrank.solvers.passes import all_scores, penalised, sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.
 ARMIJO = 1e-4

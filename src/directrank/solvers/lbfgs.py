@@ -13,11 +13,9 @@ from directrank.contracts import (
     ValueAndGradient,
 )
 from directrank.errors import check_not_negative
-from directrank.solvers.incumbent import Incumbent
-from directrank.solvers.smooth.descent import descend
-from directrank.solvers.smooth.passes import approximation_row
-from directrank.solvers.smooth.starts import starting_points
-from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
+from directrank.solvers.descent import STATIONARY, Stationarity, descend
+from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.passes import approximation_row
 
 
 class LBFGS(Solver):
