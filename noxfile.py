@@ -107,6 +107,12 @@ def mutation(session: nox.Session) -> None:
     prepared(session).run("python", "benchmarks/system/hand_mutants.py", *session.posargs)
 
 
+@nox.session
+def bits(session: nox.Session) -> None:
+    """Fitted models, results, page and help texts against their record; -- --record writes a new one."""
+    prepared(session).run("python", "benchmarks/system/golden_bits.py", *session.posargs)
+
+
 def tests_of(folder: str) -> list[Path]:
     """Return the unit and conformance tests of a folder of src/directrank, or the tests of its interface."""
     named = [f"{kind}/test_{folder}*.py" for kind in ("conformance", "agreement")]
