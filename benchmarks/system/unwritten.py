@@ -54,9 +54,8 @@ from directrank.measures.pairwise import agreement_naive, right_order_naive
 from directrank.measures.positions import positions_naive, positions_of
 from directrank.measures.reciprocal_rank import first_naive
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
-from directrank.scorers.additive import add_trees_naive
 from directrank.scorers.query_ranges import scaled_inside_queries_naive
-from directrank.scorers.trees import trees_naive
+from directrank.scorers.trees import add_trees_naive, trees_naive
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.listwise_kernels import cosine_naive, cross_entropy_naive, likelihood_naive
 from directrank.surrogates.pairs.exponential import potentials_naive
