@@ -62,6 +62,12 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def house(session: nox.Session) -> None:
+    """Counts of the sources against their limits, which may only fall."""
+    checks(session, "house")
+
+
+@nox.session
 def test(session: nox.Session) -> None:
     """The first group of tests; or, after --, those of some folders of src/directrank: -- surrogates."""
     folders = [each for each in session.posargs if not each.startswith("-")]
