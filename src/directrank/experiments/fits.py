@@ -15,7 +15,6 @@ from safetensors.numpy import load, save
 
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.data.shards import processors
 from directrank.estimators.methods import Configured
 from directrank.estimators.outcome import remedy
 from directrank.experiments.jobs.identity import shown
@@ -24,6 +23,7 @@ from directrank.experiments.records.shapes import either, fields, fits
 from directrank.experiments.rivals.learner import Learned, Task
 from directrank.experiments.rivals.rival import AnyMethod, Rival
 from directrank.experiments.sources import joined
+from directrank.features.shards import processors
 from directrank.measures import evaluate, mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.measures.naming.names import name_of

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from directrank.data.shards import processors
 from directrank.errors import MethodError
 from directrank.experiments.jobs.interrupts import uninterrupted
 from directrank.experiments.jobs.store import Store
@@ -15,6 +14,7 @@ from directrank.experiments.jobs.worker import ProcessDiedError, Worker, seriali
 from directrank.experiments.plan import Observer, Plan
 from directrank.experiments.sources import FoldReader
 from directrank.experiments.sweep import Sweep
+from directrank.features.shards import processors
 
 #: Seconds between two queries of the store for finished work.
 LOOK = 0.25

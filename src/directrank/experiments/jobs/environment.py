@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import directrank
-from directrank.data.shards import processors
+from directrank.features.shards import processors
 from directrank.plugins import LOADED
 from directrank.storage.names import printable
 
