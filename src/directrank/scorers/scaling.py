@@ -153,8 +153,9 @@ def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> No
 def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarray) -> None:
     assert scaling.fill is not None
     if scaling.kind == "query":
-        scaled_inside_queries(features, indptr, out)
-        out[:] = filled(out, scaling.fill)
+        whole = filled(scaled_inside_queries(features, indptr, out), scaling.fill)
+        if whole is not out:
+            out[:] = whole
         return
     features = filled(features, scaling.fill)
     if scaling.kind == "none":

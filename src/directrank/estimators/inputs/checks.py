@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from directrank.data.categories import as_grades
-from directrank.data.grouping import qid_array, query_codes
+from directrank.data.grouping import as_grades, qid_array, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from directrank.data.categories import as_grades
 from directrank.data.frames import columns_in_order, refuse_text
-from directrank.data.grouping import qid_array
+from directrank.data.grouping import as_grades, qid_array
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import as_dense
 from directrank.data.supervision import SUPERVISION
