@@ -28,9 +28,9 @@ from directrank import compare, make_ranking
 from directrank.cli import main as directrank
 from directrank.errors import DataError
 from directrank.experiments import Comparison, read_results
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.rows import signature
+from directrank.experiments.demos import write_folds
 from directrank.experiments.results import signed
+from directrank.experiments.store import signature
 from directrank.storage.strict_json import dump, parse
 from tally import HungError, Tally, limited
 

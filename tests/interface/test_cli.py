@@ -14,9 +14,9 @@ from directrank.cli import main
 from directrank.cli.commands import comparing
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.store import Store
-from directrank.experiments.rivals.named import RIVALS
+from directrank.experiments.demos import write_folds
+from directrank.experiments.entries import RIVALS
+from directrank.experiments.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -476,7 +476,7 @@ def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
 def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(methods, "METHODS", methods.METHODS[:2])
-    monkeypatch.setattr("directrank.experiments.demos.vectors.SHOWN", ("regression", "ranksvm"))
+    monkeypatch.setattr("directrank.experiments.demos.SHOWN", ("regression", "ranksvm"))
     code, out, _ = run(capsys, "demo")
     assert code == 0
     for said in (

@@ -18,11 +18,9 @@ from directrank.data import QueryGroups
 from directrank.data.shards import processors
 from directrank.estimators.methods import Configured
 from directrank.estimators.outcome import remedy
-from directrank.experiments.jobs.identity import shown
-from directrank.experiments.records.of_cells import DIED, FAILED_FIT, FIT, TRAINED
-from directrank.experiments.records.shapes import either, fields, fits
-from directrank.experiments.rivals.learner import Learned, Task
-from directrank.experiments.rivals.rival import AnyMethod, Rival
+from directrank.experiments.identity import shown
+from directrank.experiments.records import DIED, FAILED_FIT, FIT, TRAINED, either, fields, fits
+from directrank.experiments.rivals import AnyMethod, Learned, Rival, Task
 from directrank.experiments.sources import joined
 from directrank.measures import evaluate, mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores

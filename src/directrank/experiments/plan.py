@@ -11,14 +11,12 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.estimators.methods import Configured
 from directrank.experiments.fits import is_record_of
-from directrank.experiments.jobs.environment import code_digest, versions
-from directrank.experiments.jobs.identity import identity_of, shown
-from directrank.experiments.jobs.store import Store, key_of
+from directrank.experiments.identity import code_digest, identity_of, shown, versions
 from directrank.experiments.options import GRID, Options
-from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
-from directrank.experiments.records.shapes import fits
-from directrank.experiments.rivals.rival import AnyMethod, Rival
+from directrank.experiments.records import DATA_CHECK, fits, is_cell
+from directrank.experiments.rivals import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
+from directrank.experiments.store import Store, key_of
 from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain, dump

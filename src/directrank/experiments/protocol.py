@@ -11,25 +11,19 @@ from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured
+from directrank.experiments.entries import methods_of, overridden
+from directrank.experiments.executors import fit_in_tasks, run_in_processes
 from directrank.experiments.fits import fit_point, fitted_ranker
-from directrank.experiments.jobs.environment import code_digest, environment
-from directrank.experiments.jobs.identity import shown
-from directrank.experiments.jobs.store import Store, key_of
+from directrank.experiments.identity import code_digest, environment, shown
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
-from directrank.experiments.overrides import overridden
-from directrank.experiments.parallel import run_in_processes
 from directrank.experiments.plan import Observer, Plan, make_plan, tested_fits
-from directrank.experiments.records.of_cells import DATA_CHECK
-from directrank.experiments.records.shapes import fits
-from directrank.experiments.results import FORMAT, Comparison
-from directrank.experiments.rivals.named import methods_of
-from directrank.experiments.rivals.rival import AnyMethod, Rival, check_storable, libraries_of
+from directrank.experiments.records import DATA_CHECK, fits
+from directrank.experiments.results import FORMAT, Comparison, chosen_cells, described_measures, entry
+from directrank.experiments.rivals import AnyMethod, Rival, check_storable, libraries_of
+from directrank.experiments.significance import significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
+from directrank.experiments.store import Store, key_of
 from directrank.experiments.sweep import Sweep
-from directrank.experiments.tables.chosen import chosen_cells, entry
-from directrank.experiments.tables.own_measures import described_measures
-from directrank.experiments.tables.significance import significance
-from directrank.experiments.tasks import fit_in_tasks
 from directrank.measures.naming.names import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder

@@ -12,11 +12,10 @@ from typing import Any
 from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point, judged
-from directrank.experiments.jobs.store import Finished, Store, Wanted
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
-from directrank.experiments.rivals.learner import without_relevance
-from directrank.experiments.rivals.rival import Rival
+from directrank.experiments.rivals import Rival, without_relevance
 from directrank.experiments.sources import FoldReader
+from directrank.experiments.store import Finished, Store, Wanted
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
 COMMIT = 0.25

@@ -10,9 +10,9 @@ import pytest
 from directrank import compare, make_ranking
 from directrank.errors import DataError
 from directrank.experiments import Observer
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.demos import write_folds
 from directrank.experiments.sources import Unchanged, file_digest, folds_of
+from directrank.experiments.store import Store
 from directrank.storage.hashed_file import HashedFile
 
 

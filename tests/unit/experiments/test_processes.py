@@ -18,10 +18,10 @@ from directrank.data import shards
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments import parallel
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs import worker
-from directrank.experiments.jobs.store import Store
+from directrank.experiments import executors as parallel
+from directrank.experiments import executors as worker
+from directrank.experiments.demos import write_folds
+from directrank.experiments.store import Store
 from directrank.solvers import ClosedForm
 
 pytestmark = pytest.mark.heavy
@@ -251,7 +251,7 @@ def test_a_script_without_a_guard_uses_processes(folder, tmp_path):
 
 ORPHANS = """
 import os, sys, time
-from directrank.experiments.jobs.worker import Worker, serialised
+from directrank.experiments.executors import Worker, serialised
 workers = [Worker(serialised(time.sleep, 600)) for _ in range(2)]
 workers[0].instruct()
 print(*(each._process.pid for each in workers), flush=True)

@@ -20,13 +20,12 @@ from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.rows import signature
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.demos import write_folds
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
+from directrank.experiments.results import CHOSEN
 from directrank.experiments.sources import Splits
-from directrank.experiments.tables.chosen import CHOSEN
+from directrank.experiments.store import Store, signature
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -365,7 +364,7 @@ def test_interrupted_run_keeps_its_cells(folder, tmp_path):
 
 @pytest.mark.heavy
 def test_full_disk_loses_no_finished_fit(folder, tmp_path, monkeypatch):
-    from directrank.experiments.jobs.store import Store
+    from directrank.experiments.store import Store
 
     real, kept = Store.exchange, []
 

@@ -13,11 +13,8 @@ from pathlib import Path
 import pytest
 
 from directrank.errors import DataError
-from directrank.experiments.jobs import store as module
-from directrank.experiments.jobs.database import connect
-from directrank.experiments.jobs.lease_owner import is_dead, new_owner
-from directrank.experiments.jobs.rows import signature
-from directrank.experiments.jobs.store import Store, key_of
+from directrank.experiments import store as module
+from directrank.experiments.store import Store, connect, is_dead, key_of, new_owner, signature
 
 WANTED = [("a", "A"), ("b", "B"), ("c", "C")]
 
@@ -111,7 +108,7 @@ def test_beats_keep_a_lease(tmp_path, monkeypatch):
 
 def test_lease_of_a_killed_process_is_free_at_once(tmp_path):
     script = (
-        "import sys, time; from directrank.experiments.jobs.store import Store; "
+        "import sys, time; from directrank.experiments.store import Store; "
         "print(Store(sys.argv[1]).exchange([], [('a', 'A')])[0], flush=True); time.sleep(60)"
     )
     process = subprocess.Popen(
@@ -396,7 +393,7 @@ def test_full_disk_is_said_and_loses_nothing(tmp_path):
     """A limit on file sizes stands in for a full disk: the write fails in the middle."""
     script = """
 import resource, signal, sys
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.store import Store
 store = Store(sys.argv[1])
 store.put("first", "", {"x": 1})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -434,7 +431,7 @@ def test_memory_is_a_store_too():
 def test_eight_processes_take_every_key_once(tmp_path):
     script = """
 import sys, time
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.store import Store
 store = Store(sys.argv[1])
 wanted = [(str(number), "") for number in range(120)]
 while len(store.ended(key for key, _ in wanted)) < len(wanted):

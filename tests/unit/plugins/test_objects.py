@@ -28,8 +28,8 @@ from directrank.errors import MeasureNameError, MethodError
 from directrank.estimators import Regression
 from directrank.estimators.methods import Method, configured
 from directrank.experiments import read_results
-from directrank.experiments.jobs.identity import identity_of
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.identity import identity_of
+from directrank.experiments.store import Store
 from directrank.measures import AP
 from directrank.measures.families.definition import Definition
 from directrank.solvers import LBFGS
