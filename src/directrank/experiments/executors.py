@@ -1,36 +1,35 @@
-"""Where the steps of a comparison run: in this process, in others, or on a cluster."""
+"""Where the steps of a comparison are made: in this process, in processes of one thread, or on a cluster."""
 
 import contextlib
 import os
 import pickle
+import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-import time
 import traceback
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 import cloudpickle
 
 from directrank.data.shards import processors
 from directrank.errors import MethodError
-from directrank.experiments.fits import fit_point
 from directrank.experiments.interrupts import uninterrupted
-from directrank.experiments.plan import Fit, Observer, Plan
-from directrank.experiments.rivals import Rival, without_relevance
-from directrank.experiments.sources import FoldReader, FoldSource
-from directrank.experiments.store import KILLED, Store
-from directrank.experiments.sweep import Sweep
+from directrank.experiments.plan import Observer, Plan
+from directrank.experiments.sources import FoldReader
+from directrank.experiments.sweep import Outcome, Step, killed, perform
 from directrank.plugins.loading import load_sent, to_send
 
+#: A step is recorded as failed when it has killed this many processes.
+MOST_DEATHS = 2
+#: Seconds after which a waiting process looks whether it was interrupted.
+LOOK = 0.25
 #: Every library that has threads of its own uses one of them within a worker.
 ONE_THREAD = dict.fromkeys(
     (
@@ -46,16 +45,249 @@ COMMAND = (
 )
 
 
+class Executor(Protocol):
+    """Makes steps.
+
+    Attributes
+    ----------
+    room : int
+        How many steps can be started at a time.
+    """
+
+    room: int
+
+    @property
+    def waits(self) -> bool:
+        """Whether `take` would wait for others."""
+        ...
+
+    def start(self, step: Step) -> None:
+        """Start a step."""
+        ...
+
+    def take(self) -> Outcome:
+        """Return a step that has ended, with its record; this waits for one."""
+        ...
+
+
+@contextlib.contextmanager
+def executor_of(plan: Plan, reader: FoldReader, observer: Observer) -> Iterator[Executor]:
+    """Yield what makes the steps of a plan: a cluster, processes, or this process."""
+    if plan.options.scheduler is not None:
+        from directrank.integrations.dask import connect
+
+        with connect(plan.options.scheduler) as client:
+            yield Cluster(plan, client, Here(plan, reader, observer))
+    elif plan.options.jobs > 1:
+        with contextlib.closing(Processes(plan, plan.options.jobs)) as executor:
+            yield executor
+    else:
+        yield Here(plan, reader, observer)
+
+
+class Here:
+    """One step after the other in this process, each on all processors."""
+
+    room, waits = 1, False
+
+    def __init__(self, plan: Plan, reader: FoldReader, observer: Observer):
+        self.plan, self.reader, self.observer = plan, reader, observer
+        self._steps: deque[Step] = deque()
+        self._announced = ""
+
+    def start(self, step: Step) -> None:
+        """Take a step as the next one."""
+        self._steps.append(step)
+
+    def take(self) -> Outcome:
+        """Make the next step."""
+        step = self._steps.popleft()
+        cell = self.plan.cell(step.cell)
+        if step.cell not in (step.key, self._announced):
+            self._announced = step.cell
+            self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
+        return step, perform(self.plan, step, self.reader)
+
+
+class Cluster:
+    """The workers of a Dask cluster, which make fits and read the data themselves; cells end in this process.
+
+    Parameters
+    ----------
+    plan : Plan
+    client : distributed.Client
+    here : Here
+    """
+
+    room = 1 << 30
+
+    def __init__(self, plan: Plan, client: Any, here: Here):
+        from distributed import as_completed
+
+        self._client, self._here = client, here
+        self._plan = client.scatter(replace(plan, finished={}, fitted=set()), hash=False)
+        self._run, self._sent = uuid.uuid4().hex, to_send()
+        self._tasks: dict[Any, Step] = {}
+        self._done, self._ours = as_completed(), 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether no task has ended and no cell can be completed."""
+        return not self._ours and not self._done.has_ready()
+
+    def start(self, step: Step) -> None:
+        """Send a fit to the cluster, or keep the last step of a cell for this process."""
+        if step.key == step.cell:
+            self._ours += 1
+            self._here.start(step)
+            return
+        task = self._client.submit(_in_task, self._plan, step, self._run, self._sent, pure=False)
+        self._tasks[task] = step
+        self._done.add(task)
+
+    def take(self) -> Outcome:
+        """Complete a cell, or wait for a task."""
+        from distributed import KilledWorker
+
+        if self._ours:
+            self._ours -= 1
+            return self._here.take()
+        task: Any = next(self._done)
+        step = self._tasks.pop(task)
+        try:
+            return step, task.result()
+        except KilledWorker:
+            return step, killed(MOST_DEATHS)
+
+
+#: Readers of this process, when it is a worker of a cluster: that of the last comparison only.
+_READERS: dict[str, FoldReader] = {}
+_lock = threading.Lock()
+
+
+def _in_task(plan: Plan, step: Step, run: str, sent: Any) -> Any:
+    """Make a fit in a worker of a cluster, on one thread."""
+    with _lock:
+        if run not in _READERS:
+            load_sent(sent)
+            _READERS.clear()
+            _READERS[run] = FoldReader()
+        _READERS[run](plan.cell(step.cell).fold)
+    return perform(plan, step, _READERS[run], 1)
+
+
+class Processes:
+    """Processes of one thread each, and no more than processors.
+
+    If a process dies, only its current step is lost, and a new process repeats it. A step that kills two
+    processes is recorded as failed. When the calling process ends, in whatever way, its workers end too.
+    """
+
+    def __init__(self, plan: Plan, jobs: int):
+        self.room = min(jobs, processors())
+        self._work = serialised(steps_of, replace(plan, finished={}, fitted=set()))
+        self._steps: queue.SimpleQueue[Step | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome | Exception] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._workers: set[Worker] = set()
+        self._deaths, self._over = 0, False
+
+    @property
+    def waits(self) -> bool:
+        """Whether no step has ended."""
+        return self._outcomes.empty()
+
+    def start(self, step: Step) -> None:
+        """Give a step to the next process that is free."""
+        self._steps.put(step)
+        # Processes start here and not at first, so that a finished comparison starts none.
+        if len(self._threads) < self.room:
+            self._threads.append(threading.Thread(target=self._serve, daemon=True))
+            self._threads[-1].start()
+
+    def take(self) -> Outcome:
+        """Wait for a step to end.
+
+        Raises
+        ------
+        MethodError
+            If processes die one after the other without finishing anything.
+        Exception
+            The error that the step raised.
+        """
+        while True:
+            with contextlib.suppress(queue.Empty):
+                outcome = self._outcomes.get(timeout=LOOK)
+                if isinstance(outcome, Exception):
+                    raise outcome
+                return outcome
+
+    def close(self) -> None:
+        """End all processes, whatever they are doing."""
+        with uninterrupted():
+            self._over = True
+            for _ in self._threads:
+                self._steps.put(None)
+            for thread in self._threads:
+                while thread.is_alive():
+                    for worker in list(self._workers):
+                        worker.kill()
+                    thread.join(0.02)
+
+    def _serve(self) -> None:
+        """Have one process after another make steps."""
+        worker = None
+        try:
+            while not self._over and (step := self._steps.get()) is not None:
+                for _ in range(MOST_DEATHS):
+                    if worker is None:
+                        worker = Worker(self._work)
+                        self._workers.add(worker)
+                    try:
+                        self._outcomes.put((step, worker.answer(step)))
+                        self._deaths = 0
+                        break
+                    except ProcessDiedError:
+                        self._end(worker)
+                        worker = None
+                        self._count_death()
+                    if self._over:
+                        break
+                else:
+                    self._outcomes.put((step, killed(MOST_DEATHS)))
+        except Exception as error:
+            self._outcomes.put(error)
+        finally:
+            if worker is not None:
+                self._end(worker)
+
+    def _count_death(self) -> None:
+        self._deaths += 1
+        if self._deaths > 2 * self.room + 2:
+            problem = "processes die before they finish anything, perhaps of too little memory"
+            raise MethodError(f"{problem}; try fewer --jobs")
+
+    def _end(self, worker: "Worker") -> None:
+        self._workers.discard(worker)
+        worker.end()
+
+
+def steps_of(plan: Plan) -> Callable[[Step], Any]:
+    """Return what a process does with the steps that it gets."""
+    reader = FoldReader()
+    return lambda step: perform(plan, step, reader, 1)
+
+
 class ProcessDiedError(Exception):
     """A process ended before its work did: it was killed, or ran out of memory."""
 
 
 class Worker:
-    """A Python process that does its share of a plan.
+    """A Python process that answers: it applies a function to what the parent sends.
 
-    The process reads its work from its standard input. The parent keeps this pipe open as long as it lives,
-    and the process ends with it. The outcome is written to a temporary file, the standard output of the
-    process. The process has a session of its own, so that Ctrl-C reaches the parent alone.
+    The process reads from its standard input and answers on its standard output. The parent keeps these pipes
+    open as long as it lives, and the process ends with it. The process has a session of its own, so that
+    Ctrl-C reaches the parent alone.
 
     Parameters
     ----------
@@ -65,82 +297,99 @@ class Worker:
 
     def __init__(self, work: bytes):
         self._work = work
-        self._outcome = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, str(Path(__file__).parents[3])],
-            bufsize=0,
+            [sys.executable, "-c", COMMAND, str(Path(__file__).parents[2])],
             stdin=subprocess.PIPE,
-            stdout=self._outcome,
+            stdout=subprocess.PIPE,
             env={**os.environ, **ONE_THREAD},
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
 
-    def instruct(self) -> None:
-        """Send the work, once; this waits until the process reads."""
-        assert self._process.stdin is not None
-        content = memoryview(self._work)
-        with contextlib.suppress(OSError):  # The process has died: `look` finds it.
-            while content:
-                content = content[self._process.stdin.write(content) :]
-        self._work = b""
-
-    def look(self) -> bool:
-        """Return whether the process still works.
+    def answer(self, question: Any) -> Any:
+        """Return what the function makes of an object.
 
         Raises
         ------
         ProcessDiedError
-            If it ended in the middle of its work.
+            If the process ended in the middle of its work.
         Exception
             The error that its work raised.
         """
-        if self._process.poll() is None:
-            return True
-        self._outcome.seek(0)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError):  # the process has died, which the answer shows
+            self._process.stdin.write(self._work + cloudpickle.dumps(question))
+            self._process.stdin.flush()
+            self._work = b""
         try:
-            error = pickle.loads(self._outcome.read())
-        except (EOFError, pickle.UnpicklingError) as problem:
+            value, error = pickle.load(self._process.stdout)
+        except (EOFError, pickle.UnpicklingError, OSError, ValueError) as problem:
             raise ProcessDiedError from problem
         if error is not None:
-            raise error
-        return False
+            raise pickle.loads(error)
+        return value
+
+    def kill(self) -> None:
+        """Kill the process, whatever it is doing: the store stays consistent."""
+        self._process.kill()
 
     def end(self) -> None:
-        """Kill the process, whatever it is doing: the store stays consistent, and its lease becomes free."""
+        """Kill the process and close its pipes."""
         self._process.kill()
         self._process.wait()
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._outcome.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):  # what could not be sent any more
+                assert pipe is not None
+                pipe.close()
 
 
-def serialised(work: Callable[..., None], *arguments: Any) -> bytes:
-    """Return a call of a function in the form in which workers read it."""
+def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> bytes:
+    """Return a call that makes the function of a worker, in the form in which workers read it."""
     # The search path and the plug-ins come first, because the function's modules are among them.
-    return pickle.dumps(sys.path) + pickle.dumps(to_send()) + cloudpickle.dumps((work, *arguments))
+    return pickle.dumps(sys.path) + pickle.dumps(to_send()) + cloudpickle.dumps((make, *arguments))
 
 
 def worker_main() -> None:
-    """Do what the parent sends, as long as it lives; then write the error that this raised, or None."""
+    """Answer what the parent sends, as long as it lives."""
     # The parent alone decides what an interrupt means; it ends this process if need be.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with os.fdopen(os.dup(1), "wb") as outcome:
-        os.dup2(2, 1)  # What methods print goes to the standard error.
-        outcome.write(_outcome())
-
-
-def _outcome() -> bytes:
-    try:
-        with open(0, "rb", closefd=False) as line:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What methods print goes to the standard error.
+    questions: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    with open(0, "rb", closefd=False) as line:
+        try:
             sys.path[:] = pickle.load(line)
             load_sent(pickle.load(line))
-            work, *arguments = pickle.load(line)
-        threading.Thread(target=_end_with_parent, daemon=True).start()
-        work(*arguments)
-    except BaseException as error:
-        return _sent(error)
-    return pickle.dumps(None)
+            make, *arguments = pickle.load(line)
+            work = make(*arguments)
+        except BaseException as error:
+            _answer(answers, None, error)
+            while line.read(1 << 16):  # what the parent still sends
+                pass
+            return
+        threading.Thread(target=_listen, args=(line, questions), daemon=True).start()
+        while True:
+            try:
+                value = work(questions.get())
+            except BaseException as error:
+                _answer(answers, None, error)
+            else:
+                _answer(answers, value)
+
+
+def _answer(answers: BinaryIO, value: Any, error: BaseException | None = None) -> None:
+    pickle.dump((value, None if error is None else _sent(error)), answers)
+    answers.flush()
+
+
+def _listen(line: Any, questions: queue.SimpleQueue) -> None:
+    """Read what the parent sends; when it dies, its end of the pipe closes, and this process ends."""
+    while True:
+        try:
+            questions.put(pickle.load(line))
+        except BaseException:
+            os._exit(1)
 
 
 def _sent(error: BaseException) -> bytes:
@@ -154,176 +403,3 @@ def _sent(error: BaseException) -> bytes:
     where = "".join(traceback.format_exception(error))
     same.add_note(f"In another process:\n{where}")
     return cloudpickle.dumps(same)
-
-
-def _end_with_parent() -> None:
-    # The parent sends no more: its end of the pipe closes when it dies, and this read returns.
-    os.read(0, 1)
-    # The store is consistent at any moment, and leases of dead processes are free.
-    os._exit(1)
-
-
-#: Seconds between two queries of the store for finished work.
-LOOK = 0.25
-
-
-def run_in_processes(plan: Plan, store: Store, observer: Observer, jobs: int) -> list[dict[str, Any]]:
-    """Work on a plan in processes of one thread each; return the records in the order of the plan.
-
-    There are `jobs` processes, but no more than processors. If a process dies, only its current fit is lost;
-    a new process repeats it. A fit that kills two processes is recorded as failed. When the calling process
-    ends, in whatever way, its workers end too.
-
-    Raises
-    ------
-    MethodError
-        If processes die one after the other without finishing anything.
-    """
-    jobs = min(jobs, processors())
-    if store.path is not None:
-        return _Crew(plan, store, store.path.parent, observer, jobs).run()
-    with TemporaryDirectory(prefix="directrank-") as folder, closing(Store(folder)) as shared:
-        return _Crew(plan, shared, Path(folder), observer, jobs).run()
-
-
-def run_share(plan: Plan, folder: Path, since: int) -> None:
-    """Do the share of a plan that one process gets.
-
-    Parameters
-    ----------
-    plan : Plan
-    folder : Path
-        Of the store.
-    since : int
-        The number of this run in the store.
-    """
-    with closing(Store(folder)) as store:
-        store.since = since
-        Sweep(plan, store, Observer(), FoldReader(), n_threads=1).run()
-
-
-class _Crew:
-    """The processes of a comparison, watched by the process that started them."""
-
-    def __init__(self, plan: Plan, store: Store, folder: Path, observer: Observer, jobs: int):
-        self.plan, self.store, self.observer, self.jobs = plan, store, observer, jobs
-        self.store.accepts = plan.accepts
-        self.records = dict(plan.finished)
-        self._left = {cell.key: cell for cell in plan.cells if cell.key not in plan.finished}
-        self._unfitted = {fit.key for cell in self._left.values() for fit in cell.fits} - plan.fitted
-        self._work = serialised(run_share, replace(plan, finished={}), folder, store.since)
-        self._workers: list[Worker] = []
-        self._deaths = 0
-
-    def run(self) -> list[dict[str, Any]]:
-        try:
-            while self._look():
-                # An interrupt while a process starts could leave the process behind.
-                with uninterrupted():
-                    works = self._fill()
-                if not works and self._look():
-                    raise MethodError(
-                        f"all processes are done, but the records of {len(self._left)} cells are missing or "
-                        "not as expected: rerun with --jobs 1 (jobs=1 in Python)"
-                    )
-                # All processes start before the first is instructed, because this waits until it reads.
-                for worker in self._workers:
-                    worker.instruct()
-                time.sleep(LOOK)
-        finally:
-            with uninterrupted():
-                for worker in self._workers:
-                    worker.end()
-        return [self.records[cell.key] for cell in self.plan.cells]
-
-    def _look(self) -> bool:
-        """Report progress to the observer; return whether there is work left."""
-        fitted = self.store.ended(self._unfitted)
-        self._unfitted -= fitted
-        for _ in fitted:
-            self.observer.fitted()
-        for key, record in self.store.outcomes(self._left).items():
-            # If processes died at the last step of a cell, the next process to find the cell completes it.
-            if "fold" in record:
-                self._deaths, self.records[key] = 0, record
-                cell = self._left.pop(key)
-                for _ in range(self.plan.n_refits(cell)):
-                    self.observer.fitted()
-                self.observer.finished(record, False)
-        self._deaths = 0 if fitted else self._deaths
-        return bool(self._left)
-
-    def _fill(self) -> bool:
-        """Replace the processes that died, and start those that are missing; return whether one works."""
-        works = len(self._workers) < self.jobs
-        for worker in list(self._workers):
-            try:
-                works |= worker.look()
-            except ProcessDiedError as error:
-                self._deaths += 1
-                if self._deaths > 2 * self.jobs + 2:
-                    problem = "processes die before they finish anything, perhaps of too little memory"
-                    raise MethodError(f"{problem}; try fewer --jobs") from error
-                worker.end()
-                self._workers.remove(worker)
-                works = True
-        # Processes start here and not at first, so that a finished comparison starts none.
-        while len(self._workers) < self.jobs:
-            self._workers.append(Worker(self._work))
-        return works
-
-
-#: Readers of this process, when it is a worker: one for each comparison, and the last comparison only.
-_READERS: dict[str, FoldReader] = {}
-_lock = threading.Lock()
-
-
-def fit_in_tasks(plan: Plan, store: Store, observer: Observer) -> None:
-    """Make the missing fits of a plan with a scheduler, one task each; store their records as they end.
-
-    What is left of the plan needs these records only. Last fits are not among them, because they depend on
-    the others.
-    """
-    if plan.options.scheduler is None:
-        return
-    from directrank.integrations.dask import connect
-
-    cells = [cell for cell in plan.cells if cell.key not in plan.finished]
-    fits = {fit.key: fit for cell in cells for fit in cell.fits if fit.key not in plan.fitted}
-    with connect(plan.options.scheduler) as client, store.beating():
-        taken, _ = store.exchange([], [(key, fit.label) for key, fit in fits.items()])
-        try:
-            _gather(client, [fits[key] for key in taken], plan, store, observer)
-        finally:
-            store.release()
-
-
-def _gather(client: Any, fits: Sequence[Fit], plan: Plan, store: Store, observer: Observer) -> None:
-    from distributed import KilledWorker, as_completed
-
-    run, sent = uuid.uuid4().hex, to_send()
-    folds = {fold.name: client.scatter(fold, hash=False) for fold in plan.folds}
-    tasks = {
-        client.submit(_fitted, folds[fit.fold.name], fit, plan.options.select_by, run, sent, pure=False): fit
-        for fit in fits
-    }
-    for task in as_completed(tasks):
-        fit = tasks[task]
-        try:
-            record = task.result()
-        except KilledWorker:
-            record = {"error": {"type": "ProcessDied", "message": KILLED, "traceback": ""}, "warnings": {}}
-        store.exchange([(fit.key, fit.label, "failed" if "error" in record else "done", record)])
-        observer.fitted()
-
-
-def _fitted(fold: FoldSource, fit: Fit, select_by: Any, run: str, sent: Any) -> dict[str, Any]:
-    """Make a fit in a worker, on one thread."""
-    with _lock:
-        if run not in _READERS:
-            load_sent(sent)
-            _READERS.clear()
-            _READERS[run] = FoldReader()
-        train, vali, test = _READERS[run](fold)
-    to_score = without_relevance(test) if isinstance(fit.method, Rival) else None
-    return fit_point(train, vali, to_score, fit, select_by, 1)

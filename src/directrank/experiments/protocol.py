@@ -12,7 +12,7 @@ from directrank.data.letor.reader import MISSING
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured
 from directrank.experiments.entries import methods_of, overridden
-from directrank.experiments.executors import fit_in_tasks, run_in_processes
+from directrank.experiments.executors import executor_of
 from directrank.experiments.fits import fit_point, fitted_ranker
 from directrank.experiments.identity import code_digest, environment, shown
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
@@ -195,7 +195,6 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
     dataset, folds = folds_of(source, k=options.kfold, seed=options.seed, **options.reading)
     store = Store(options.out)
-    store.begin()
     chosen = [replace(each, label=printable(each.label)) for each in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
 
@@ -219,11 +218,8 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     for cell in plan.cells:
         if cell.key in plan.finished:
             observer.finished(cell.named(plan.finished[cell.key]), True)
-    fit_in_tasks(plan, store, observer)
-    if options.jobs > 1:
-        records = run_in_processes(plan, store, observer, options.jobs)
-    else:
-        records = Sweep(plan, store, observer, reader).run()
+    with executor_of(plan, reader, observer) as executor:
+        records = Sweep(plan, store, observer, executor, reader).run()
     if options.keep_models:
         _save_models(plan, store, records, reader)
     store.close()
@@ -286,7 +282,7 @@ def _checked_collection(
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
     record = {**plain, "lines": list(map(printable, check.lines())), "of": what}
-    store.put(key, "data-check", record)
+    store.save([(key, "data-check", record)])
     return record
 
 

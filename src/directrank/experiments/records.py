@@ -298,4 +298,4 @@ def _agree_mean(values: list[float | None], mean: float, place: str) -> None:
 
 def is_cell(value: Any) -> bool:
     """Whether a value is the record of a cell, or of one whose last step killed its processes."""
-    return fits(either(DIED, cell_shape), value)
+    return fits(cell_shape, value) and "error" not in value
