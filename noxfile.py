@@ -62,6 +62,12 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def house(session: nox.Session) -> None:
+    """Counts of the sources against their limits, which may only fall."""
+    checks(session, "house")
+
+
+@nox.session
 def test(session: nox.Session) -> None:
     """The first group of tests; or, after --, those of some folders of src/directrank: -- surrogates."""
     folders = [each for each in session.posargs if not each.startswith("-")]
@@ -105,6 +111,12 @@ def torture(session: nox.Session) -> None:
 def mutation(session: nox.Session) -> None:
     """Faults made by hand in copies of the sources: every one must fail the tests that it names."""
     prepared(session).run("python", "benchmarks/system/hand_mutants.py", *session.posargs)
+
+
+@nox.session
+def bits(session: nox.Session) -> None:
+    """Fitted models, results, page and help texts against their record; -- --record writes a new one."""
+    prepared(session).run("python", "benchmarks/system/golden_bits.py", *session.posargs)
 
 
 def tests_of(folder: str) -> list[Path]:

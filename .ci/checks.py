@@ -1,6 +1,6 @@
 """The static checks of the project: the one list that `.ci/run`, `noxfile.py` and pre-commit use.
 
-    python .ci/checks.py [lint] [types] [docs]
+    python .ci/checks.py [lint] [types] [docs] [house]
 
 runs the checks of the named groups, or of all, with the tools of the environment that `python` belongs to. It
 runs every check, and fails if one of them fails.
@@ -20,6 +20,7 @@ CHECKS = {
     ],
     "types": [["pyright", "--pythonpath", sys.executable]],
     "docs": [["python", ".ci/docstrings.py"]],
+    "house": [["python", ".ci/house.py"]],
 }
 
 

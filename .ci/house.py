@@ -1,0 +1,179 @@
+"""What there is to know: counts of the sources that may only fall, against their limits in limits.toml.
+
+    python .ci/house.py [--record]
+
+prints each count beside its limit and fails where one is exceeded. `--record` writes the counts as limits: a
+commit that raises one says why. Counted are lines by folder, `Any`, `isinstance`, subscripts by strings,
+functions with more than seven parameters, modules that one other module imports, private functions that are
+named once, circles of imports (with those for type checkers), and the files and functions of directrank that
+a fit, an evaluation and one cell of a comparison pass.
+"""
+
+import ast
+import re
+import sys
+import tempfile
+import tomllib
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parents[1] / "src"
+PACKAGE = SOURCES / "directrank"
+LIMITS = Path(__file__).with_name("limits.toml")
+
+
+class House:
+    """The modules of the package, as syntax trees."""
+
+    def __init__(self) -> None:
+        self.files = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+        self.trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.files.items()}
+        self.nodes = [node for tree in self.trees.values() for node in ast.walk(tree)]
+
+    @cached_property
+    def imports(self) -> dict[str, set[str]]:
+        """The modules that each module imports, those for type checkers included."""
+        return {name: self._imported(name) - {name} for name in self.trees}
+
+    def _imported(self, module: str) -> set[str]:
+        imported = set()
+        for node in ast.walk(self.trees[module]):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                imported |= {name if name in self.files else node.module for name in inner}
+        return imported & set(self.files)
+
+    def lines(self) -> dict[str, int]:
+        """Return the lines of each folder of the package, and of all."""
+        counts = Counter()
+        for path in self.files.values():
+            folder = path.relative_to(PACKAGE).parts[0]
+            counts[folder.removesuffix(".py")] += len(path.read_text(encoding="utf-8").splitlines())
+        return {"all": counts.total(), **dict(sorted(counts.items()))}
+
+    def counts(self) -> dict[str, int]:
+        """Return how often what makes code hard to follow occurs."""
+        functions = [node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        importers = Counter(name for imported in self.imports.values() for name in imported)
+        return {
+            "files": len(self.files),
+            "Any": sum(isinstance(node, ast.Name) and node.id == "Any" for node in self.nodes),
+            "isinstance": sum(isinstance(node, ast.Name) and node.id == "isinstance" for node in self.nodes),
+            "subscripts by strings": sum(map(is_string_subscript, self.nodes)),
+            "functions over seven parameters": sum(parameters(node) > 7 for node in functions),
+            "modules with one importer": sum(count == 1 for count in importers.values()),
+            "private functions named once": self._named_once(functions),
+            "circles of imports": self._circles(),
+        }
+
+    def _named_once(self, functions) -> int:
+        text = "\n".join(path.read_text(encoding="utf-8") for path in self.files.values())
+        words = Counter(re.findall(r"\w+", text))
+        return sum(
+            f.name.startswith("_") and not f.name.endswith("__") and words[f.name] == 2 for f in functions
+        )
+
+    def _circles(self) -> int:
+        """Return the number of imports to take away until no circle is left."""
+        graph, circles = {name: set(imported) for name, imported in self.imports.items()}, 0
+        while True:
+            try:
+                TopologicalSorter(graph).prepare()
+                return circles
+            except CycleError as error:
+                last, before = error.args[1][:2]
+                graph[before].discard(last)
+                circles += 1
+
+
+def module_of(path: Path) -> str:
+    """Return the name of the module in a file."""
+    return ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+
+
+def is_string_subscript(node: ast.AST) -> bool:
+    """Say whether a node is such as ``record["seconds"]``."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and type(node.slice.value) is str
+    )
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the number of parameters of a function, without ``self`` and ``cls``."""
+    names = [
+        each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    ]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
+def passed(action: Callable[[], object]) -> tuple[int, int]:
+    """Return the number of files and of functions of the package that run during an action."""
+    codes = set()
+
+    def watch(frame, event, _argument) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(PACKAGE)) and code.co_name != "<module>":
+            codes.add((code.co_filename, code.co_qualname))
+
+    sys.setprofile(watch)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return len({file for file, _ in codes}), len(codes)
+
+
+def walks() -> dict[str, int]:
+    """Return the files and functions that the main jobs pass, the second time they run."""
+    from directrank import RankSVM, compare, evaluate, make_ranking, write_letor
+
+    train = make_ranking(30, 10, 5, random_state=0)
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fold = Path(name) / "made" / "Fold1"
+        fold.mkdir(parents=True)
+        for number, part in enumerate(("train", "vali", "test")):
+            write_letor(train.select(range(number, 30, 3)), fold / f"{part}.txt")
+        scores = train.X[:, 0]
+        jobs = {
+            "fit": lambda: RankSVM().fit(train),
+            "evaluate": lambda: evaluate(train, scores, measures=["AP", "nDCG@10"]),
+            "cell": lambda: compare(fold.parent, methods="ranksvm"),
+        }
+        counted = {}
+        for job, action in jobs.items():
+            action()
+            counted[f"files of {job}"], counted[f"functions of {job}"] = passed(action)
+    return counted
+
+
+def main() -> int:
+    """Print the counts and compare them with their limits; return 1 if one is exceeded."""
+    house = House()
+    counts = {"lines": house.lines(), "counts": house.counts(), "walks": walks()}
+    if "--record" in sys.argv:
+        text = "# Written by: python .ci/house.py --record\n"
+        for table, entries in counts.items():
+            text += "\n".join([f"\n[{table}]", *(f'"{key}" = {value}' for key, value in entries.items()), ""])
+        LIMITS.write_text(text, encoding="utf-8")
+        return 0
+    limits = tomllib.loads(LIMITS.read_text(encoding="utf-8"))
+    exceeded = 0
+    for table, entries in counts.items():
+        for key, value in entries.items():
+            limit = limits[table].get(key, 0)
+            exceeded += value > limit
+            print(f"{table:6} {key:32} {value:7,} of {limit:7,}{'  EXCEEDED' if value > limit else ''}")
+    return int(exceeded > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
