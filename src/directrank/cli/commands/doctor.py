@@ -43,7 +43,7 @@ def compiled() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
-    from directrank.experiments.jobs.environment import versions
+    from directrank.experiments.identity import versions
 
     yield "python", platform.python_version(), True
     for name, version in versions().items():
