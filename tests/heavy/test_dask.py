@@ -384,7 +384,7 @@ def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
     remote = dask.distribute(parts[1], processes)
     remote.source.workers.over_shards(len)
     before = list(remote.source.workers._placed)
-    monkeypatch.setattr(remote.workers, "shards", remote.source.workers.shards[:1])
+    monkeypatch.setattr(remote.source.workers, "shards", remote.source.workers.shards[:1])
     remote.source.workers.over_shards(lambda held: time.sleep(3.5))
     assert remote.source.workers._placed == before
 
