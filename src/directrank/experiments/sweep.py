@@ -11,7 +11,7 @@ from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point, judged
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
-from directrank.experiments.rivals import Rival, without_relevance
+from directrank.experiments.rivals import without_relevance
 from directrank.experiments.sources import FoldReader
 from directrank.experiments.store import Store
 
@@ -52,7 +52,7 @@ def perform(plan: Plan, step: Step, reader: FoldReader, n_threads: int | None = 
     if step.key == step.cell:
         return assemble(cell, splits, plan.options, step.fits, step.refits)
     fit = plan.fit(step.key)
-    test = without_relevance(splits.test) if isinstance(fit.method, Rival) else None
+    test = without_relevance(splits.test) if fit.method.stores_scores else None
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads)
 
 
@@ -171,6 +171,7 @@ class Sweep:
             self._unwritten.append((step.key, state.cell.label, record))
             self._ended[step.key] = record
             del self._open[step.key]
+            self._commit()
             return
         state.records[step.key] = record
         self._unwritten.append((step.key, self.plan.fit(step.key).label, record))
