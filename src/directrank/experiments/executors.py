@@ -18,12 +18,12 @@ from typing import Any, BinaryIO, Protocol
 
 import cloudpickle
 
-from directrank.data.shards import processors
 from directrank.errors import MethodError
 from directrank.experiments.interrupts import uninterrupted
 from directrank.experiments.plan import Observer, Plan
 from directrank.experiments.sources import FoldReader
 from directrank.experiments.sweep import Outcome, Step, killed, perform
+from directrank.features.shards import processors
 from directrank.plugins.loading import load_sent, to_send
 
 #: A step is recorded as failed when it has killed this many processes.

@@ -16,7 +16,7 @@ import numpy as np
 
 import directrank
 from directrank.contracts import Measure
-from directrank.data.shards import processors
+from directrank.features.shards import processors
 from directrank.measures.naming.names import is_own
 from directrank.plugins import LOADED
 from directrank.storage.names import printable

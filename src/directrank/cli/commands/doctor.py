@@ -53,7 +53,7 @@ def _versions() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    from directrank.data.shards import processors
+    from directrank.features.shards import processors
 
     yield "platform", platform.platform(), True
     yield "processors", str(processors()), True

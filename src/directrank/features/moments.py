@@ -1,13 +1,13 @@
 """Mean, deviation and range of every feature, with the same bits for any number of threads."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from directrank.data.groups import QueryGroups
+from directrank.features.array import Features
 from directrank.kernels.compile import kernel
-from directrank.scorers.scaled_linear import read_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ColumnStatistics:
 
 
 def column_statistics(
-    groups: QueryGroups, logarithm: np.ndarray, weights: np.ndarray | None = None, n_threads: int = 1
+    features: Features, logarithm: np.ndarray, weights: np.ndarray | None = None, n_threads: int = 1
 ) -> ColumnStatistics:
     """Return the statistics of features, some of them after the logarithm sign(x) · log1p |x|.
 
@@ -48,18 +48,18 @@ def column_statistics(
 
     Parameters
     ----------
-    groups : QueryGroups
+    features : Features
     logarithm : ndarray of shape (n_features,), bool
         The features whose logarithm is taken first.
-    weights : ndarray of shape (n_queries,), optional
-        Weight ≥ 0 of each query; equal by default.
+    weights : ndarray of shape (n_docs,), optional
+        Weight ≥ 0 of each document, that of its query; equal by default.
     n_threads : int, default=1
     """
-    columns, queries = np.flatnonzero(logarithm), groups.queries
-    rows = np.repeat(np.ones(groups.n_queries) if weights is None else weights, queries.sizes)
+    columns = np.flatnonzero(logarithm)
+    rows = np.ones(features.shape[0]) if weights is None else weights
 
     def over_blocks(statistic: Callable[..., list], *arguments) -> list[np.ndarray]:
-        shards = groups.over_shards(statistic, columns, *arguments, rows=(rows,), n_threads=n_threads)
+        shards = features.over_shards(statistic, columns, *arguments, rows=(rows,), n_threads=n_threads)
         return [table for tables in shards for table in tables]
 
     total, tables = rows.sum(), over_blocks(_sums_and_ranges_of_shard)
@@ -89,6 +89,15 @@ def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStati
     given = X.astype(np.float64)
     values = np.where(logarithm, np.sign(given) * np.log1p(np.abs(given)), given)
     return ColumnStatistics(values.mean(0), values.std(0), values.min(0), values.max(0))
+
+
+@kernel
+def read_row(features, i, columns, row):
+    """Write row i in float64, with the logarithm sign(x) · log1p |x| of some columns."""
+    for k in range(len(row)):
+        row[k] = features[i, k]
+    for k in columns:
+        row[k] = math.copysign(math.log1p(abs(row[k])), row[k])
 
 
 @kernel

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.kernels.aligned import zeros_like
+from directrank.features.array import zeros_like
 from directrank.kernels.compile import kernel
 
 #: Least share of queries in which a feature must run from 0 to 1 to count as scaled inside queries.
@@ -13,12 +13,14 @@ MOST_QUERIES = 0.9
 DIGITS = 1e-5
 
 
-def scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+def scaled_inside_queries(
+    features: np.ndarray, indptr: np.ndarray, out: np.ndarray | None = None
+) -> np.ndarray:
     """Return features scaled to [0, 1] inside each query, float32; a constant feature becomes 0.
 
     Ranges are those of the values there are; a missing value stays missing.
     """
-    out = zeros_like(features)
+    out = zeros_like(features) if out is None else out
     _scale(features, indptr, out)
     return out
 
