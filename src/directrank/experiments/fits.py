@@ -16,7 +16,7 @@ from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.estimators.method import Entry, Task
 from directrank.experiments.identity import shown
-from directrank.experiments.records import DIED, FAILED_FIT, FIT, TRAINED, either, fields, fits
+from directrank.experiments.records import FIT, TRAINED, fields, fits
 from directrank.experiments.sources import FoldReader, joined
 from directrank.measures import evaluate, mean_value
 from directrank.measures.evaluation.arguments import checked_scores
@@ -131,14 +131,10 @@ def _tensors(fit: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
-    """Whether a record is that of a fit, as far as can be told; a fit whose processes died has a bare one."""
-    if fits(DIED, record):
-        return True
-    if not fits(either(FIT, FAILED_FIT), record):
+    """Whether a record is that of a fit, as far as can be told."""
+    if not fits(FIT, record) or (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
         return False
-    if (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
-        return False
-    return "error" in record or _has_scorer(fit, record)
+    return _has_scorer(fit, record)
 
 
 def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:

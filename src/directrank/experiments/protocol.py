@@ -254,7 +254,7 @@ def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> st
     labels = [method.label for method in methods]
     called = [method.label for method in methods if baseline in method.names]
     if called:
-        return called[-1]
+        return called[0]
     wanted = methods_of(baseline, select_by)
     if len(wanted) != 1 or wanted[0].label not in labels:
         raise ValueError(f"{baseline} is not one of the methods compared: {', '.join(labels)}")
