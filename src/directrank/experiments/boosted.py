@@ -101,7 +101,7 @@ class BoostedTrees(Learner):
         watch = Watch(task.monitor, None if task.vali is None else rows_of(task.vali))
         predict = self.grow(task, rows_of(task.train), watch, task.rounds or limit)
         rounds = task.rounds or (watch.best if watch.values else limit)
-        scores = [_scored(predict, groups, rounds) for groups in (task.vali, task.test)]
+        scores = [_scored(predict, groups, rounds) for groups in (task.vali, task.to_score)]
         message = f"{rounds} of at most {limit} rounds"
         return Learned(scores[0], scores[1], "complete", message, rounds, tuple(watch.values))
 
@@ -149,14 +149,14 @@ class CatBoost(BoostedTrees):
         """Return the predictions of a fitted `CatBoostRanker`."""
         ranker = self.estimator(loss_function=self.objective)
         given = {**task.parameters, self.rounds_name: rounds}
-        ranker.set_params(**given, **settings(ranker, task.seed, task.n_threads))
+        ranker.set_params(**given, **settings(ranker, task.seed, task.threads))
         ranker.fit(train.X, train.relevance, group_id=train.query)
         if watch.monitor is not None and watch.rows is not None:
-            for scores in ranker.staged_predict(watch.rows.X, thread_count=task.n_threads):
+            for scores in ranker.staged_predict(watch.rows.X, thread_count=task.threads):
                 watch(scores)
                 if watch.is_over:
                     break
-        return lambda X, rounds: ranker.predict(X, ntree_end=rounds, thread_count=task.n_threads)
+        return lambda X, rounds: ranker.predict(X, ntree_end=rounds, thread_count=task.threads)
 
 
 class LightGBM(BoostedTrees):
@@ -176,7 +176,7 @@ class LightGBM(BoostedTrees):
 
         ranker = self.estimator(objective=self.objective, metric="None")
         given = {**task.parameters, self.rounds_name: rounds}
-        ranker.set_params(**given, **settings(ranker, task.seed, task.n_threads))
+        ranker.set_params(**given, **settings(ranker, task.seed, task.threads))
         watched: dict[str, Any] = {}
         if watch.monitor is not None and watch.rows is not None:
             vali = watch.rows
@@ -216,13 +216,13 @@ class XGBoost(BoostedTrees):
         import xgboost
 
         ranker = self.estimator(objective=self.objective)
-        ranker.set_params(**task.parameters, **settings(ranker, task.seed, task.n_threads))
+        ranker.set_params(**task.parameters, **settings(ranker, task.seed, task.threads))
         parameters = {**ranker.get_xgb_params(), "disable_default_eval_metric": True}
         relevance = (train.relevance >= 1) * 1.0 if self.objective == BINARY else train.relevance
-        data = xgboost.DMatrix(train.X, relevance, qid=train.query, nthread=task.n_threads)
+        data = xgboost.DMatrix(train.X, relevance, qid=train.query, nthread=task.threads)
         watched: dict[str, Any] = {}
         if watch.monitor is not None and watch.rows is not None:
-            vali = xgboost.DMatrix(watch.rows.X, nthread=task.n_threads)
+            vali = xgboost.DMatrix(watch.rows.X, nthread=task.threads)
             watched = {
                 "evals": [(vali, "vali")],
                 "custom_metric": lambda scores, _: ("value", watch(scores)),

@@ -10,10 +10,10 @@ import numpy as np
 from directrank.data import QueryGroups
 from directrank.data.queries import Queries
 from directrank.diagnostics.test_diagnostics import bounds, curve, ties
+from directrank.estimators.method import Entry
 from directrank.experiments.fits import SCORES, attempted, restored, scores_of
 from directrank.experiments.options import Options
 from directrank.experiments.records import check_measured
-from directrank.experiments.rivals import AnyMethod
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of
@@ -84,7 +84,7 @@ def sizes(n_queries: int, relevance: np.ndarray) -> Record:
     }
 
 
-def _measured(method: AnyMethod, splits: Splits, options: Options, fits, refits) -> Record:
+def _measured(method: Entry, splits: Splits, options: Options, fits, refits) -> Record:
     chosen, every = choice(fits), [*fits, *refits]
     tested = {fit["seed"]: fit for fit in refits} or chosen
     first, first_tested = next(iter(chosen.values())), tested[fits[0]["seed"]]
@@ -117,7 +117,7 @@ def _measured(method: AnyMethod, splits: Splits, options: Options, fits, refits)
     return record
 
 
-def _weights(train: QueryGroups, method: AnyMethod, fit: Record) -> Record | None:
+def _weights(train: QueryGroups, method: Entry, fit: Record) -> Record | None:
     """Return the weight of each feature: coefficients, or of stumps and trees, importances."""
     if fit["scorer"]["kind"] == SCORES or train.n_features > MOST_WEIGHTS:
         return None
@@ -132,7 +132,7 @@ def _weights(train: QueryGroups, method: AnyMethod, fit: Record) -> Record | Non
     return {"features": list(map(printable, names)), name: np.array(values, dtype=float).tolist()}
 
 
-def _reported(method: AnyMethod, splits: Splits, chosen: Record, tested: Record, options: Options) -> Record:
+def _reported(method: Entry, splits: Splits, chosen: Record, tested: Record, options: Options) -> Record:
     max_grade = max(split.queries.max_relevance for split in splits)
     found = {
         "vali": scores_of(chosen, method, "vali", splits.vali),

@@ -2,21 +2,20 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from directrank.errors import install_line
-from directrank.estimators.method import split_specs
-from directrank.estimators.methods import Configured, configured
-from directrank.estimators.parameters.allowed import parameters_of
+from directrank.estimators.method import Entry, split_specs
+from directrank.estimators.methods import configured
 from directrank.estimators.ranker import Ranker
 from directrank.experiments.boosted import ROUNDS, BoostedTrees, CatBoost, LightGBM, XGBoost
 from directrank.experiments.identity import is_installed
 from directrank.experiments.options import of_option
-from directrank.experiments.rivals import AnyMethod, Rival, can_be_rival, has_methods
+from directrank.experiments.rivals import Rival, can_be_rival, has_methods
 from directrank.experiments.submissions import RunFiles
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.names import printable
@@ -98,7 +97,7 @@ FORMS = {
 _SOURCE = re.compile(r"\s*(lightgbm|xgboost|catboost|sklearn|runs):", re.I)
 
 
-def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[AnyMethod]:
+def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
     """Return the methods that a list stands for: names with commas, or a sequence of names and objects.
 
     ``all`` stands for directrank's own methods. An object with `fit` and `predict` is a rival called as its
@@ -144,7 +143,7 @@ def rival_of(piece: str) -> Rival:
     return found[0].rival()
 
 
-def _methods(piece: Any, select_by: Any) -> Iterator[AnyMethod]:
+def _methods(piece: Any, select_by: Any) -> Iterator[Entry]:
     if isinstance(piece, Rival):
         yield piece
     elif is_rival(piece):
@@ -155,7 +154,7 @@ def _methods(piece: Any, select_by: Any) -> Iterator[AnyMethod]:
         yield from _own(piece, select_by)
 
 
-def _own(piece: Any, select_by: Any) -> Sequence[AnyMethod]:
+def _own(piece: Any, select_by: Any) -> Sequence[Entry]:
     """Return directrank's own methods that a piece stands for."""
     try:
         return configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
@@ -166,7 +165,7 @@ def _own(piece: Any, select_by: Any) -> Sequence[AnyMethod]:
 
 
 def _listed(spec: Any) -> list[Any]:
-    return [spec] if isinstance(spec, (Rival, Configured)) or can_be_rival(spec) else list(spec)
+    return [spec] if isinstance(spec, Entry) or can_be_rival(spec) else list(spec)
 
 
 def _lowered(pieces: Sequence[Any]) -> set[str]:
@@ -206,6 +205,8 @@ def _installed(piece: str, dotted: str) -> Rival:
     return Rival(name, estimator, name=piece)
 
 
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
 #: Constructor parameters that a comparison sets itself, and the remedy.
 SET_ELSEWHERE = {
     "measure": "write the measure in brackets after the name of the method, as in adarank(AP)",
@@ -215,13 +216,13 @@ SET_ELSEWHERE = {
 
 
 def overridden(
-    methods: Sequence[AnyMethod], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
-) -> list[Any]:
+    methods: Sequence[AnyEntry], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
+) -> list[AnyEntry]:
     """Return methods with some of their parameters fixed, and with other grids.
 
     Parameters
     ----------
-    methods : sequence of Configured or Rival
+    methods : sequence of Entry
     settings : mapping of str to value
         A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its
         parameter, such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the
@@ -242,24 +243,23 @@ def overridden(
     return found
 
 
-def _changed(methods: Sequence[AnyMethod], key: str, value: Any, *, in_grid: bool) -> list[AnyMethod]:
+def _changed(methods: Sequence[AnyEntry], key: str, value: Any, *, in_grid: bool) -> list[AnyEntry]:
     prefix, _, parameter = key.rpartition(".")
     if parameter in SET_ELSEWHERE:
         raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
     named = _named(methods, prefix) if prefix else methods
-    having = [each.label for each in named if parameter in _defaults(each)]
+    having = [each.label for each in named if parameter in each.parameters()]
     if not having:
         raise ValueError(_unknown(parameter, named))
     return [_with(each, parameter, value, in_grid) if each.label in having else each for each in methods]
 
 
-def _with(chosen: AnyMethod, parameter: str, value: Any, in_grid: bool) -> AnyMethod:
+def _with(chosen: AnyEntry, parameter: str, value: Any, in_grid: bool) -> AnyEntry:
     values = tuple(value) if in_grid else (value,)
     if not values:
         raise ValueError("a grid needs one value or more")
-    declared = {} if isinstance(chosen, Rival) else parameters_of(chosen.method.estimator)
-    for each in values if parameter in declared else ():
-        declared[parameter].check(each, chosen.label)
+    for each in values:
+        chosen.check_value(parameter, each)
     fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
     if in_grid:
         fixed.pop(parameter, None)
@@ -267,14 +267,12 @@ def _with(chosen: AnyMethod, parameter: str, value: Any, in_grid: bool) -> AnyMe
     else:
         grid.pop(parameter, None)
         fixed[parameter] = value
-    if isinstance(chosen, Rival):
-        return replace(chosen, fixed=fixed, grid=grid)
-    return replace(chosen, method=replace(chosen.method, fixed=fixed, grid=grid))
+    return chosen.changed(fixed, grid)
 
 
-def _named(methods: Sequence[AnyMethod], name: str) -> list[AnyMethod]:
+def _named(methods: Sequence[Entry], name: str) -> list[Entry]:
     """Return the methods that have a label, or a name."""
-    found = [each for each in methods if name in (each.label, isinstance(each, Rival) and each.name)]
+    found = [each for each in methods if name in each.names]
     if not found:
         (wanted,) = methods_of([name], getattr(methods[0], "select_by", DEFAULT_MEASURE))
         found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
@@ -283,14 +281,8 @@ def _named(methods: Sequence[AnyMethod], name: str) -> list[AnyMethod]:
     return found
 
 
-def _defaults(chosen: AnyMethod) -> dict[str, Any]:
-    if isinstance(chosen, Rival):
-        return chosen.parameters()
-    return chosen.method.estimator().get_params(deep=False)
-
-
-def _unknown(parameter: str, methods: Sequence[AnyMethod]) -> str:
-    known = dict.fromkeys(name for each in methods for name in _defaults(each) if name not in SET_ELSEWHERE)
+def _unknown(parameter: str, methods: Sequence[Entry]) -> str:
+    known = dict.fromkeys(name for each in methods for name in each.parameters() if name not in SET_ELSEWHERE)
     near = get_close_matches(parameter, known, 1)
     advice = f"did you mean {near[0]}? " if near else ""
     who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"

@@ -106,7 +106,7 @@ class Here:
         if step.cell not in (step.key, self._announced):
             self._announced = step.cell
             self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
-        return step, perform(self.plan, step, self.reader)
+        return step, perform(self.plan, step, self.reader(cell.fold))
 
 
 class Cluster:
@@ -172,8 +172,8 @@ def _in_task(plan: Plan, step: Step, run: str, sent: Any) -> Any:
             load_sent(sent)
             _READERS.clear()
             _READERS[run] = FoldReader()
-        _READERS[run](plan.cell(step.cell).fold)
-    return perform(plan, step, _READERS[run], 1)
+        splits = _READERS[run](plan.cell(step.cell).fold)
+    return perform(plan, step, splits, 1)
 
 
 class Processes:
@@ -275,7 +275,7 @@ class Processes:
 def steps_of(plan: Plan) -> Callable[[Step], Any]:
     """Return what a process does with the steps that it gets."""
     reader = FoldReader()
-    return lambda step: perform(plan, step, reader, 1)
+    return lambda step: perform(plan, step, reader(plan.cell(step.cell).fold), 1)
 
 
 class ProcessDiedError(Exception):

@@ -6,7 +6,6 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +14,11 @@ from safetensors.numpy import load, save
 
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.estimators.methods import Configured
-from directrank.estimators.outcome import remedy
+from directrank.estimators.method import Entry, Task
 from directrank.experiments.identity import shown
-from directrank.experiments.records import DIED, FAILED_FIT, FIT, TRAINED, either, fields, fits
-from directrank.experiments.rivals import AnyMethod, Learned, Rival, Task
+from directrank.experiments.records import FIT, TRAINED, fields, fits
 from directrank.experiments.sources import FoldReader, joined
-from directrank.features.shards import processors
-from directrank.measures import evaluate, mean_value, parse_measure
+from directrank.measures import evaluate, mean_value
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.measures.naming.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
@@ -66,12 +62,7 @@ def fit_point(
         Plain values: ``validation`` and its measure ``validated_by``, ``seconds``, the end and the history of
         training, ``scorer``, ``warnings`` with their counts; or ``error``.
     """
-    if isinstance(fit.method, Rival):
-        found = attempted(lambda: _rival_fitted(train, vali, test, fit, select_by, n_threads))
-    elif fit.is_last:
-        found = attempted(lambda: _fitted(joined((train, vali)), None, fit, select_by, n_threads))
-    else:
-        found = attempted(lambda: _fitted(train, vali, fit, select_by, n_threads))
+    found = attempted(lambda: _fitted(train, vali, test, fit, select_by, n_threads))
     return {"parameters": shown(fit.point), "seed": fit.seed, **found}
 
 
@@ -80,7 +71,7 @@ def judged(record: dict[str, Any], fit: "Fit", reader: FoldReader, select_by: Me
     if "error" in record or record["validated_by"] in (None, fit.validated_by):
         return record
     train, vali, _ = reader(fit.fold)
-    partial, scores = _is_partial(fit.method), lambda: scores_of(record, fit.method, "vali", vali)
+    partial, scores = fit.method.partial, lambda: scores_of(record, fit.method, "vali", vali)
     found = attempted(lambda: {"validation": _validation(scores(), train, vali, select_by, partial=partial)})
     return {**record, **found, "warnings": {**found["warnings"], **record["warnings"]}}
 
@@ -98,7 +89,7 @@ def attempted(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return {**record, "warnings": dict(Counter(texts))}
 
 
-def scores_of(fit: Mapping[str, Any], method: AnyMethod, name: str, part: QueryGroups) -> np.ndarray | None:
+def scores_of(fit: Mapping[str, Any], method: Entry, name: str, part: QueryGroups) -> np.ndarray | None:
     """Return the scores that a record of `fit_point` gives the validation or the test set, in row order.
 
     None if a rival has none of the validation set; NaN for documents that a run does not hold.
@@ -108,10 +99,6 @@ def scores_of(fit: Mapping[str, Any], method: AnyMethod, name: str, part: QueryG
     scores = _tensors(fit).get(name)
     held = None if scores is None else ~np.isnan(scores)
     return None if scores is None else checked_scores(scores, part.n_docs, retrieved=held)
-
-
-def _is_partial(method: AnyMethod) -> bool:
-    return isinstance(method, Rival) and method.learner.partial
 
 
 def restored(fit: Mapping[str, Any], method: Any):
@@ -144,20 +131,16 @@ def _tensors(fit: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
-    """Whether a record is that of a fit, as far as can be told; a fit whose processes died has a bare one."""
-    if fits(DIED, record):
-        return True
-    if not fits(either(FIT, FAILED_FIT), record):
+    """Whether a record is that of a fit, as far as can be told."""
+    if not fits(FIT, record) or (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
         return False
-    if (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
-        return False
-    return "error" in record or _has_scorer(fit, record)
+    return _has_scorer(fit, record)
 
 
 def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:
     """Whether a record has a scorer or scores, and a validation value where there has to be one."""
     try:
-        if isinstance(fit.method, Rival):
+        if fit.method.stores_scores:
             tensors, kind = _tensors(record), record["scorer"]["kind"]
             agrees = ("vali" in tensors) == (record["validation"] is not None)
             return kind == SCORES and "test" in tensors and agrees
@@ -167,87 +150,47 @@ def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:
     return fit.is_last == (record["validation"] is None)
 
 
-def _fitted(train, vali, fit: "Fit", select_by: Measure, n_threads: int | None) -> dict[str, Any]:
-    assert isinstance(fit.method, Configured)
-    started = seconds_of_work()
-    # The largest grade of these two sets: a fit must not depend on the grades of the test set.
-    max_grade = max(part.queries.max_relevance for part in (train, vali) if part is not None)
-    ranker = fit.method.build(fit.point, random_state=fit.seed)
-    if fit.select_by is None:
-        ranker.set_params(select_by=None)
-    for name, measure in ranker.get_params(deep=False).items():
-        if name in ("measure", "select_by") and measure is not None:
-            ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade)})
-    if n_threads is not None and "n_jobs" not in fit.point:
-        ranker.set_params(n_jobs=n_threads)
-    ranker.fit(train, eval_set=vali)
-    kind, tensors = take_apart(ranker.scorer_)
+def _fitted(
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
+    n_threads: int | None,
+) -> dict[str, Any]:  # fmt: skip
+    started, entry = seconds_of_work(), fit.method
+
+    def validation(scores: np.ndarray) -> float:
+        return _validation(scores, train, vali, select_by, partial=entry.partial)
+
+    together = joined((train, vali)) if fit.is_last else None
+    task = Task(
+        fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
+        together=together, chooses=fit.select_by is not None,
+    )  # fmt: skip
+    learned = entry.learn(task)
+    kind, tensors = SCORES, {"test": learned.test, "vali": learned.vali}
+    if learned.scorer is not None:
+        kind, tensors = take_apart(learned.scorer)
+    value = None if learned.vali is None else validation(learned.vali)
     record = {
-        "validation": None if vali is None else _validation(ranker.predict(vali), train, vali, select_by),
-        "validated_by": None if vali is None else fit.validated_by,
+        "validation": value,
+        "validated_by": None if value is None else fit.validated_by,
         "seconds": seconds_of_work() - started,
-        "status": ranker.status_,
-        "message": getattr(ranker, "message_", ""),
-        "remedy": remedy(ranker),
-        "certificate": {name: float(each) for name, each in ranker.certificate_.items()},
-        "iterations": len(ranker.history_),
-        "notes": list(ranker.notes_),
-        "history": thinned(ranker.history_),
+        "status": learned.status,
+        "message": learned.message,
+        "remedy": learned.remedy,
+        "certificate": {name: float(each) for name, each in learned.certificate.items()},
+        "iterations": len(learned.history) or len(learned.trace) or learned.rounds or 0,
+        "notes": list(learned.notes),
+        "history": thinned(learned.history or [{"monitor": each} for each in learned.trace]),
         "peak_memory": peak_memory(),
-        "n_features": int(ranker.n_features_in_),
-        "scaling": {"kind": ranker.scaling_, "reason": ranker.scaling_reason_},
-        "scorer": {"kind": kind, "safetensors": base64.b64encode(save(tensors)).decode()},
+        "n_features": train.n_features,
+        "scaling": dict(zip(("kind", "reason"), learned.scaling, strict=True)),
+        "scorer": {"kind": kind, "safetensors": _text_of(tensors)},
     }
     return _readable(as_plain(record))
 
 
-def _rival_fitted(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
-    n_threads: int | None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the record of a rival: its scores, and what is known of the end of its training."""
-    assert isinstance(fit.method, Rival)
-    assert test is not None
-    started = seconds_of_work()
-    # As many threads as our kernels can use on these data: a small set is slower with more.
-    n_threads = min(n_threads or processors(), len(train.shards))
-    parameters = {**fit.method.fixed, **fit.point}
-    task = Task(
-        fit.fold.name, train, vali, test, parameters, fit.seed, n_threads,
-        lambda scores: _validation(scores, train, vali, select_by),
-    )  # fmt: skip
-    found = None
-    if not fit.is_last or fit.select_by is not None:  # the validation set chooses the rounds of a last fit
-        found = fit.method.learn(task)
-    if fit.is_last:
-        rounds = None if found is None else found.rounds
-        both = joined((train, vali))
-        found = fit.method.learn(replace(task, train=both, vali=None, monitor=None, rounds=rounds))
-    assert found is not None
-    partial, value = _is_partial(fit.method), None
-    if found.vali is not None:
-        value = _validation(found.vali, train, vali, select_by, partial=partial)
-    return _readable(as_plain(_record_of(found, value, fit.validated_by, train.n_features, started)))
-
-
-def _record_of(found: Learned, value: float | None, by: str, n_features: int, started: float) -> dict:
-    tensors = {"test": found.test} | ({} if found.vali is None else {"vali": found.vali})
-    return {
-        "validation": value,
-        "validated_by": None if value is None else by,
-        "seconds": seconds_of_work() - started,
-        "status": found.status,
-        "message": found.message,
-        "remedy": "",
-        "certificate": {},
-        "iterations": len(found.trace) or found.rounds or 0,
-        "notes": [],
-        "history": thinned([{"monitor": each} for each in found.trace]),
-        "peak_memory": peak_memory(),
-        "n_features": n_features,
-        "scaling": {"kind": "none", "reason": ""},
-        "scorer": {"kind": SCORES, "safetensors": base64.b64encode(save(tensors)).decode()},
-    }
+def _text_of(tensors: Mapping[str, np.ndarray | None]) -> str:
+    known = {name: each for name, each in tensors.items() if each is not None}
+    return base64.b64encode(save(known)).decode()
 
 
 def _readable(record: dict[str, Any]) -> dict[str, Any]:

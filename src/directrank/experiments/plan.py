@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.estimators.methods import Configured
+from directrank.estimators.method import Entry
 from directrank.experiments.fits import is_record_of
 from directrank.experiments.identity import code_digest, identity_of, shown, versions
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.records import DATA_CHECK, fits, is_cell
-from directrank.experiments.rivals import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
 from directrank.experiments.store import Store, key_of
-from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
-from directrank.storage.strict_json import as_plain, dump
+from directrank.storage.strict_json import dump
 
 #: Changes when the content of a record changes.
 RECORD = 6
@@ -36,7 +34,7 @@ class Fit:
     """
 
     fold: FoldSource
-    method: AnyMethod
+    method: Entry
     point: Mapping[str, Any]
     seed: int
     trained_on: str
@@ -63,7 +61,7 @@ class PlannedCell:
     """A method on a fold: its fits, and the key of the cell's record in the store."""
 
     fold: FoldSource
-    method: AnyMethod
+    method: Entry
     fits: Sequence[Fit]
     key: str
 
@@ -90,7 +88,7 @@ class Plan:
     ----------
     dataset : str
     folds : sequence of FoldSource
-    methods : sequence of Configured or Rival
+    methods : sequence of Entry
     options : Options
     cells : sequence of PlannedCell
     finished : dict of str to dict
@@ -101,7 +99,7 @@ class Plan:
 
     dataset: str
     folds: Sequence[FoldSource]
-    methods: Sequence[AnyMethod]
+    methods: Sequence[Entry]
     options: Options
     cells: Sequence[PlannedCell]
     finished: dict[str, dict[str, Any]]
@@ -176,7 +174,7 @@ class Observer:
 
 
 def make_plan(
-    dataset: str, folds: Sequence[FoldSource], methods: Sequence[AnyMethod], options: Options, store: Store
+    dataset: str, folds: Sequence[FoldSource], methods: Sequence[Entry], options: Options, store: Store
 ) -> Plan:
     """Return the plan of a comparison, with the records of it that the store has.
 
@@ -197,12 +195,12 @@ def make_plan(
     return replace(plan, finished=finished, fitted=store.known(open_fits))
 
 
-def points_of(method: AnyMethod, search: str) -> list[dict[str, Any]]:
+def points_of(method: Entry, search: str) -> list[dict[str, Any]]:
     """Return the points of a method's grid that a search tries, in the grid's order.
 
     Parameters
     ----------
-    method : Configured or Rival
+    method : Entry
     search : str
         ``grid`` for all of them, ``random:N`` for N different ones drawn at random, always the same.
     """
@@ -238,13 +236,15 @@ def _last_fit(fit: Fit, options: Options) -> Fit:
     return _fit(fit.fold, fit.method, fit.identity, fit.point, fit.seed, TOGETHER, options)
 
 
-def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCell:
+def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
     points = points_of(method, options.search)
-    own = isinstance(method, Configured)
-    if options.restarts and own and "n_restarts" in method.method.estimator().get_params(deep=False):
-        points = [{"n_restarts": options.restarts, **point} for point in points]
-    seeds = options.rival_seeds if isinstance(method, Rival) and method.is_random else options.seeds
-    identities = [_identity(fold, method, point) for point in points]
+    if options.restarts:
+        points = [method.restarted(point, options.restarts) for point in points]
+    seeds = options.rival_seeds if method.is_random else options.seeds
+    # They are told here, once: a worker process may not see the code that an object came from.
+    identities = [
+        identity_of(*method.facts(fold.name, point, _reads_select_by(method, point))) for point in points
+    ]
     # Equal values of a grid are one point; different ones must be told apart in records.
     if len({dump(shown(point)) for point in points}) < len(set(identities)):
         raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
@@ -257,44 +257,27 @@ def _planned(fold: FoldSource, method: AnyMethod, options: Options) -> PlannedCe
     return PlannedCell(fold, method, fits, key_of({**facts, "own": options.own}))
 
 
-def _identity(fold: FoldSource, method: AnyMethod, point: Mapping[str, Any]) -> str:
-    """Return what tells the objects of a fit apart.
-
-    It is told once, where the plan is made: a worker process may not see the code that an object came from.
-    """
-    if isinstance(method, Rival):
-        return dump(as_plain({**method.identity(fold.name), "point": point}))
-    chooser = method.select_by if _reads_select_by(method, point) else None
-    return identity_of(method.method.estimator, method.method.fixed, point, method.measure, chooser)
-
-
-def _named(method: AnyMethod) -> list[str | None]:
-    if isinstance(method, Rival):
-        return [method.name, None, None]
-    return [method.method.name, method.method.estimator.__name__, name_of(method.measure)]
-
-
 def _fit(
-    fold: FoldSource, method: AnyMethod, identity: str, point, seed: int, trained_on: str, options: Options
+    fold: FoldSource, method: Entry, identity: str, point, seed: int, trained_on: str, options: Options
 ) -> Fit:
     """Return a fit; its key is a digest of everything that its numbers depend on."""
     select_by = options.select_by if _reads_select_by(method, point) else None
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
-        "method": _named(method),
+        "method": method.called(),
         "identity": identity,
         "seed": seed,
         "part": trained_on,
         "select_by": None if select_by is None else options.chooser,
-        **fold.reading(options.missing, docid=isinstance(method, Rival) and method.learner.reads_docid),
+        **fold.reading(options.missing, docid=method.reads_docid),
         "versions": versions(),
         "code": code_digest(),
     }
     return Fit(fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts))
 
 
-def _reads_select_by(method: AnyMethod, point: Mapping[str, Any]) -> bool:
+def _reads_select_by(method: Entry, point: Mapping[str, Any]) -> bool:
     try:
         return method.reads_select_by(point)
     except Exception:  # The fit will fail with the same error, and that is recorded.

@@ -10,7 +10,7 @@ from typing import Any
 from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.diagnostics import check_data
-from directrank.estimators.methods import Configured
+from directrank.estimators.method import Entry
 from directrank.experiments.entries import methods_of, overridden
 from directrank.experiments.executors import executor_of
 from directrank.experiments.fits import fit_point, fitted_ranker
@@ -19,7 +19,6 @@ from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of
 from directrank.experiments.plan import Observer, Plan, make_plan, tested_fits
 from directrank.experiments.records import DATA_CHECK, fits
 from directrank.experiments.results import FORMAT, Comparison, chosen_cells, described_measures, entry
-from directrank.experiments.rivals import AnyMethod, Rival, check_storable, libraries_of
 from directrank.experiments.significance import significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.store import Store, key_of
@@ -182,20 +181,18 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
     """
     with of_option("methods"):
         chosen = methods_of(methods, options.select_by)
-        check_storable(chosen if options.out is not None else ())
+        for each in chosen if options.out is not None else ():
+            each.check_storable()
     chosen = overridden(chosen, options.settings, options.grids)
     for each in chosen if options.settings or options.grids else ():
         for point in each.points():
-            if isinstance(each, Configured):
-                each.build(point).checked()
-            else:
-                each.check(point)
+            each.check(point)
     if options.baseline is not None:
         with of_option("baseline"):
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
     dataset, folds = folds_of(source, k=options.kfold, seed=options.seed, **options.reading)
     store = Store(options.out)
-    chosen = [replace(each, label=printable(each.label)) for each in chosen]
+    chosen = [each.labelled(printable(each.label)) for each in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
 
 
@@ -241,7 +238,7 @@ def _save_models(plan: Plan, store: Store, records: Sequence[Mapping[str, Any]],
     """Save the models that were tested; a record of a fit that is damaged is made again."""
     assert plan.options.out is not None
     for cell, record in zip(plan.cells, records, strict=True):
-        if "error" in record or isinstance(cell.method, Rival):
+        if "error" in record or cell.method.stores_scores:
             continue
         train, vali, _ = reader(cell.fold)
         for fit in tested_fits(cell, record, plan.options):
@@ -252,12 +249,12 @@ def _save_models(plan: Plan, store: Store, records: Sequence[Mapping[str, Any]],
             save(fitted_ranker(known, cell.method, train.feature_names), path)
 
 
-def _label_of(baseline: str, methods: Sequence[AnyMethod], select_by: Measure) -> str:
+def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:
     """Return the label of the method that a name of a baseline stands for."""
     labels = [method.label for method in methods]
-    called = [method.label for method in methods if isinstance(method, Rival) and method.name == baseline]
-    if baseline in [*labels, *called]:
-        return (called or [baseline])[0]
+    called = [method.label for method in methods if baseline in method.names]
+    if called:
+        return called[0]
     wanted = methods_of(baseline, select_by)
     if len(wanted) != 1 or wanted[0].label not in labels:
         raise ValueError(f"{baseline} is not one of the methods compared: {', '.join(labels)}")
@@ -288,6 +285,7 @@ def _checked_collection(
 
 def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[str, Any]:
     options = plan.options
+    libraries = {name: version for each in plan.methods for name, version in each.libraries().items()}
     return {
         "format": FORMAT,
         "dataset": plan.dataset,
@@ -313,7 +311,7 @@ def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[
         ],
         "reading": reading_lines(plan.folds[0], options),
         "data_check": check,
-        "environment": {**environment(), **libraries_of(plan.methods)},
+        "environment": {**environment(), **libraries},
         "command": list(map(printable, command)),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

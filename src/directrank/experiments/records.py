@@ -168,8 +168,7 @@ TRAINING = fields(**END, history=every(by_name(SCALAR)))
 SCALING = fields(kind=text, reason=text)
 ERROR = {"type": text, "message": text, "traceback": text}
 
-#: What a method made of a fit; the record of a fit that ended, and of one that failed; a step whose
-#: processes died.
+#: What a method made of a fit, and the record of a fit.
 TRAINED: dict[str, Shape] = {
     "validation": either(nothing, number), "validated_by": either(nothing, text), "seconds": number,
     **END, "history": every(by_name(SCALAR)),
@@ -177,8 +176,6 @@ TRAINED: dict[str, Shape] = {
     "scorer": fields(kind=text, safetensors=text),
 }  # fmt: skip
 FIT = fields(parameters=PARAMETERS, seed=whole, **TRAINED, warnings=WARNINGS)
-FAILED_FIT = fields(parameters=PARAMETERS, seed=whole, error=fields(**ERROR), warnings=WARNINGS)
-DIED = fields(error=fields(**ERROR), warnings=WARNINGS)
 
 FINDING = fields(code=text, message=text, count=whole, examples=every(SCALAR), values=by_name(any_float))
 DATA_CHECK = fields(

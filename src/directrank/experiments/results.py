@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from directrank.contracts import Measure
 from directrank.data.letor.reader import MISSING
 from directrank.errors import DataError
+from directrank.estimators.method import UNKNOWN
 from directrank.estimators.methods import METHODS
 from directrank.estimators.outcome import GOOD
 from directrank.experiments.options import CORRECTIONS, OF_A_CELL
@@ -41,7 +42,6 @@ from directrank.experiments.records import (
     text,
     whole,
 )
-from directrank.experiments.rivals import UNKNOWN
 from directrank.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, parse_measure
 from directrank.storage.atomic import write_atomically

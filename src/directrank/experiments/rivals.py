@@ -4,11 +4,10 @@ import contextlib
 import copy
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
@@ -17,13 +16,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from directrank.data import QueryGroups
 from directrank.errors import MethodError
-from directrank.estimators.methods import Configured
+from directrank.estimators.method import Entry, Learned, Task
 from directrank.experiments.identity import UndescribedError, described, library_of
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.storage.strict_json import as_plain, dump
-
-#: The status of a fit of which nothing says whether it has converged.
-UNKNOWN = "not known"
 
 Parameters = Mapping[str, Any]
 
@@ -74,49 +70,6 @@ def without_relevance(groups: QueryGroups) -> QueryGroups:
     return QueryGroups(
         groups.X, None, groups.qid, docid=groups.docid, feature_names=groups.feature_names, name=groups.name
     )
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a learner is asked for: scores of the validation and the test set, learned from the training set.
-
-    Attributes
-    ----------
-    fold : str
-    train, vali, test : QueryGroups
-        The test set has no relevance. Without a validation set there is nothing to stop by.
-    parameters : mapping
-        Parameters of the learner at a point of the grid.
-    seed, n_threads : int
-    monitor : callable or None
-        From scores of the validation set, in the caller's order, to the mean of the measure of selection.
-    rounds : int or None
-        The number of rounds, where it is known; else the validation set chooses it.
-    """
-
-    fold: str
-    train: QueryGroups
-    vali: QueryGroups | None
-    test: QueryGroups
-    parameters: Parameters
-    seed: int
-    n_threads: int
-    monitor: Callable[[np.ndarray], float] | None
-    rounds: int | None = None
-
-
-class Learned(NamedTuple):
-    """Scores in the caller's row order; None where a set was not scored.
-
-    `rounds` is the number of rounds that the scores use, and `trace` the validation value after each round.
-    """
-
-    vali: np.ndarray | None
-    test: np.ndarray
-    status: str = UNKNOWN
-    message: str = ""
-    rounds: int | None = None
-    trace: tuple[float, ...] = ()
 
 
 class Learner(ABC):
@@ -215,17 +168,17 @@ class ForeignEstimator(Learner):
         estimator: Any = clone(self.estimator, safe=False)
         if estimator is self.estimator:
             estimator = copy.deepcopy(self.estimator)
-        chosen = {**task.parameters, **settings(estimator, task.seed, task.n_threads)}
+        chosen = {**task.parameters, **settings(estimator, task.seed, task.threads)}
         if chosen:
             estimator.set_params(**chosen)
         train = rows_of(task.train)
         estimator.fit(train.X, train.relevance, **queries_for(estimator, train))
         # Forests add the predictions of their trees in the order in which threads end.
         single = dict.fromkeys(_ending(_parameters(estimator), ("n_jobs",)), 1)
-        if single and task.n_threads > 1:
+        if single and task.threads > 1:
             estimator.set_params(**single)
         vali = None if task.vali is None else _predicted(estimator, task.vali)
-        return Learned(vali, _predicted(estimator, task.test))
+        return Learned(vali, _predicted(estimator, task.to_score))
 
 
 def queries_for(estimator: Any, rows: Rows) -> dict[str, np.ndarray]:
@@ -275,7 +228,7 @@ def _library(estimator: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class Rival:
+class Rival(Entry):
     """A method of another library as a row of a comparison, beside those of directrank.
 
     It is trained on the same folds, on raw features, and the validation set chooses a point of its grid. If
@@ -328,6 +281,7 @@ class Rival:
 
     #: A rival has no measure of its own that is known.
     measure = None
+    stores_scores = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label.strip():
@@ -357,9 +311,20 @@ class Rival:
         """Whether a fit depends on its seed."""
         return self.learner.is_random
 
-    def points(self) -> list[dict[str, Any]]:
-        """Return the grid: one dict of parameters for each point."""
-        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+    @property
+    def partial(self) -> bool:
+        """Whether documents may be without a score."""
+        return self.learner.partial
+
+    @property
+    def reads_docid(self) -> bool:
+        """Whether the names of documents decide the scores."""
+        return self.learner.reads_docid
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The label, and the name on the command line."""
+        return self.label, self.name
 
     def parameters(self) -> dict[str, Any]:
         """Return all parameters that can be set, with their values."""
@@ -369,16 +334,32 @@ class Rival:
         """Raise `ValueError` if a point of the grid cannot be set."""
         self.learner.check({**self.fixed, **point})
 
-    def reads_select_by(self, point: Mapping[str, Any]) -> bool:
+    def changed(self, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Self:
+        """Return the rival with other fixed parameters and another grid."""
+        return replace(self, fixed=fixed, grid=grid)
+
+    def labelled(self, label: str) -> Self:
+        """Return the rival with another label."""
+        return replace(self, label=label)
+
+    def called(self) -> list[str | None]:
+        """Return the name."""
+        return [self.name, None, None]
+
+    def libraries(self) -> dict[str, str]:
+        """Return the versions of the libraries that this needs."""
+        return self.learner.libraries()
+
+    def reads_select_by(self, parameters: Mapping[str, Any]) -> bool:
         """Say whether the measure of selection chooses inside a fit."""
         return self.learner.stops_early
 
-    def identity(self, fold: str) -> Any:
-        """Return plain values that decide what a fit on a fold learns, beside its point and seed."""
+    def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
+        """Return plain values that decide what a fit on a fold learns."""
         try:
-            return {"rival": self.learner.describe(fold), "fixed": described(dict(self.fixed))}
+            return self.learner.describe(fold), described(dict(self.fixed)), point
         except UndescribedError:
-            return {"rival": self._token}  # results of such a rival are not stored
+            return self._token, point  # results of such a rival are not stored
 
     def check_storable(self) -> None:
         """Raise `ValueError` if results cannot be stored, because a rerun would not know the rival again."""
@@ -395,6 +376,8 @@ class Rival:
     def learn(self, task: Task) -> Learned:
         """Return the scores of a fold; what the rival prints goes to the standard error.
 
+        A last fit is on training and validation set together; the validation set alone chooses its rounds.
+
         Raises
         ------
         MethodError
@@ -402,17 +385,29 @@ class Rival:
         DataError
             If a score is missing or NaN.
         """
+        # As many threads as our kernels can use on these data: a small set is slower with more.
+        n_threads = min(task.threads, len(task.train.shards))
+        task = replace(task, parameters={**self.fixed, **task.parameters}, n_threads=n_threads)
+        if task.together is None:
+            return self._scored(task)
+        rounds = self._scored(task).rounds if task.chooses else None
+        last = replace(task, train=task.together, vali=None, monitor=None, rounds=rounds)
+        return self._scored(last)
+
+    def _scored(self, task: Task) -> Learned:
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                found = self.learner.learn(task)
+                learned = self.learner.learn(task)
         except SystemExit as error:
             raise MethodError(f"{self.label} ended with exit code {error.code}") from None
-        return found._replace(
-            vali=None if found.vali is None else self._checked("validation", found.vali, task.vali),
-            test=self._checked("test", found.test, task.test),
+        return replace(
+            learned,
+            vali=None if learned.vali is None else self._checked("validation", learned.vali, task.vali),
+            test=self._checked("test", learned.test, task.to_score),
         )
 
-    def _checked(self, what: str, scores: np.ndarray, groups: QueryGroups | None) -> np.ndarray:
+    def _checked(self, what: str, scores: np.ndarray | None, groups: QueryGroups | None) -> np.ndarray:
+        assert scores is not None
         assert groups is not None
         held = ~np.isnan(scores) if self.learner.partial else None
         values = checked_scores(scores, groups.n_docs, retrieved=held)
@@ -420,10 +415,6 @@ class Rival:
         if len(known) > 1 and (known == known[0]).all() and len(known) == len(values):
             raise MethodError(f"{self.label} gives every document of the {what} set the score {known[0]:g}")
         return values
-
-
-#: The methods of a comparison: directrank's own and others.
-AnyMethod = Configured | Rival
 
 
 def can_be_rival(value: Any) -> bool:
@@ -434,19 +425,6 @@ def can_be_rival(value: Any) -> bool:
 def has_methods(value: Any) -> bool:
     """Whether an object or a class has the methods of an estimator."""
     return all(callable(getattr(value, name, None)) for name in ("fit", "predict"))
-
-
-def libraries_of(methods: Iterable[AnyMethod]) -> dict[str, str]:
-    """Return the versions of the libraries of rivals, by name."""
-    rivals = [each for each in methods if isinstance(each, Rival)]
-    return {name: version for each in rivals for name, version in each.learner.libraries().items()}
-
-
-def check_storable(methods: Iterable[AnyMethod]) -> None:
-    """Raise `ValueError` if the results of a rival cannot be stored."""
-    for each in methods:
-        if isinstance(each, Rival):
-            each.check_storable()
 
 
 def _summary(estimator: Any) -> str:

@@ -240,7 +240,7 @@ class RunFiles(Learner):
         """Read the scores of a fold."""
         vali = None if task.vali is None else self._vali(task.fold)
         scores = None if vali is None or task.vali is None else _scores(vali, task.vali)
-        return Learned(scores, _scores(self._test(task.fold), task.test))
+        return Learned(scores, _scores(self._test(task.fold), task.to_score))
 
     def _test(self, fold: str) -> Path:
         if self.folder.is_file():

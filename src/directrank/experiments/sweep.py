@@ -11,8 +11,8 @@ from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point, judged
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
-from directrank.experiments.rivals import Rival, without_relevance
-from directrank.experiments.sources import FoldReader
+from directrank.experiments.rivals import without_relevance
+from directrank.experiments.sources import FoldReader, Splits
 from directrank.experiments.store import Store
 
 if TYPE_CHECKING:
@@ -45,14 +45,12 @@ class Step(NamedTuple):
 Outcome = tuple[Step, Record]
 
 
-def perform(plan: Plan, step: Step, reader: FoldReader, n_threads: int | None = None) -> Record:
+def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None) -> Record:
     """Make a step: a fit, or the choice among the fits of a cell and its test."""
-    cell = plan.cell(step.cell)
-    splits = reader(cell.fold)
     if step.key == step.cell:
-        return assemble(cell, splits, plan.options, step.fits, step.refits)
+        return assemble(plan.cell(step.cell), splits, plan.options, step.fits, step.refits)
     fit = plan.fit(step.key)
-    test = without_relevance(splits.test) if isinstance(fit.method, Rival) else None
+    test = without_relevance(splits.test) if fit.method.stores_scores else None
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads)
 
 
@@ -171,6 +169,7 @@ class Sweep:
             self._unwritten.append((step.key, state.cell.label, record))
             self._ended[step.key] = record
             del self._open[step.key]
+            self._commit()
             return
         state.records[step.key] = record
         self._unwritten.append((step.key, self.plan.fit(step.key).label, record))
