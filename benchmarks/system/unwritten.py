@@ -62,7 +62,7 @@ from directrank.surrogates import SURROGATES
 from directrank.surrogates.listwise_kernels import cosine_naive, cross_entropy_naive, likelihood_naive
 from directrank.surrogates.pairs.exponential import potentials_naive
 from directrank.surrogates.pairs.fidelity import fidelity_naive
-from directrank.surrogates.pairs.kernels import pairs_naive
+from directrank.surrogates.pairs.weighted import pairs_naive
 from directrank.surrogates.positions.gaussian_kernels import expectation_naive
 from directrank.surrogates.positions.smoothed_kernels import soft_positions_naive
 from surrogate_examples import examples_of, measures
