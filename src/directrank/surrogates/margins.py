@@ -1,8 +1,8 @@
 """Margins φ: decreasing functions of a margin, with φ(0) = 1 and φ ≥ [[m ≤ 0]] but where it is said.
 
 One φ serves a type-one bound, φ(E) ≥ 1 − E, a bound on pairs of rankings, and a loss on pairs of documents.
-Below its definition over arrays is what compiled loops over pairs of documents read, by its type: `share`,
-`height`, `curve` and `parabola`.
+Below its definition over arrays is what compiled loops over pairs of documents read, by its type: `terms`,
+`curve` and `parabola`.
 """
 
 import math
@@ -16,21 +16,10 @@ from directrank.kernels.plugins import by_type, register_kernel
 from directrank.kernels.vector_math import exponential
 
 
-# x and s are the scores of a winner and of a loser, and `real` is their type. With the number f that `depth`
-# returns, c of `share` and h of `height`, the slope −φ' is factor · c and φ is scale · factor · c · h.
+# x and s are the scores of a winner and of a loser, and `real` is their type.
 @by_type
-def depth(form, x, s, real):
-    """Return how far the margin x − s lies below the corner of a hinge, in units that its form chooses."""
-
-
-@by_type
-def share(form, f, real):
-    """Return −φ' over `factor`, from `depth`."""
-
-
-@by_type
-def height(form, f, c):
-    """Return φ over `scale`, `factor` and `share`."""
+def terms(form, x, s, real):
+    """Return c and h, of which −φ' is factor · c and φ is scale · factor · c · h at x − s."""
 
 
 @by_type
@@ -151,19 +140,10 @@ class HingeForm(NamedTuple):
 CORNER = 0.5
 
 
-@register_kernel(depth, HingeForm)
-def _hinge_depth(form, x, s, real):
-    return real(1) - x + s
-
-
-@register_kernel(share, HingeForm)
-def _hinge_share(form, f, real):
-    return real(1) if f > real(0) else real(0)
-
-
-@register_kernel(height, HingeForm)
-def _hinge_height(form, f, c):
-    return f
+@register_kernel(terms, HingeForm)
+def _hinge_terms(form, x, s, real):
+    f = real(1) - x + s
+    return real(1) if f > real(0) else real(0), f
 
 
 @register_kernel(parabola, HingeForm)
@@ -201,14 +181,10 @@ class SquaredHingeForm(NamedTuple):
     scale: float = 0.5
 
 
-@register_kernel(share, SquaredHingeForm)
-def _squared_share(form, f, real):
-    return max(f, real(0))
-
-
-@register_kernel(height, SquaredHingeForm)
-def _squared_height(form, f, c):
-    return c
+@register_kernel(terms, SquaredHingeForm)
+def _squared_terms(form, x, s, real):
+    c = max(real(1) - x + s, real(0))
+    return c, c
 
 
 @register_kernel(curve, SquaredHingeForm)
@@ -219,9 +195,6 @@ def _squared_curve(form, x, s, w, real):
 @register_kernel(parabola, SquaredHingeForm)
 def _squared_parabola(form, x, s, w, real):
     return real(2) * real(w)
-
-
-register_kernel(depth, SquaredHingeForm)(_hinge_depth)
 
 
 class SquaredHinge(Margin):
@@ -250,7 +223,7 @@ class SquaredHinge(Margin):
 
 
 class HuberForm(NamedTuple):
-    """The Huber margin in compiled loops: depth in units of twice its width, at most 1 on the parabola."""
+    """The Huber margin in compiled loops; `steep` is 1 over twice its width."""
 
     width: float
     steep: float
@@ -258,19 +231,11 @@ class HuberForm(NamedTuple):
     scale: float
 
 
-@register_kernel(depth, HuberForm)
-def _huber_depth(form, x, s, real):
-    return (real(1.0 + form.width) - x + s) * real(form.steep)
-
-
-@register_kernel(share, HuberForm)
-def _huber_share(form, f, real):
-    return min(max(f, real(0)), real(1))
-
-
-@register_kernel(height, HuberForm)
-def _huber_height(form, f, c):
-    return f + f - c
+@register_kernel(terms, HuberForm)
+def _huber_terms(form, x, s, real):
+    f = (real(1.0 + form.width) - x + s) * real(form.steep)
+    c = min(max(f, real(0)), real(1))
+    return c, f + f - c
 
 
 @register_kernel(curve, HuberForm)

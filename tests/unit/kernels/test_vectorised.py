@@ -58,11 +58,12 @@ HOT = {
     },
     "logistic.four_equal": (logistic.four_equal, FOUR, FOUR, 0.5, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
     **{
-        f"logistic.one_winner {type(rule).__name__}": (
-            *(logistic.one_winner, rule, np.float32(1), winner, DOCS, numbers, DOCS.copy()),
+        f"logistic.weighted_winner {type(rule).__name__}": (
+            *(logistic.weighted_winner, rule, np.float32(1), winner, DOCS, numbers, DOCS.copy()),
         )
         for rule, winner, numbers in RULES
     },
+    "logistic.equal_chunk": (logistic.equal_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
     **{
         f"weighted.turn {name}": (
             *(weighted.turn, form, weighted.Equal(), np.float32(1), np.float32(1), (0.5, 0.5), DOCS, DOCS),

@@ -57,7 +57,7 @@ def expected_weights(name, grades, scores, noise):
 
 def table_of(bound, n):
     table = np.zeros((n, n))
-    below, start, cells = bound.arguments[2:]
+    below, start, cells = pair_table(bound.queries).below, *bound.rule()
     for i in range(n):
         table[i, below[i] :] = cells[start[i] : start[i + 1]]
     return table

@@ -13,7 +13,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel, value_and_gradient
-from directrank.surrogates.margins import Logistic, Margin, depth, height, share
+from directrank.surrogates.margins import Logistic, Margin, terms
 from directrank.surrogates.pairs.weighted import BoundPairs, ByWinner, add_hessian
 
 #: Pairs for each document of a run above which sorting is faster than the loop over pairs.
@@ -129,13 +129,9 @@ def four_winners(form, x, losers, slopes, weight, strength):
     total, p0, p1, p2, p3 = real(0), real(0), real(0), real(0), real(0)
     for j in range(len(losers)):
         s = losers[j]
-        f0, f1 = depth(form, x[0], s, real), depth(form, x[1], s, real)
-        f2, f3 = depth(form, x[2], s, real), depth(form, x[3], s, real)
-        c0, c1 = share(form, f0, real), share(form, f1, real)
-        c2, c3 = share(form, f2, real), share(form, f3, real)
+        (c0, h0), (c1, h1) = terms(form, x[0], s, real), terms(form, x[1], s, real)
+        (c2, h2), (c3, h3) = terms(form, x[2], s, real), terms(form, x[3], s, real)
         b0, b1, b2, b3 = w0 * c0, w1 * c1, w2 * c2, w3 * c3
-        h0, h1 = height(form, f0, c0), height(form, f1, c1)
-        h2, h3 = height(form, f2, c2), height(form, f3, c3)
         total += b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
         slopes[j] += (b0 + b1) + (b2 + b3)
         p0 += b0

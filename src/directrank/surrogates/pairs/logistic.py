@@ -32,6 +32,8 @@ from directrank.surrogates.pairs.weighted import (
     winner_numbers,
 )
 
+# Factors of at most 2 each, so that their product fits float32.
+CHUNK = 64
 # Fours of winners whose factors fit float32, and with those of `WIDTH` losers float64.
 FOURS = 15
 # −ln(1 − q)/q on [0, ½] with a relative error of 1.5e-7, the least that this degree allows.
@@ -107,9 +109,14 @@ def pair_sums(rule, scores, runs, weights, gradient):
     return total
 
 
-@kernel
+@by_type
 def one_winner(rule, x, winner, s, numbers, slopes):
     """Return the value of the pairs of a winner of score x and minus its slope; add the losers' slopes."""
+
+
+@kernel
+def weighted_winner(rule, x, winner, s, numbers, slopes):
+    """See `one_winner`: one logarithm for each pair."""
     real = s.dtype.type
     total, pull = 0.0, 0.0
     for j in range(len(s)):
@@ -121,6 +128,42 @@ def one_winner(rule, x, winner, s, numbers, slopes):
         slopes[j] += real(slope)
         pull += slope
     return total, pull
+
+
+@register_kernel(one_winner, Equal)
+@kernel
+def equal_winner(rule, x, winner, s, numbers, slopes):
+    """See `one_winner`: one logarithm for the product of many pairs."""
+    total, pull, w = 0.0, 0.0, winner[0]
+    for first in range(0, len(s), CHUNK):
+        linear, product, share = equal_chunk(x, s[first : first + CHUNK], slopes[first : first + CHUNK], w)
+        total += linear + math.log(product)
+        pull += share
+    return w * total, w * pull
+
+
+@kernel
+def equal_chunk(x, s, slopes, w):
+    """Return two sums and a product over the losers of a winner, and add their slopes.
+
+    ln(1 + e^z) = max(z, 0) + ln(1 + e^{-|z|}).
+    """
+    real = s.dtype.type
+    linear, product, pull = 0.0, 1.0, 0.0
+    for j in range(len(s)):
+        z = np.float64(s[j] - x)
+        size = abs(z)
+        e = exponential(-(size if size < 700.0 else 700.0))
+        share = (1.0 if z > 0.0 else e) / (1.0 + e)
+        linear += z if z > 0.0 else 0.0
+        product *= 1.0 + e
+        slopes[j] += real(w * share)
+        pull += share
+    return linear, product, pull
+
+
+for _rule in (ByLevel, ByDistance, ByTable):
+    register_kernel(one_winner, _rule)(weighted_winner)
 
 
 @kernel

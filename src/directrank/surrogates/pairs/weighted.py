@@ -186,22 +186,21 @@ def add_curvatures(form, rule, scores, runs, weights, out):
         for i in range(runs[r, 0], runs[r, 1]):
             winner = winner_numbers(rule, i, stop - start, weights[r])
             # A document forms no pair with itself: losers before it, and losers after it.
-            first, last, total = start, min(max(i, start), stop), 0.0
-            for _ in range(2 if winner[0] > 0.0 else 0):
-                numbers = loser_numbers(rule, first, last)
-                total += _spread(form, rule, scores[i], winner, scores[first:last], numbers, out[first:last])
-                first, last = max(min(i + 1, stop), start), stop
-            out[i] += scores.dtype.type(total)
+            before, after = min(max(i, start), stop), max(min(i + 1, stop), start)
+            if winner[0] > 0.0:
+                total = _spread(form, rule, scores, i, winner, start, before, out)
+                total += _spread(form, rule, scores, i, winner, after, stop, out)
+                out[i] += scores.dtype.type(total)
 
 
 @kernel
-def _spread(form, rule, x, winner, s, numbers, out):
-    # Add the curvature of the pairs of a winner of score x to the losers; return their sum.
-    real = s.dtype.type
-    total = real(0)
+def _spread(form, rule, scores, i, winner, start, stop, out):
+    # Add the curvature of the pairs of winner i with a range of losers to these; return their sum.
+    real, x, s, curved = scores.dtype.type, scores[i], scores[start:stop], out[start:stop]
+    numbers, total = loser_numbers(rule, start, stop), real(0)
     for j in range(len(s)):
         c = real(parabola(form, x, s[j], pair_weight(rule, winner, numbers, j), real))
-        out[j] += c
+        curved[j] += c
         total += c
     return total
 
