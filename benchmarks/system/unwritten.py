@@ -59,11 +59,11 @@ from directrank.scorers.additive import add_trees_naive
 from directrank.scorers.query_ranges import scaled_inside_queries_naive
 from directrank.scorers.trees import trees_naive
 from directrank.surrogates import SURROGATES
-from directrank.surrogates.listwise_kernels import cosine_naive, cross_entropy_naive, likelihood_naive
+from directrank.surrogates.listwise import cosine_naive, cross_entropy_naive, likelihood_naive
 from directrank.surrogates.pairs.exponential import potentials_naive
 from directrank.surrogates.pairs.fidelity import fidelity_naive
 from directrank.surrogates.pairs.weighted import pairs_naive
-from directrank.surrogates.positions.gaussian_kernels import expectation_naive
+from directrank.surrogates.positions.gaussian import expectation_naive
 from directrank.surrogates.positions.smoothed_kernels import soft_positions_naive
 from surrogate_examples import examples_of, measures
 from tally import HungError, Tally, complain, limited

@@ -2,9 +2,8 @@
 
 from directrank.surrogates.exchange.lambda_weighted import SwapWeighted
 from directrank.surrogates.exchange.neighbours import NoisyNeighbours
-from directrank.surrogates.gain_cross_entropy import GainCrossEntropy
-from directrank.surrogates.lines.measure_itself import MeasureItself
-from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
+from directrank.surrogates.listwise import CosineDistance, GainCrossEntropy, PlackettLuce, SoftmaxCrossEntropy
+from directrank.surrogates.measure_itself import MeasureItself
 from directrank.surrogates.objective import Objective
 from directrank.surrogates.pairs.exponential import ExponentialPairs
 from directrank.surrogates.pairs.fidelity import Fidelity

@@ -24,7 +24,6 @@ from directrank.solvers.smooth import streaming
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
 from directrank.surrogates.pairs import hinges, logistic, weighted
-from directrank.surrogates.positions import curvature as position_curvature
 from directrank.surrogates.positions import smoothed, smoothed_kernels
 from directrank.surrogates.rankings import two_class_search as passing
 
@@ -154,7 +153,7 @@ def calls(sizes, dtype):
         "_stream": stream_call(k, features, logs),
         **pair_calls(k, np.hstack((ends, ends))),
         "position curvature": (
-            *(position_curvature._by_quotients, k["powers"], *tables, 3.0),
+            *(smoothed_kernels._curvature_by_quotients, k["powers"], *tables, 3.0),
             *(k["slopes"], k["weights"], docs),
         ),
         **swap_calls(k),

@@ -22,8 +22,8 @@ from directrank.surrogates import (
 )
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
 from directrank.surrogates.pairs.weighted import curvature_naive as pairs_naive
-from directrank.surrogates.positions.curvature import curvature_naive as positions_naive
-from directrank.surrogates.positions.gaussian_curvature import curvature_naive as gaussian_naive
+from directrank.surrogates.positions.gaussian import curvature_naive as gaussian_naive
+from directrank.surrogates.positions.smoothed_kernels import position_curvature_naive as positions_naive
 
 GRADES = np.array([3.0, 2.0, 2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 HINGES = [Huber(0.5), Huber(0.05), SquaredHinge()]

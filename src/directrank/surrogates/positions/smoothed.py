@@ -15,12 +15,12 @@ from directrank.measures.capabilities import Certified, PositionDifferentiable, 
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.oracles import ApproximationErrors, Curvature, GradientKernel, Staged, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.positions.curvature import position_curvature
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     backward_quotients,
     forward_quotients,
     is_near,
+    position_curvature,
     soft_positions,
 )
 
@@ -63,7 +63,7 @@ class SmoothedPositions(Surrogate):
     One evaluation costs O(n R) per query, R documents with a gain among n.
 
     The curvature is :math:`\sum_j |c_i - c_j| \, \alpha^2 \sigma (1 - \sigma)`, a bound on that of the smooth
-    positions with the slopes c of the measure held fixed (`directrank.surrogates.positions.curvature`).
+    positions with the slopes c of the measure held fixed.
 
     References
     ----------

@@ -13,7 +13,7 @@ from directrank.oracles import Value, ViolatedPairs
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import MARGINS, Margin
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
-from directrank.surrogates.rankings.violated_rankings import ViolatedRankings
+from directrank.surrogates.rankings.permutations import ViolatedRankings
 
 AGGREGATES = ("sum", "mean", "max")
 RESCALED = "margin-rescaled"
