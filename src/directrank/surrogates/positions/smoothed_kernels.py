@@ -237,8 +237,8 @@ def position_curvature(scores, ranges: list[PowersOfSome], indptr, alpha, slopes
     The function of the positions is taken as linear in them. With the slope :math:`c_i` for each position the
     pair (i, j) adds :math:`(c_i - c_j) \, \sigma(\alpha (s_j - s_i))` and a constant. The second
     derivative of σ changes its sign where the documents are tied; its absolute value is at most
-    :math:`\sigma (1 - \sigma)`. The curvature is also at least α times the absolute value of the first derivative: no step along the
-    quotient of the two is longer than 1/α.
+    :math:`\sigma (1 - \sigma)`. The curvature is also at least α times the absolute value of the first
+    derivative: no step along the quotient of the two is longer than 1/α.
 
     Parameters
     ----------
