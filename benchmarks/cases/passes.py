@@ -9,11 +9,11 @@ from benchmarks.case import Case, Work
 from benchmarks.kernels.gradient import Echo, same_length_queries
 from benchmarks.read_pass import read_pass
 from directrank.contracts import Surrogate
-from directrank.data.shards import make_shards, map_in_order
+from directrank.features.shards import make_shards, map_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.measures import NDCG
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
 
 N_QUERIES, N_DOCS, N_FEATURES = 8_000, 120, 136

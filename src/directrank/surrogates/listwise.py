@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Curvature, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import exponential
 from directrank.measures.dcg import NDCG
 from directrank.measures.families.graded_gains import gains_of
-from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.draws import Draws, but_for_rounding
 from directrank.surrogates.exchange.tables import strict_ranking, ties

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Measure, QueryValues, Step, Surrogate, Value, WindowStep
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.sorting import sort_descending
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import positions_naive, positions_of
-from directrank.oracles import QueryValues, Step, Value, WindowStep
 
 #: Bins of a line: half of them on each side of 0, and this many make half of the window.
 BINS, WINDOW = 2048, 93
@@ -158,7 +157,7 @@ def add_evaluated(
     for q in np.flatnonzero(weights):
         rows = slice(int(queries.indptr[q]), int(queries.indptr[q + 1]))
         part, s, d = queries.part(int(q), int(q) + 1), scores[rows], direction[rows]
-        times = _breakpoints(s, d, int(measure.n_read(part)[0]), low, high)
+        times = _change_times(s, d, int(measure.n_read(part)[0]), low, high)
         edges = np.concatenate(([low], times, [high]))
         values = weights[q] * _values(measure, part, s, d, 0.5 * (edges[1:] + edges[:-1]))
         place = (times - low) / width
@@ -169,7 +168,7 @@ def add_evaluated(
         out[0, -1] += values[0]
 
 
-def _breakpoints(s: np.ndarray, d: np.ndarray, n_read: int, low: float, high: float) -> np.ndarray:
+def _change_times(s: np.ndarray, d: np.ndarray, n_read: int, low: float, high: float) -> np.ndarray:
     """Return where a document that is read changes places with another one, ascending, between the ends."""
     slope, gap = d[None, :] - d[:n_read, None], s[None, :] - s[:n_read, None]
     times = np.unique(-gap[slope != 0] / slope[slope != 0])

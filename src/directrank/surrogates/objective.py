@@ -13,12 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import GradientKernel, Part, Reweighable, Step, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
-from directrank.data.remote.workers import Held, Workers
-from directrank.data.shards import Shard, map_in_order
 from directrank.errors import DataError
-from directrank.oracles import GradientKernel, Part, Reweighable, Step, ValueAndGradient
+from directrank.features.shards import Shard, map_in_order
+from directrank.features.workers import Held, Workers
 from directrank.storage.mapped import is_mapped
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
@@ -330,7 +329,7 @@ class ShardObjective:
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
     def gradient_plugin(self) -> Any:
-        """Return the plug-in of the shard's queries; see `directrank.oracles.GradientKernel`."""
+        """Return the plug-in of the shard's queries; see `directrank.contracts.GradientKernel`."""
         if self._plugin is None:
             made = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
             self._plugin = made._replace(longest=self._longest)

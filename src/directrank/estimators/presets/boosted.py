@@ -8,7 +8,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from directrank.data.remote.workers import RemoteFeatures
 from directrank.estimators.inputs.reading import features_of
 from directrank.estimators.parameters.allowed import FROM_1, Interval
 from directrank.estimators.parameters.declared import AnyMeasure, Normalise, estimator, positional
@@ -22,7 +21,7 @@ from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
 Criterion = Annotated[
     Literal["gini", "eta"],
     "Quantity that a stump maximises: the gain of a regression tree, or the weighted difference of the two "
-    "sides (r in RankBoost's paper, η in NDCG_Boost's); see `directrank.solvers.boosting.stumps`.",
+    "sides (r in RankBoost's paper, η in NDCG_Boost's); see `directrank.solvers.stumps`.",
 ]
 Shrinkage = Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)]
 Keep = Annotated[
@@ -61,9 +60,9 @@ class BoostedRanker(Ranker):
             In this process, not on a cluster.
         """
         features, in_caller_order = features_of(self, X)
-        if isinstance(features, RemoteFeatures):
+        if features.workers is not None:
             raise TypeError("staged_predict is for data in this process, not on a cluster: use predict")
-        yield from map(in_caller_order, self.scorer_.staged_scores(features))
+        yield from map(in_caller_order, self.scorer_.staged_scores(features.rows))
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
@@ -13,7 +13,6 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table
 from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
-from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndGradient
 from directrank.surrogates.exchange.tables import BoundSwapTable
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import pair_counts, weighted_runs
@@ -156,7 +155,7 @@ class BoundSwaps(BoundLogistic):
         return self.joined_plugin(self.queries, self.of_queries, [self])
 
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
-        """Return the plug-in of all queries; see `directrank.oracles.GradientKernel`."""
+        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
             # The part keeps a view, so that no number is stored twice.

@@ -166,7 +166,7 @@ class BoundPairs:
         return Equal()
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.oracles.Curvature`."""
+        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
         out = np.zeros_like(scores)
         add_curvatures(self.form, self.rule(), scores, self.runs, self.weights, out)
         return out

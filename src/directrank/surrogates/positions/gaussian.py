@@ -6,13 +6,12 @@ from itertools import permutations
 import numpy as np
 from scipy.stats import norm
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, Measure, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import exponential
 from directrank.measures.capabilities import PositionLinear
-from directrank.oracles import Curvature, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.bound import BoundKernel
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, CutKernel, Measure, MostViolated, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
-from directrank.oracles import Curvature, CutKernel, MostViolated, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin
 from directrank.surrogates.rankings.feature_maps import (

@@ -1,0 +1,125 @@
+"""L-BFGS on the whole objective, from one or several starts."""
+
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import (
+    ApproximationErrors,
+    GradientKernel,
+    Solution,
+    Solver,
+    Staged,
+    ValueAndGradient,
+)
+from directrank.errors import check_not_negative
+from directrank.solvers.descent import STATIONARY, Stationarity, descend
+from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.passes import approximation_row
+
+
+class LBFGS(Solver):
+    r"""Limited-memory BFGS with an L2 penalty, from one or several starts.
+
+    Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores.
+
+    Parameters
+    ----------
+    penalty : float, default=1e-3
+        λ ≥ 0. Without it the parameters of an approximation grow and its steepness loses its meaning.
+    n_restarts : int, default=0
+        Random starts beside the first.
+    starts : sequence of ndarray of shape (n_parameters,), default=()
+        First starts, such as the coefficients of a fitted ranker; zeros if there are none.
+    max_iterations : int, default=200
+        For each start.
+    tolerance : float, default=1e-6
+        Stop at this largest component of the gradient.
+    keep : {"last", "best"}, default="last"
+        Of each start, its end or its best iterate by the monitor. Among starts the monitor decides.
+    certify : {"ends", "all"}, default="ends"
+        Where the trace holds the error of an approximation of a measure, with its proved bound: at the end of
+        each start, or at every iterate, which doubles the time.
+
+    Notes
+    -----
+    Every start passes through the easier objectives of an annealed surrogate, each from where the one before
+    ended; its rows of the trace then name the `stage`. The certificate is the gradient at the end of the
+    start that is returned: its largest component, and that in the units of `stationarity`, which decides
+    whether the run has converged, however it stopped.
+    """
+
+    needs = frozenset({ValueAndGradient})
+    uses = frozenset({ApproximationErrors, GradientKernel, Staged})
+    sums_over_shards = True
+
+    def __init__(
+        self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last",
+        certify="ends",
+    ):  # fmt: skip
+        check_not_negative("penalty", penalty)
+        self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
+        self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
+        self.certify = certify
+        self.chooses = keep == "best" or n_restarts > 0 or len(starts) > 1
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        incumbent = Incumbent(scorer, monitor)
+        trace: list[dict] = []
+        end: dict[str, Any] = {}
+        stationarity = Stationarity(objective, scorer, features, self.penalty)
+        points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        for start, point in enumerate(points):
+            before = incumbent.value
+            result = self._from_start(objective, scorer, features, point, start, incumbent, trace)
+            if incumbent.value > before or not end:
+                end = {"start": start} | _end(result, stationarity.relative(result.jac, result.first))
+        return Solution(
+            scorer.at(incumbent.parameters),
+            end["status"],
+            end["certificate"],
+            trace,
+            f"start {end['start']} of {len(points)}: {end['message']}",
+        )
+
+    def _from_start(self, objective, scorer, features, point, start, incumbent, trace):
+        """Minimise the stages one after the other, then the objective; return the last result."""
+        labels: dict = {"start": start}
+        for stage, easier in enumerate(objective.stages):
+            labels["stage"] = stage
+            point = self._minimise(easier, scorer, features, point, dict(labels), incumbent, trace).x
+        if objective.stages:
+            labels["stage"] = len(objective.stages)
+        result = self._minimise(objective, scorer, features, point, labels, incumbent, trace)
+        end = {"objective": float(result.fun), "gradient_norm": float(np.abs(result.jac).max())}
+        errors = approximation_row(objective, scorer, result.x, features)
+        trace.append(labels | end | {"monitor": incumbent.offer(result.x)} | errors)
+        return result
+
+    def _minimise(self, objective, scorer, features, point, labels, incumbent, trace):
+        def at_iterate(parameters: np.ndarray, value: float, norm: float) -> None:
+            row = labels | {"objective": value, "gradient_norm": norm}
+            if self.keep == "best":
+                row["monitor"] = incumbent.offer(parameters)
+            if self.certify == "all":
+                row |= approximation_row(objective, scorer, parameters, features)
+            trace.append(row)
+
+        return descend(
+            objective, scorer, features, point, penalty=self.penalty, max_iterations=self.max_iterations,
+            tolerance=self.tolerance, at_iterate=at_iterate,
+        )  # fmt: skip
+
+
+def _end(result, relative: float) -> dict[str, Any]:
+    """Return how a start ended: converged if the gradient is small, and else why it stopped."""
+    norm = float(np.abs(result.jac).max())
+    ran_out = "budget" if result.status == 1 else "stopped"
+    return {
+        "status": "converged" if relative <= STATIONARY else ran_out,
+        "message": f"{result.nit} iterations, largest component of the gradient {norm:.1e}",
+        "certificate": {
+            "gradient_norm": norm, "relative_gradient": relative, "objective": float(result.fun),
+        },
+    }  # fmt: skip

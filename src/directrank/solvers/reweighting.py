@@ -1,0 +1,105 @@
+"""Objectives whose weights follow the ranking: short runs of L-BFGS at fixed weights, in damped steps."""
+
+import numpy as np
+
+from directrank.contracts import GradientKernel, Reweighable, Solution, Solver, ValueAndGradient
+from directrank.errors import check_not_negative
+from directrank.solvers.descent import Stationarity, descend
+from directrank.solvers.incumbent import judged
+from directrank.solvers.passes import all_scores, penalised
+
+TOLERANCE = 1e-6
+#: Largest change of the parameters in a round, and largest gradient at the weights of the ranking reached, of
+#: a run that has converged. Both are relative. Much smaller gradients do not exist: the weights jump wherever
+#: two documents swap, so that the gradient has no zero but jumps across it.
+SETTLED = 0.01
+
+
+class Reweighted(Solver):
+    r"""Fix the weights at the current ranking, take a few steps of L-BFGS, go part of the way, and repeat.
+
+    An objective of this kind has no value of its own, because each round changes it.
+
+    Parameters
+    ----------
+    penalty : float, default=0.01
+        λ ≥ 0 on half the squared norm, relative to the objective at zero scores.
+    rounds : int, default=50
+    max_iterations : int, default=50
+        Of L-BFGS in each round.
+    keep : {"last", "best"}, default="last"
+        The last round, or the best one by the monitor, which is noisy for few queries.
+
+    Notes
+    -----
+    A round moves the parameters θ to :math:`\theta + (\hat\theta - \theta) / (1 + r)`: θ̂ minimises the
+    objective at the weights of θ, and r counts the rounds whose direction :math:`\hat\theta - \theta` was
+    opposed to that of the round before (Kesten's rule [1]_). With whole steps the weights of two rankings may
+    alternate for ever; where they do not, r stays 0 and the steps are whole.
+
+    The certificate is the gradient at the weights of the ranking reached, and the change of the parameters
+    in the last round, relative to their norm and in the units of `stationarity`. A run has converged when
+    both are small.
+
+    References
+    ----------
+    .. [1] H. Kesten, "Accelerated stochastic approximation", Annals of Mathematical Statistics 29, 1958.
+    """
+
+    needs = frozenset({ValueAndGradient, Reweighable})
+    uses = frozenset({GradientKernel})
+    sums_over_shards = True
+
+    def __init__(self, *, penalty=0.01, rounds=100, max_iterations=50, keep="last"):
+        check_not_negative("penalty", penalty)
+        self.penalty, self.rounds, self.max_iterations, self.keep = penalty, rounds, max_iterations, keep
+        self.chooses = keep == "best"
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        run = _Run(self, objective, scorer, features)
+        best, best_value, best_round, status = run.theta, -np.inf, 0, "budget"
+        certificate, trace = {}, []
+        for number in range(1, self.rounds + 1):
+            certificate = run.advance()
+            value = judged(monitor, scorer.at(run.theta))
+            trace.append({"round": number, **certificate, "objective": run.value, "monitor": value})
+            if self.keep == "last" or value > best_value:
+                best, best_value, best_round = run.theta, value, number
+            if max(certificate["change"], certificate["relative_gradient"]) <= SETTLED:
+                status = "converged"
+                break
+        message = f"Trained {len(trace)} rounds, kept round {best_round}"
+        return Solution(scorer.at(best), status, certificate, trace, message)
+
+
+class _Run:
+    """The parameters that a run has reached, the objective at their own weights, and its reversals."""
+
+    def __init__(self, solver: Reweighted, objective, scorer, features: np.ndarray):
+        self.solver, self.objective, self.scorer, self.features = solver, objective, scorer, features
+        self.stationarity = Stationarity(objective, scorer, features, solver.penalty)
+        self.theta, self.direction, self.reversals = scorer.initial(features.shape[1]), None, 0
+        self.value, self.first = self._reweigh()
+
+    def advance(self) -> dict[str, float]:
+        """Make a round; return its certificate."""
+        result = descend(
+            self.objective, self.scorer, self.features, self.theta, penalty=self.solver.penalty,
+            max_iterations=self.solver.max_iterations, tolerance=TOLERANCE,
+        )  # fmt: skip
+        direction, before = result.x - self.theta, self.theta
+        if self.direction is not None and self.stationarity.opposed(self.direction, direction):
+            self.reversals += 1
+        self.direction, self.theta = direction, before + direction / (1 + self.reversals)
+        self.value, gradient = self._reweigh()
+        return {
+            "gradient_norm": float(np.abs(gradient).max()),
+            "relative_gradient": self.stationarity.relative(gradient, self.first),
+            "change": self.stationarity.change(before, self.theta),
+        }
+
+    def _reweigh(self) -> tuple[float, np.ndarray]:
+        """Fix the weights at the ranking reached; return the objective and its gradient there."""
+        self.objective.reweigh(all_scores(self.objective, self.scorer, self.theta, self.features))
+        return penalised(self.objective, self.scorer, self.theta, self.features, self.solver.penalty)

@@ -1,0 +1,105 @@
+"""Stochastic gradient descent, query by query."""
+
+import numpy as np
+
+from directrank.contracts import ApproximationErrors, GradientKernel, Solution, Solver, ValueAndGradient
+from directrank.errors import check_not_negative
+from directrank.solvers.descent import Stationarity
+from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.passes import approximation_row, penalised
+
+#: Largest gradient of the whole objective, relative to the start, to which steps of single queries converge.
+LEVEL = 0.1
+
+
+class SGD(Solver):
+    r"""Stochastic gradient descent, one query a step, as in the papers.
+
+    Parameters
+    ----------
+    penalty : float, default=1e-3
+        λ ≥ 0.
+    learning_rate : float, default=0.01
+        η, in parameter units.
+    max_epochs : int, default=200
+    tolerance : float, default=1e-3
+        Stop when an epoch changes the objective by less.
+    n_restarts : int, default=0
+        Random starts beside the first.
+    starts : sequence of ndarray of shape (n_parameters,), default=()
+    certify : {"ends", "all"}, default="ends"
+        Where the trace holds the error of an approximation of a measure, with its proved bound: at the last
+        epoch of each start, or at every epoch.
+
+    Notes
+    -----
+    The certificate is the change of the objective in the last epoch, and the gradient of the whole objective
+    in the units of `stationarity`, relative to the start. The steps of single queries keep it from zero: a
+    run has converged when it is `LEVEL` or less, and has stopped when an epoch changes little before.
+
+    References
+    ----------
+    .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010, Algorithm 1.
+    """
+
+    needs = frozenset({ValueAndGradient})
+    uses = frozenset({ApproximationErrors, GradientKernel})
+
+    def __init__(
+        self, *, penalty=1e-3, learning_rate=0.01, max_epochs=200, tolerance=1e-3, n_restarts=0, starts=(),
+        certify="ends",
+    ):  # fmt: skip
+        check_not_negative("penalty", penalty)
+        self.penalty, self.learning_rate, self.max_epochs = penalty, learning_rate, max_epochs
+        self.tolerance, self.n_restarts, self.starts = tolerance, n_restarts, starts
+        self.certify = certify
+
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        incumbent = Incumbent(scorer, monitor)
+        trace: list[dict] = []
+        end = {}
+        stationarity = Stationarity(objective, scorer, features, self.penalty)
+        queries = objective.single_queries()
+        points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        for start, point in enumerate(points):
+            before = incumbent.value
+            found = self._from_start(
+                objective, scorer, features, point, start, queries, rng, incumbent, trace, stationarity
+            )
+            if start == 0 or incumbent.value > before:
+                end = found
+        certificate = {name: end[name] for name in ("last_change", "relative_gradient", "objective")}
+        message = f"{len(trace)} epochs"
+        return Solution(scorer.at(incumbent.parameters), end["status"], certificate, trace, message)
+
+    def _from_start(
+        self, objective, scorer, features, theta, start, queries, rng, incumbent, trace, stationarity
+    ) -> dict:
+        """Descend from a point; return the status, and the objective with its gradient at the end."""
+        last, first = penalised(objective, scorer, theta, features, self.penalty)
+        end: dict = {"status": "budget"}
+        for epoch in range(self.max_epochs):
+            theta = self._epoch(objective, scorer, features, theta, queries, rng)
+            value, gradient = penalised(objective, scorer, theta, features, self.penalty)
+            relative = stationarity.relative(gradient, first)
+            end |= {"objective": value, "last_change": abs(last - value), "relative_gradient": relative}
+            row = {"start": start, "epoch": epoch, "objective": value, "monitor": incumbent.offer(theta)}
+            stops, last = not end["last_change"] >= self.tolerance, value
+            if stops or epoch == self.max_epochs - 1 or self.certify == "all":
+                row |= approximation_row(objective, scorer, theta, features)
+            trace.append(row)
+            if stops:
+                end["status"] = "converged" if relative <= LEVEL else "stopped"
+                break
+        return end
+
+    def _epoch(self, objective, scorer, features, theta, queries, rng) -> np.ndarray:
+        for number in rng.permutation(len(queries)):
+            part = queries[number]
+            block = features[part.rows]
+            slope = part.oracles.value_and_gradient(scorer.forward(theta, block, objective.dtype))[1]
+            gradient = objective.scale * len(queries) * scorer.backward(block, slope)
+            theta = theta - self.learning_rate * (gradient + self.penalty * theta)
+        return theta

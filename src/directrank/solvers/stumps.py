@@ -1,0 +1,387 @@
+"""The best stump for weighted documents: over all thresholds, or over 256 bins a feature.
+
+A stump [[x > t]] splits the documents in two; with W the sum of weights and A that of their sizes on each
+side, its merit is W²/A summed over both sides (``gini``, the gain of a regression tree), or the W of the side
+that is set to 1 (``eta``, the decrease of the objective to first order). Documents without a value of the
+feature are tried on either side, and on one by themselves; where the training set has all values, a missing
+one counts as the median.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import BoundObjective
+from directrank.features import Features, as_features
+from directrank.features.medians import medians, missing_counts
+from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.sorting import DIGITS, sort_by_digits
+from directrank.scorers import Tree, stump
+
+CRITERIA = ("gini", "eta")
+# A side with less than this share of the weights is rounding.
+LEAST_SHARE = 1e-12
+# Merits this close are equal but for rounding, which depends on the order of rows: the first one is chosen.
+BETTER = 1.0 + 1e-9
+# Where a stump sends missing values.
+TO_LEFT, TO_RIGHT = -np.inf, np.inf
+
+
+class Medians(dict[int, float]):
+    """The medians of features, each computed when it is first asked for."""
+
+    def __init__(self, features: Any):
+        super().__init__()
+        self.features = features
+
+    def __missing__(self, feature: int) -> float:
+        self[feature] = float(medians(self.features[:, feature][:, None])[0])
+        return self[feature]
+
+
+class ExactStumps:
+    """All thresholds of all features; features are sorted once, for 4 bytes a value.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_docs, n_features), float32
+    criterion : {"gini", "eta"}
+    """
+
+    def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
+        self.features, self.by_gini = features, criterion == "gini"
+        self.present = len(features) - missing_counts(features)
+        self.medians = Medians(features)
+        self.order = np.empty((features.shape[1], len(features)), np.int32)
+        for k in range(features.shape[1]):
+            column = np.ascontiguousarray(features[:, k])
+            # Missing values come last.
+            order = np.argsort(column, kind="stable").astype(np.int32)
+            ends = column[order[1:]] != column[order[:-1]]
+            ends[self.present[k] :] = False
+            # The complement marks the last document of each value, which a threshold may follow.
+            self.order[k] = np.where(np.append(ends, False), ~order, order)
+
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+        """Return the best stump for these weights of documents, or None if no feature splits."""
+        total, size = float(weights.sum(dtype=np.float64)), float(np.abs(weights).sum(dtype=np.float64))
+        feature, place, right, to_left = _best_split(
+            self.order, self.present, weights, total, size, self.by_gini
+        )
+        if feature < 0:
+            return None
+        last, following = self.order[feature, place], self.order[feature, place + 1]
+        first = following if following >= 0 else ~following
+        low, high = self.features[~last, feature], self.features[first, feature]
+        threshold = low if np.isnan(high) else threshold_between(low, high)
+        missing = self.present[feature] < len(self.features)
+        fill = (TO_LEFT if to_left else TO_RIGHT) if missing else self.medians[feature]
+        return stump(int(feature), float(threshold), above=bool(right), fill=fill)
+
+
+class HistogramStumps:
+    """At most 255 thresholds a feature, between quantiles of its values; 1 byte a value.
+
+    A feature with no more than 256 distinct values is searched exactly; one with missing values, which have
+    the last bin, with no more than 255. Histograms are summed over shards in their order, where the features
+    are; thresholds are found from whole columns.
+
+    Parameters
+    ----------
+    objective : BoundObjective
+    features : ndarray of shape (n_docs, n_features), float32, or features in other processes
+    criterion : {"gini", "eta"}
+    """
+
+    def __init__(self, objective: BoundObjective, features: Any, criterion: str):
+        self.objective, self.by_gini = objective, criterion == "gini"
+        self.medians = Medians(features)
+        self.missing = missing_counts(features) > 0
+        source = as_features(features)
+        edges = bin_edges(source, objective.on_threads)
+        self.counts = np.array([len(each) for each in edges])
+        self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
+        for k, each in enumerate(edges):
+            self.edges[k, : len(each)] = each
+        self.bins = binned(source, self.edges, bool(self.missing.any()), objective.n_threads).rows
+
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+        """Return the best stump for these weights of documents, or None if no feature splits."""
+        sums, sizes = self.histograms(weights)
+        left, left_size = self._left_of(sums), self._left_of(sizes)
+        total, size = sums[0].sum(), np.abs(weights).sum(dtype=np.float64)
+        right, right_size = total - left, size - left_size
+        merit = np.maximum(left, right)
+        if self.by_gini:
+            few = LEAST_SHARE * size
+            with np.errstate(divide="ignore", invalid="ignore"):
+                merit = left**2 / left_size + right**2 / right_size
+            merit[(left_size <= few) | (right_size <= few)] = -np.inf
+        merit[np.arange(N_BINS - 1) >= self.counts[:, None]] = -np.inf
+        # The last threshold has all values on its left, so there missing ones must be on the right.
+        merit[self.missing, self.counts[self.missing] - 1, 1:] = -np.inf
+        merit[~self.missing, :, 1:] = -np.inf
+        best = merit.max()
+        if not best > 0:
+            return None
+        at = np.unravel_index(np.argmax(merit >= best / BETTER), merit.shape)
+        above = right[at] > left[at]
+        if self.by_gini:
+            above = right[at] * left_size[at] > left[at] * right_size[at]
+        feature, place, to_left = map(int, at)
+        fill = (TO_LEFT if to_left else TO_RIGHT) if self.missing[feature] else self.medians[feature]
+        return stump(feature, float(self.edges[feature, place]), above=bool(above), fill=fill)
+
+    def _left_of(self, sums: np.ndarray) -> np.ndarray:
+        """Return the sums left of each threshold, with missing values on the right, and on the left.
+
+        Of shape (n_features, 255, 2), or (n_features, 255, 1) if no value is missing.
+        """
+        left = sums.cumsum(axis=1)[:, :-1, None]
+        return np.append(left, left + sums[:, -1:, None], axis=2) if self.missing.any() else left
+
+    def histograms(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of weights and of their sizes by bin, float64 (n_features, 256) each.
+
+        Sizes are zeros if the criterion does not read them.
+        """
+        tables = self.objective.over_shards(_histogram_of_shard, self.bins, self.by_gini, rows=(weights,))
+        total: Any = sum(tables)
+        return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros(total.shape[:2])
+
+
+def _histogram_of_shard(objective, bins, parts, by_gini: bool, weights: np.ndarray) -> np.ndarray:
+    table = np.zeros((bins.shape[1], N_BINS, 1 + by_gini))
+    fill = _add_with_sizes if by_gini else _add_sums
+    for part in parts:
+        fill(bins[part.rows], weights[part.rows], table.reshape(-1))
+    return table
+
+
+#: Names of the searches for stumps.
+STUMP_SEARCHES = {"exact": ExactStumps, "histogram": HistogramStumps}
+
+
+def best_split_naive(column: np.ndarray, weights: np.ndarray, criterion: str) -> float:
+    """The largest merit of a threshold on one feature by definition, for tests."""
+    merits, missing = [0.0], np.isnan(column)
+    for t, fill in product(np.unique(column[~missing]), (TO_LEFT, TO_RIGHT)):
+        above = np.where(missing, fill, column) > t
+        sides = weights[above], weights[~above]
+        if above.all() or not above.any():
+            continue
+        sizes = [np.abs(each).sum() for each in sides]
+        if criterion == "eta":
+            merits.append(max(each.sum() for each in sides))
+        elif min(sizes) > 0:
+            merits.append(sum(each.sum() ** 2 / a for each, a in zip(sides, sizes, strict=True)))
+    return max(merits)
+
+
+@kernel
+def _best_split(order, present, weights, total, size, by_gini):
+    best, feature, place, above, to_left = 0.0, -1, -1, True, False
+    few = LEAST_SHARE * size
+    for k in range(order.shape[0]):
+        row, n_known = order[k], present[k]
+        gap, gap_size = 0.0, 0.0
+        for p in range(n_known, len(row)):
+            w = np.float64(weights[row[p]])
+            gap += w
+            gap_size += abs(w)
+        left, left_size = 0.0, 0.0
+        for p in range(n_known):
+            code = row[p]
+            w = np.float64(weights[code if code >= 0 else ~code])
+            left += w
+            left_size += abs(w)
+            if code >= 0:
+                continue
+            merit, higher = _merit(left, left_size, total, size, few, by_gini)
+            if merit > best * BETTER:
+                best, feature, place, above, to_left = merit, k, p, higher, False
+            # After the last value, missing ones on the left would leave nothing on the right.
+            if n_known < len(row) and p < n_known - 1:
+                merit, higher = _merit(left + gap, left_size + gap_size, total, size, few, by_gini)
+                if merit > best * BETTER:
+                    best, feature, place, above, to_left = merit, k, p, higher, True
+    return feature, place, above, to_left
+
+
+@kernel
+def _merit(left, left_size, total, size, few, by_gini):
+    """Return the merit of a split, and whether its right side is the higher one."""
+    right, right_size = total - left, size - left_size
+    if not by_gini:
+        return max(left, right), right > left
+    if left_size <= few or right_size <= few:
+        return 0.0, False
+    merit = left * left / left_size + right * right / right_size
+    return merit, right * left_size > left * right_size
+
+
+@kernel
+def _add_sums(bins, weights, table):
+    for i in range(bins.shape[0]):
+        w, cell = np.float64(weights[i]), 0
+        for k in range(bins.shape[1]):
+            table[cell + bins[i, k]] += w
+            cell += N_BINS
+
+
+@kernel
+def _add_with_sizes(bins, weights, table):
+    for i in range(bins.shape[0]):
+        w, cell = np.float64(weights[i]), 0
+        a = abs(w)
+        for k in range(bins.shape[1]):
+            at = cell + 2 * np.int64(bins[i, k])
+            table[at] += w
+            table[at + 1] += a
+            cell += 2 * N_BINS
+
+
+N_BINS = 256
+#: Columns that a thread copies at a time: the values of 16 float32 fill a cache line.
+BLOCK_COLUMNS = 16
+# A missing value comes after all others.
+MISSING, SIGN, INFINITE = np.uint32(0xFFFFFFFF), np.uint32(0x80000000), np.uint32(0x7F800000)
+
+
+def threshold_between(low: np.float32, high: np.float32) -> np.float32:
+    """Return a float32 t with low ≤ t < high, near the middle."""
+    middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
+    return middle if middle < high else low
+
+
+def bin_edges(features: Features | np.ndarray, apply: Callable[..., Iterable[Any]] = map) -> list[np.ndarray]:
+    """Return at most 255 thresholds for the values of each feature, ascending float32.
+
+    A feature with no more than 256 values has a threshold between any two of them, one with more at
+    quantiles. If some values are missing, there is one bin less, and the last threshold is the largest value.
+
+    Parameters
+    ----------
+    features : Features or ndarray of shape (n_docs, n_features), float32
+        A few columns at a time are read.
+    apply : callable, default=map
+        What applies a function to blocks of columns: `BoundObjective.on_threads`, say.
+    """
+    (n_docs, n_features), source = features.shape, as_features(features)
+
+    def edges_of(first: int) -> list[np.ndarray]:
+        columns = source.columns(first, min(first + BLOCK_COLUMNS, n_features))
+        keys = np.empty(columns.shape[::-1], np.uint32)
+        _fill_keys(columns.view(np.uint32), keys)
+        spare, counts = np.empty(n_docs, np.uint32), np.empty(DIGITS, np.uint32)
+        edges = np.empty((len(keys), N_BINS - 1), np.float32)
+        return [row[: _edges(column, spare, counts, row)] for column, row in zip(keys, edges, strict=True)]
+
+    blocks = apply(edges_of, range(0, n_features, BLOCK_COLUMNS))
+    return [edges for block in blocks for edges in block]
+
+
+def bin_edges_naive(column: np.ndarray) -> np.ndarray:
+    """Return the thresholds of one feature by definition, for tests."""
+    known = np.sort(column[~np.isnan(column)])
+    missing = 0 < len(known) < len(column)
+    n_bins = N_BINS - missing
+    starts = np.append(0, np.flatnonzero(known[1:] != known[:-1]) + 1)
+    if len(starts) > n_bins:
+        quantiles = np.arange(1, n_bins) * len(known) // n_bins
+        starts = np.append(0, np.unique(starts[np.searchsorted(starts, quantiles)[quantiles <= starts[-1]]]))
+    pairs = zip(known[starts[1:] - 1], known[starts[1:]], strict=True)
+    edges = [threshold_between(low, high) for low, high in pairs]
+    return np.array([*edges, known[-1]] if missing else edges, np.float32)
+
+
+@kernel
+def _fill_keys(bits, keys):
+    for i in range(bits.shape[0]):
+        for c in range(len(keys)):
+            keys[c, i] = _key(bits[i, c])
+
+
+@inline_kernel
+def _key(bits):
+    """Return a whole number that is larger for a larger float32; one for both zeros, and for any NaN."""
+    if bits & ~SIGN > INFINITE:
+        return MISSING
+    return bits | SIGN if bits <= SIGN else ~bits
+
+
+@inline_kernel
+def _value(key, one):
+    """Return the float32 of a key; `one` is a scratch array of one number."""
+    one[0] = key ^ SIGN if key >= SIGN else ~key
+    return one.view(np.float32)[0]
+
+
+@kernel
+def _edges(keys, spare, counts, edges):
+    """Write the thresholds of a column of keys, which are reordered; return how many there are."""
+    values, one = sort_by_digits(keys, spare, counts), np.empty(1, np.uint32)
+    n = len(values)
+    while n > 0 and values[n - 1] == MISSING:
+        n -= 1
+    missing = 0 < n < len(values)
+    n_bins = N_BINS - 1 if missing else N_BINS
+    n_values = min(n, 1)
+    for i in range(1, n):
+        n_values += values[i] != values[i - 1]
+    n_edges, start, quantile = 0, 0, 1
+    while start < n:
+        # Where the next value begins; with many values, the first that begins at or after the next quantile.
+        start += 1
+        if n_values > n_bins:
+            while quantile < n_bins and quantile * n // n_bins < start:
+                quantile += 1
+            start = max(start, quantile * n // n_bins)
+        while start < n and values[start] == values[start - 1]:
+            start += 1
+        if start < n:
+            low, high = _value(values[start - 1], one), _value(values[start], one)
+            middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
+            edges[n_edges] = middle if middle < high else low
+            n_edges += 1
+    if missing:
+        edges[n_edges] = _value(values[n - 1], one)
+    return n_edges + missing
+
+
+def binned(features: Features, edges: np.ndarray, missing: bool, n_threads: int = 1) -> Features:
+    """Return the bin of each value, uint8 (n_docs, n_features), where the features are.
+
+    Parameters
+    ----------
+    features : Features
+    edges : ndarray of shape (n_features, 255), float32
+        Thresholds, filled up with infinity.
+    missing : bool
+        Whether any value is missing; missing values have the last bin.
+    n_threads : int, default=1
+    """
+    return features.transformed(_bin_shard, edges, missing, dtype=np.uint8, n_threads=n_threads)
+
+
+def _bin_shard(features, indptr, blocks, edges: np.ndarray, missing: bool, bins: np.ndarray) -> None:
+    for block in blocks:
+        assign_bins(features[block.rows], edges, bins[block.rows])
+    if missing:
+        bins[np.isnan(features)] = N_BINS - 1
+
+
+@kernel
+def assign_bins(features, edges, bins):
+    """Write the number of thresholds below each value; `edges` are filled up with infinity."""
+    # Eight halvings without a branch; unsigned indices avoid the check for negative ones.
+    for k in range(features.shape[1]):
+        thresholds = edges[k]
+        for i in range(features.shape[0]):
+            x, place = features[i, k], np.uintp(0)
+            for halving in range(8):
+                step = np.uintp(128) >> np.uintp(halving)
+                place += step if x > thresholds[place + step - np.uintp(1)] else np.uintp(0)
+            bins[i, k] = place
