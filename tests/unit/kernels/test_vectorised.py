@@ -10,7 +10,7 @@ from numba import njit
 from directrank.kernels import products
 from directrank.kernels.compile import OPTIONS
 from directrank.measures import positions
-from directrank.measures.smooth import comparisons
+from directrank.measures.smooth import precision
 from directrank.measures.smooth import stops as smooth_stops
 from directrank.surrogates.margins import Hinge, Huber, LogisticForm, SquaredHinge
 from directrank.surrogates.pairs import hinges, logistic, weighted
@@ -43,7 +43,7 @@ def tiles(features, n_features):
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
-    "_compare_two": (comparisons._compare_two, *[np.float32(1)] * 4, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
+    "_compare_two": (precision._compare_two, *[np.float32(1)] * 4, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
     "_arrive": (smooth_stops._arrive, DOCS, DOCS, 1.0),
     "_pull": (smooth_stops._pull, DOCS, DOCS, DOCS, 1.0, 1.0, DOCS.copy()),
     **{

@@ -16,10 +16,9 @@ from directrank.contracts import (
 )
 from directrank.data.queries import Queries
 from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
-from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
 from directrank.surrogates.pairs.hinges import BoundHinges, goes_by_sorting
 from directrank.surrogates.pairs.logistic import BoundLogistic
-from directrank.surrogates.pairs.runs import runs_of_pairs, weighted_runs
+from directrank.surrogates.pairs.runs import GradeWeight, SwapDrop, runs_of_pairs, weighted_runs
 
 
 def gain_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:

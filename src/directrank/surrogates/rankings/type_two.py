@@ -16,7 +16,7 @@ from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin
-from directrank.surrogates.rankings.feature_maps import (
+from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
     position_coefficients,
     two_classes_message,
