@@ -10,11 +10,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-import numpy as np
 from numba import config
 from numba.extending import overload
 
-from directrank.kernels.compile import OPTIONS, kernel
+from directrank.kernels.compile import OPTIONS
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -109,19 +108,3 @@ def is_ours(plugin) -> bool:
     """
     inner = (each for each in plugin if isinstance(each, tuple))
     return type(plugin).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
-
-
-def value_and_gradient(plugin: Any, scores: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of `query_gradient` over all queries of a plug-in of ours, and the gradients."""
-    gradient, padded = np.empty_like(scores), -(-plugin.longest // WIDTH) * WIDTH + WIDTH
-    scratch = np.empty((4, padded), scores.dtype), np.empty(padded)
-    return float(_sum_over_queries(plugin, scores, scratch, gradient)), gradient
-
-
-@kernel
-def _sum_over_queries(plugin, scores, scratch, gradient):
-    total = 0.0
-    for q in range(len(plugin.indptr) - 1):
-        rows = slice(plugin.indptr[q], plugin.indptr[q + 1])
-        total += query_gradient(plugin, q, scores[rows], scratch, gradient[rows])
-    return total

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.kernels import plugins, products
+from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
 from directrank.measures.exchange import tables as swapping
@@ -214,7 +214,7 @@ def pair_calls(k, runs):
     return {
         **{
             f"hinges {margin.name}": (
-                *(plugins._sum_over_queries, hinge.pairs._replace(form=margin.form), scores, room, docs),
+                *(query_loops._sum_over_queries, hinge.pairs._replace(form=margin.form), scores, room, docs),
             )
             for margin in (Huber(), SquaredHinge(), Hinge())
         },

@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.kernels.compile import inline_kernel, kernel
-from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel, value_and_gradient
+from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
+from directrank.kernels.query_loops import value_and_gradient
 from directrank.surrogates.margins import Logistic, Margin, terms
-from directrank.surrogates.pairs.weighted import BoundPairs, ByWinner, add_hessian
+from directrank.surrogates.pairs.weighted import FAR, BoundPairs, ByWinner, add_hessian, padded
 
 #: Pairs for each document of a run above which sorting is faster than the loop over pairs.
 PAIRS_PER_DOCUMENT = 600.0
-#: Below all scores: a loser of this score pulls at no winner.
-FAR = -1e30
 
 
 class HingePairs(NamedTuple):
@@ -139,12 +138,6 @@ def four_winners(form, x, losers, slopes, weight, strength):
         p2 += b2
         p3 += b3
     return real(form.scale) * total, (p0, p1, p2, p3)
-
-
-@inline_kernel
-def padded(first, last, end):
-    """Return the length of a run of losers; if it ends with the query, in whole vectors."""
-    return last - first if last < end else -(-(last - first) // WIDTH) * WIDTH
 
 
 @kernel

@@ -20,14 +20,15 @@ from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, query_gradient, register_kernel
 from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
 from directrank.surrogates.margins import LogisticForm
-from directrank.surrogates.pairs.hinges import FAR, padded
 from directrank.surrogates.pairs.weighted import (
+    FAR,
     BoundPairs,
     ByDistance,
     ByLevel,
     ByTable,
     Equal,
     loser_numbers,
+    padded,
     pair_weight,
     winner_numbers,
 )

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
-from directrank.kernels.plugins import by_type, register_kernel
+from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.plugins import WIDTH, by_type, register_kernel
 from directrank.surrogates.margins import Margin, curve, parabola
+
+#: Below all scores: a loser of this score pulls at no winner.
+FAR = -1e30
 
 
 def pairs_naive(s: np.ndarray, weights: np.ndarray, margin: Margin) -> tuple[float, np.ndarray]:
@@ -140,6 +143,12 @@ def _(rule, i, size, weight):
 
 register_kernel(loser_numbers, ByTable)(lambda rule, start, stop: (start, stop))
 register_kernel(pair_weight, ByTable)(lambda rule, winner, losers, j: winner[0] * winner[1][j])
+
+
+@inline_kernel
+def padded(first, last, end):
+    """Return the length of a run of losers; if it ends with the query, in whole vectors."""
+    return last - first if last < end else -(-(last - first) // WIDTH) * WIDTH
 
 
 class BoundPairs:
