@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.kernels import products
+from directrank.kernels import products, query_loops
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
 from directrank.measures.exchange import tables as swapping
