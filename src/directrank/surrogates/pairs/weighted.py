@@ -192,26 +192,51 @@ def add_curvatures(form, rule, scores, runs, weights, out):
     """Add the curvature at each score to `out`."""
     for r in range(len(runs)):
         start, stop = runs[r, 2], runs[r, 3]
+        room = np.empty(stop - start)
         for i in range(runs[r, 0], runs[r, 1]):
             winner = winner_numbers(rule, i, stop - start, weights[r])
             # A document forms no pair with itself: losers before it, and losers after it.
             before, after = min(max(i, start), stop), max(min(i + 1, stop), start)
             if winner[0] > 0.0:
-                total = _spread(form, rule, scores, i, winner, start, before, out)
-                total += _spread(form, rule, scores, i, winner, after, stop, out)
+                total = _spread(rule, form, scores, i, winner, start, before, room, out)
+                total += _spread(rule, form, scores, i, winner, after, stop, room, out)
                 out[i] += scores.dtype.type(total)
 
 
+@by_type
+def _spread(rule, form, scores, i, winner, start, stop, room, out):
+    """Add the curvature of the pairs of winner i with a range of losers to these; return their sum."""
+
+
 @kernel
-def _spread(form, rule, scores, i, winner, start, stop, out):
-    # Add the curvature of the pairs of winner i with a range of losers to these; return their sum.
+def _spread_equal(rule, form, scores, i, winner, start, stop, room, out):
     real, x, s, curved = scores.dtype.type, scores[i], scores[start:stop], out[start:stop]
-    numbers, total = loser_numbers(rule, start, stop), real(0)
+    total = real(0)
     for j in range(len(s)):
-        c = real(parabola(form, x, s[j], pair_weight(rule, winner, numbers, j), real))
+        c = real(parabola(form, x, s[j], winner[0], real))
         curved[j] += c
         total += c
     return total
+
+
+@kernel
+def _spread_weighted(rule, form, scores, i, winner, start, stop, room, out):
+    # Two loops, because one is too long for the compiler to take several vectors at a time.
+    real, x, s, curved = scores.dtype.type, scores[i], scores[start:stop], out[start:stop]
+    numbers, w, total = loser_numbers(rule, start, stop), room[: stop - start], real(0)
+    for j in range(len(s)):
+        w[j] = pair_weight(rule, winner, numbers, j)
+    for j in range(len(s)):
+        c = real(parabola(form, x, s[j], w[j], real))
+        curved[j] += c
+        total += c
+    return total
+
+
+for _rule in (Equal, ByWinner):
+    register_kernel(_spread, _rule)(_spread_equal)
+for _rule in (ByLevel, ByDistance, ByTable):
+    register_kernel(_spread, _rule)(_spread_weighted)
 
 
 @kernel
