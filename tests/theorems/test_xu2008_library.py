@@ -16,7 +16,7 @@ from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, WorkingSets
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
-from directrank.surrogates.rankings.permutations import ViolatedRankings
+from directrank.surrogates.rankings.permutations import ViolatedRankings, coefficients
 from rankings import (
     cross_level_map,
     literal_map,
@@ -27,7 +27,6 @@ from rankings import (
     type_two_bounds,
     working_set_loss,
 )
-from searches_by_query import coefficients
 
 #: Measures of two classes; the best ranking of some queries has a value below 1 for those in `OUT_OF_REACH`.
 STRICT = {

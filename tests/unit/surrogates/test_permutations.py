@@ -9,9 +9,14 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, WorkingSetBound
-from directrank.surrogates.rankings.permutations import greatest_imperfect, is_perfect
+from directrank.surrogates.rankings.permutations import (
+    alike_documents,
+    coefficients,
+    greatest_imperfect,
+    is_perfect,
+    least_perfect,
+)
 from oracles import average_precision, ndcg, precision, reciprocal_rank
-from searches_by_query import alike_documents, coefficients, least_perfect
 
 
 @cache
