@@ -16,8 +16,7 @@ from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, WorkingSets
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
-from directrank.surrogates.rankings.permutations import coefficients
-from directrank.surrogates.rankings.violated_rankings import ViolatedRankings
+from directrank.surrogates.rankings.permutations import ViolatedRankings, coefficients
 from rankings import (
     cross_level_map,
     literal_map,
