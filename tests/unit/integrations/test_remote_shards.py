@@ -29,9 +29,6 @@ from directrank.integrations.dask.frames import FrameRows
 from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
 from directrank.integrations.dask.sources import RAW, from_rows, from_store
 
-# README's test command installs no Dask.
-pytestmark = pytest.mark.heavy
-
 
 class Network:
     """Two workers. Calls with the numbers of `losses` find that the worker has gone with its data."""
@@ -175,6 +172,11 @@ def test_features_made_of_others_stay_where_they_are_until_nobody_uses_them(grou
     del twice, fewer
     gc.collect()
     assert remote.total(documents) == groups.n_docs
+    # A shard that is loaded again has nothing that nobody uses.
+    network.losses.add(next(network.calls) + 1)
+    n_actors = len(network.actors)
+    assert remote.total(documents) == groups.n_docs
+    assert len(network.actors) > n_actors
     living = {id(placed.actor) for placed in remote.workers._placed}
     kept = [
         set(held) for actor in network.actors if id(actor) in living for held in actor.held.shards.values()
