@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.shards import Shard, map_in_order, processors
 from directrank.errors import DataError
+from directrank.features.shards import Shard, map_in_order, processors
 from directrank.storage.strict_json import StrictJSONError, dump, parse
 
 #: The file that makes a folder a store. It is written last.

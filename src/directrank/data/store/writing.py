@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.data.shards import make_shards
 from directrank.data.store.manifest import FEATURES, LABELS, MANIFEST, Manifest, described_shards
 from directrank.errors import DataError
+from directrank.features.shards import make_shards
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder
 from directrank.storage.mapped import create_matrix, open_matrix

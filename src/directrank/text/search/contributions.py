@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from directrank.features.medians import filled
+from directrank.features.query_ranges import scaled_inside_queries
 from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, scores_in_queries
-from directrank.scorers.missing_values import filled
-from directrank.scorers.query_ranges import scaled_inside_queries
 
 
 def contributions(scorer: Any, features: np.ndarray, indptr: np.ndarray) -> np.ndarray | None:
