@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.estimators import Ranker
-from directrank.estimators.committees.ensemble import CommitteeRanker
+from directrank.estimators.committees import CommitteeRanker
 from directrank.estimators.methods import METHODS
 from directrank.measures import NDCG
 from directrank.models.scorer_kinds import take_apart

@@ -11,7 +11,7 @@ from typing import Any
 from directrank.errors import install_line
 from directrank.estimators.method import split_specs
 from directrank.estimators.methods import Configured, configured
-from directrank.estimators.parameters.allowed import parameters_of
+from directrank.estimators.parameters import parameters_of
 from directrank.estimators.ranker import Ranker
 from directrank.experiments.boosted import ROUNDS, BoostedTrees, CatBoost, LightGBM, XGBoost
 from directrank.experiments.identity import is_installed

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from directrank import DataError, QueryGroups, RankSVM
-from directrank.estimators.inputs import checks
+from directrank.estimators import inputs
 from estimator_examples import bits, representatives, rows
 
 
@@ -62,7 +62,7 @@ def test_a_pipeline_routes_qid_and_weights(estimator):
 
 @representatives
 def test_without_routing_a_search_warns_once_that_score_has_no_qid(estimator, monkeypatch):
-    monkeypatch.setattr(checks, "WARNED", set())
+    monkeypatch.setattr(inputs, "WARNED", set())
     X, y, qid = rows()
     search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
     with pytest.warns(UserWarning, match="enable_metadata_routing") as caught:

@@ -24,10 +24,9 @@ from directrank.surrogates import Objective
 
 pytest.importorskip("distributed")
 
-from directrank.integrations.dask import holder
-from directrank.integrations.dask.frames import FrameRows
+from directrank.integrations.dask import placement
 from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
-from directrank.integrations.dask.sources import RAW, from_rows, from_store
+from directrank.integrations.dask.sources import RAW, FrameRows, from_rows, from_store
 
 
 class Network:
@@ -96,7 +95,7 @@ def small_shards(monkeypatch):
     monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**9)
     # Several blocks a shard.
     monkeypatch.setattr("directrank.features.shards.BLOCK_BYTES", 2**8)
-    monkeypatch.setattr(holder, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=2)))
+    monkeypatch.setattr(placement, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=2)))
 
 
 @pytest.fixture
