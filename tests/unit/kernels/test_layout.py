@@ -272,8 +272,15 @@ def with_arrays(arguments, placed, path=()):
     return changed
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("sizes", [SMALL, LARGE])
+@pytest.mark.parametrize(
+    ("sizes", "dtype"),
+    [
+        (SMALL, np.float64),
+        (LARGE, np.float32),
+        pytest.param(SMALL, np.float32, marks=pytest.mark.heavy),
+        pytest.param(LARGE, np.float64, marks=pytest.mark.heavy),
+    ],
+)
 @pytest.mark.parametrize("name", calls(SMALL, np.float64))
 def test_layout_does_not_matter(name, sizes, dtype):
     kernel, *arguments = calls(sizes, dtype)[name]
