@@ -1,8 +1,9 @@
-"""A file that is hashed while it is read."""
+"""Digests of files: of a whole one, and of one that is hashed while it is read."""
 
 import hashlib
 import io
 from collections.abc import Callable
+from pathlib import Path
 
 
 class HashedFile(io.RawIOBase):
@@ -41,3 +42,9 @@ class HashedFile(io.RawIOBase):
         """Close the file."""
         self._file.close()
         super().close()
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256, in hex, of the bytes of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,7 +5,7 @@ import statistics
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from directrank.data.letor.reader import MISSING
+from directrank.data.files.options import MISSING
 from directrank.estimators.methods import METHODS
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.strict_json import dump

@@ -11,7 +11,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.data.remote.workers import Held
 from directrank.data.shards import Block, Shard
-from directrank.data.store.manifest import FEATURES, check_rows, manifest_of, read_manifest
+from directrank.data.store import FEATURES, check_rows, manifest_of, read_manifest
 from directrank.errors import DataError
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import open_matrix

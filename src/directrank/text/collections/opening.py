@@ -1,25 +1,18 @@
 """Open the files of a collection, compressed or not, and decode their text."""
 
-import bz2
 import codecs
-import gzip
-import lzma
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from directrank.data.files.opening import ANY_DIGEST
+from directrank.data.files.opening import opened as bytes_of
 from directrank.errors import DataError
 from directrank.text.collections.records import Faults
 
-#: The first bytes of compressed files, and what opens these.
-COMPRESSED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
-    (b"\x1f\x8b", gzip.open),
-    (b"BZh", bz2.open),
-    (b"\xfd7zXZ", lzma.open),
-)
 HEAD_BYTES = 1 << 16
 #: The second guess at an encoding; it decodes nearly all bytes.
 FALLBACK = "cp1252"
@@ -41,21 +34,14 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     if not path.is_file():
         os.stat(path)  # says that nothing has this name
         raise DataError(f"{path}: not a regular file, expected a file of documents, queries or judgements")
-    with path.open("rb") as file:
-        start = file.read(8)
-    opener = next((each for magic, each in COMPRESSED if start.startswith(magic)), open)
-    try:
-        with opener(path, "rb") as file:
-            mark = file.read(2)
-            if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                file.seek(0)
-                yield codecs.EncodedFile(file, "utf-8", "utf-16", "replace")  # pyright: ignore[reportReturnType]
-                return
-            has_mark = mark + file.read(1) == codecs.BOM_UTF8
-            file.seek(3 if has_mark else 0)
-            yield file
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise DataError(f"{path}: a broken archive ({error}); copy it again") from None
+    with bytes_of(path, ANY_DIGEST) as file:
+        mark = file.peek(len(codecs.BOM_UTF8))
+        if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            yield codecs.EncodedFile(file, "utf-8", "utf-16", "replace")  # pyright: ignore[reportReturnType]
+            return
+        if mark.startswith(codecs.BOM_UTF8):
+            file.read(len(codecs.BOM_UTF8))
+        yield file
 
 
 def head_of(path: Path) -> bytes:

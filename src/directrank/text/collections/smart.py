@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data.trec.words import Rows, as_bytes, read_rows
+from directrank.data.files.words import Rows, as_bytes, read_rows
 from directrank.text.collections.opening import decoded, opened
 from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.records import Document, Faults, Judgement, Query, without_zeros

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from directrank.data.files.tables import arrow, parquet
+from directrank.data.files.tables import SEPARATORS, TABLES
 from directrank.errors import DataError
 from directrank.text.collections.columns import chosen, text_of
 from directrank.text.collections.opening import FALLBACK, opened
@@ -15,10 +15,9 @@ from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.records import Document, Faults, Judgement, Query
 
 NAME = "table"
-SEPARATORS = ",\t;|"
 #: The rule of decoders by which bytes that are not UTF-8 become cp1252.
 BY_BYTE = "directrank-cp1252"
-BINARY = (parquet.FORMAT, arrow.FORMAT)
+BINARY = TABLES[1:]
 ENDINGS = (
     ".csv",
     ".tsv",

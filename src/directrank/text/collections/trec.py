@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data.trec.judgments import EXPECTED
-from directrank.data.trec.words import as_bytes, read_rows
+from directrank.data.files.trec import QRELS_EXPECTED
+from directrank.data.files.words import as_bytes, read_rows
 from directrank.errors import DataError
 from directrank.text.collections.opening import BLANK, TAG_BEGINS, decoded, opened, pieces
 from directrank.text.collections.options import CollectionOptions
@@ -138,7 +138,7 @@ def detects_judgements(head: bytes) -> bool:
 
 def judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
     """Yield the lines of qrels: ``query iteration document grade``."""
-    rows = read_rows(path, 4, EXPECTED)
+    rows = read_rows(path, 4, QRELS_EXPECTED)
     grades = rows.numbers(3, "expected a grade: a number").tolist()
     words = [
         as_bytes(rows.block.bytes, np.ascontiguousarray(rows.words[:, column])).tolist() for column in (0, 2)

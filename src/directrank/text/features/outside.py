@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.trec.forms import RUN, form_of
-from directrank.data.trec.retrieved import DOCUMENT, QUERY, read_run
+from directrank.data.files.trec import DOCUMENT, QUERY, RUN, form_of, read_run
 from directrank.errors import DataError
 from directrank.text.collections import tables
 from directrank.text.collections.options import CollectionOptions

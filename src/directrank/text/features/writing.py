@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from directrank.data.files.letor import write_letor
 from directrank.data.folds import PARTS
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.writer import write_letor
 from directrank.errors import DataError
 from directrank.storage.atomic import open_atomically, write_atomically
 from directrank.storage.folders import claim_folder

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data.letor.blocks import Block, blocks_of
-from directrank.data.letor.first_pass import copy_spans
-from directrank.data.letor.numbers import BLANK, TAB, decimal
+from directrank.data.files.numbers import BLANK, TAB, copy_spans, decimal
+from directrank.data.files.opening import Block, blocks_of
 from directrank.errors import DataFormatError
 from directrank.kernels.compile import kernel
 
