@@ -15,7 +15,8 @@ from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW
 from directrank.data.files.numbers import POWERS, copy_spans, exact_float32
 from directrank.data.files.opening import Block, blocks_of
 from directrank.data.files.options import MISSING, ReadOptions
-from directrank.data.grouping import log_if_apart, sorted_order, text_array
+from directrank.data.files.words import named_queries
+from directrank.data.grouping import log_if_apart, sorted_order
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.data.queries import Queries
@@ -280,20 +281,6 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
     if widest * sum(map(len, parts)) > WIDEST_EXCESS * sum(part.nbytes for part in parts):
         parts = [part.astype(object) for part in parts]
     return np.concatenate(parts)
-
-
-def named_queries(tokens: list[bytes]) -> np.ndarray:
-    """Return tokens as int64 if all are plain integers of that range, or else as text.
-
-    007 and 7 are different queries.
-    """
-    texts = text_array([token.decode() for token in tokens])
-    try:
-        numbers = texts.astype(np.int64)
-    except (ValueError, OverflowError):
-        return texts
-    printed = numbers.astype(texts.dtype if texts.dtype.kind == "U" else str)
-    return numbers if np.array_equal(printed, texts) else texts
 
 
 def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:

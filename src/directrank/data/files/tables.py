@@ -13,10 +13,10 @@ import numpy as np
 
 from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, shown, texts
 from directrank.data.files.columns import Columns, choose_columns, known_column, refuse_second_label
-from directrank.data.files.letor import named_queries
 from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.opening import check_digest
 from directrank.data.files.options import ReadOptions
+from directrank.data.files.words import named_queries
 from directrank.data.grouping import first_bad_float, log_if_apart, sorted_order, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory

@@ -13,12 +13,11 @@ import numpy as np
 from directrank.data.cells import Place, first_text, numbers, texts
 from directrank.data.cells import shown as shown_cell
 from directrank.data.files.columns import choose_columns, known_column
-from directrank.data.files.letor import named_queries
 from directrank.data.files.opening import Block, blocks_of
 from directrank.data.files.options import ReadOptions
 from directrank.data.files.scores import document_names
 from directrank.data.files.tables import NO_DOCUMENT, import_pyarrow, table_of
-from directrank.data.files.words import Rows, as_bytes, numbered, read_rows, shown, text_of
+from directrank.data.files.words import Rows, as_bytes, named_queries, numbered, read_rows, shown, text_of
 from directrank.data.grouping import qid_array, sorted_order, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries

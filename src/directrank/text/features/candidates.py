@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.text.features.definitions.bm25 import K1, B, bm25_idf, bm25_saturation
-from directrank.text.index.fields import WHOLE
-from directrank.text.index.opening import Index
+from directrank.text.features.definitions import K1, B, bm25_idf, bm25_saturation
+from directrank.text.index.opening import WHOLE, Index
 
 DEFAULT = "bm25:200"
 RULE = re.compile(r"(?:bm25:(\d+))?(\+?)(judged)?")

@@ -8,15 +8,21 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.text.collections.columns import called
-from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.reading import read_judgements, read_queries
-from directrank.text.collections.records import LISTED, Faults, Judgement, Query, known_name, with_like_names
+from directrank.text.collections.records import (
+    LISTED,
+    CollectionOptions,
+    Faults,
+    Judgement,
+    Query,
+    known_name,
+    with_like_names,
+)
+from directrank.text.collections.tables import called
 from directrank.text.features.candidates import DEFAULT, CandidateRule, candidates, parse_rule
-from directrank.text.features.embeddings import embedding_scores
+from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix
-from directrank.text.features.names import Feature, features_named
-from directrank.text.features.outside import outside_scores
+from directrank.text.features.outside import embedding_scores, outside_scores
 from directrank.text.index.opening import Index, open_index
 
 #: What the data set is called in messages.

@@ -6,11 +6,9 @@ from functools import partial
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.text.features.matches import every_pair, find_matches, look_up, query_terms
-from directrank.text.features.names import Feature
-from directrank.text.features.positions import find_positions
-from directrank.text.index.fields import WHOLE
-from directrank.text.index.opening import Index
+from directrank.text.features.definitions import Feature
+from directrank.text.features.matches import every_pair, find_matches, find_positions, look_up, query_terms
+from directrank.text.index.opening import WHOLE, Index
 
 #: Pairs times terms that are looked at together; their arrays stay in the processor's cache.
 BLOCK = 1 << 16

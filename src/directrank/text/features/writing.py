@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from directrank.data.files.letor import write_letor
+from directrank.data.files.tables import import_pyarrow
 from directrank.data.folds import PARTS
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.storage.atomic import open_atomically, write_atomically
 from directrank.storage.folders import claim_folder
 from directrank.storage.strict_json import dump
-from directrank.text.extra import imported
 from directrank.text.features.making import FeatureSet
 
 #: All queries in one file, for a ranker to be used, and what the features are.
@@ -35,11 +35,11 @@ def _columns(groups: QueryGroups) -> dict[str, np.ndarray]:
 
 
 def _write_parquet(groups: QueryGroups, path: Path) -> None:
-    import_parquet = imported("pyarrow.parquet")
-    import pyarrow
+    pyarrow = import_pyarrow(path)
+    from pyarrow import parquet
 
     with open_atomically(path) as file:
-        import_parquet.write_table(pyarrow.table(_columns(groups)), file)
+        parquet.write_table(pyarrow.table(_columns(groups)), file)
 
 
 def _write_csv(groups: QueryGroups, path: Path) -> None:
