@@ -55,7 +55,7 @@ def whole_gradients(surrogates: dict[str, Any], groups) -> Calls:
     from directrank.surrogates import Objective
 
     gradient = first_that_works(
-        lambda: import_module("directrank.solvers.smooth.passes").value_and_gradient,
+        lambda: import_module("directrank.solvers.passes").value_and_gradient,
         lambda: import_module("directrank.solvers.smooth.gradient").value_and_gradient,
         lambda: import_module("directrank.solvers.gradient").value_and_gradient,
     )

@@ -35,7 +35,8 @@ def spoiled(fractions, integers):
             values = numbers[array.dtype.kind]
             with np.errstate(over="ignore"):
                 values = np.roll(values, draws.integers(len(values))).astype(array.dtype)
-            array[...] = np.resize(values, array.shape)
+            # One number needs no second array, which tests of memory would count.
+            array[...] = values if len(values) == 1 else np.resize(values, array.shape)
         return array
 
     @overload(spoil)

@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.case import Case, Work
 from benchmarks.kernels.web30k import write_web30k
 from directrank.data import read_letor
-from directrank.solvers.boosting.stumps import HistogramStumps
+from directrank.solvers.stumps import HistogramStumps
 from directrank.surrogates import ExponentialPairs, Objective
 
 #: About 60 MB of LETOR text: 52,000 documents of 136 features.

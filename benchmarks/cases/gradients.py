@@ -8,13 +8,12 @@ from benchmarks.case import Case, Work
 from benchmarks.kernels.listwise import collection
 from benchmarks.kernels.web30k import make_web30k
 from benchmarks.read_pass import read_pass
-from directrank.contracts import Surrogate
+from directrank.contracts import Reweighable, Surrogate
 from directrank.data.shards import make_shards
 from directrank.kernels.aligned import aligned_zeros
 from directrank.measures import AP, DCG, ERR, NDCG, RR
-from directrank.oracles import Reweighable
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, OrderPreserving, Pairwise, SmoothedPositions, SwapWeighted
 
 #: The share of the queries of MSLR-WEB30K: 7,882 queries, 510 MB of features.

@@ -13,7 +13,7 @@ from directrank.data.shards import make_shards, map_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.measures import NDCG
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
 
 N_QUERIES, N_DOCS, N_FEATURES = 8_000, 120, 136

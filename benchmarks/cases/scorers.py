@@ -10,7 +10,7 @@ from benchmarks.case import Case, Work
 from benchmarks.read_pass import read_pass
 from directrank.models.readers.library_model import read_library_model
 from directrank.scorers import Linear
-from directrank.scorers.additive import Additive, stump
+from directrank.scorers.trees import Additive, stump
 
 N_DOCS, N_FEATURES, N_TREES, N_STUMPS = 120_000, 136, 100, 300
 N_TRAINED = 6_000

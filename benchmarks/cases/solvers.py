@@ -11,8 +11,7 @@ from directrank.estimators import AdaRank
 from directrank.measures import AP, parse_measure
 from directrank.measures.positions import positions_of
 from directrank.scorers import Linear
-from directrank.solvers.cuts.kept_cuts import no_cuts
-from directrank.solvers.cuts.visits import visits_of
+from directrank.solvers.frank_wolfe import no_cuts, visits_of
 from directrank.surrogates import MeasureItself, Objective, TypeTwoBound
 
 ROUNDS, TRIALS = 30, 25

@@ -16,16 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import GradientKernel, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import query_gradient, register_kernel
 from directrank.measures import AP, NDCG
-from directrank.oracles import GradientKernel, ValueAndGradient
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
 
 GRADES = [0.52, 0.20, 0.14, 0.08, 0.06]  # shares of grades, 48 % relevant, as in MSLR-WEB30K

@@ -19,7 +19,7 @@ from directrank.data.grouping import group_rows
 from directrank.data.shards import make_shards
 from directrank.measures import AP, ERR, NDCG, RR, P
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import (
     CosineDistance,
     GaussianNoise,

@@ -15,13 +15,13 @@ import time
 import numpy as np
 
 from benchmarks.kernels.web30k import make_web30k
+from directrank.contracts import HessianVector
 from directrank.data.grouping import group_rows
 from directrank.kernels.compile import kernel
 from directrank.measures import AP, DCG, NDCG
-from directrank.oracles import HessianVector
 from directrank.scorers import Linear
-from directrank.solvers.smooth.newton import hessian_vector
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.newton import hessian_vector
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import (
     Objective,
     OrderPreserving,

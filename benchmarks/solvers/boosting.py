@@ -16,7 +16,7 @@ from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
 from directrank.kernels.compile import kernel
 from directrank.measures import NDCG
-from directrank.solvers.boosting.stumps import HistogramStumps
+from directrank.solvers.stumps import HistogramStumps
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Objective
 
 N_FEATURES, DOCS_PER_QUERY, GRADES = 136, 120, (0.52, 0.32, 0.12, 0.03, 0.01)

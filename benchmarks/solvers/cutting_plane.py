@@ -18,8 +18,7 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane
-from directrank.solvers.cuts.kept_cuts import no_cuts, optimise_kept_cuts
-from directrank.solvers.cuts.visits import visits_of
+from directrank.solvers.frank_wolfe import no_cuts, optimise_kept_cuts, visits_of
 from directrank.surrogates import Objective, TypeTwoBound
 
 TARGETS = (0.1, 0.01, 0.001)

@@ -35,7 +35,7 @@ def measured(client, mib: float, repeats: int) -> tuple[int, float, float]:
     from directrank.data import make_ranking
     from directrank.measures import NDCG
     from directrank.scorers import Linear
-    from directrank.solvers.smooth.passes import value_and_gradient
+    from directrank.solvers.passes import value_and_gradient
     from directrank.surrogates import Objective, SmoothedPositions
 
     n_queries = max(2, round(mib * MIB / (4 * N_FEATURES * PER_QUERY)))

@@ -29,7 +29,7 @@ from directrank.data.grouping import group_rows
 from directrank.data.store import StoreWriter
 from directrank.estimators.methods import configured
 from directrank.scorers import Linear
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.storage.mapped import relieve
 from directrank.surrogates import Objective, Pairwise
 

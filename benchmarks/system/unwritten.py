@@ -41,9 +41,9 @@ CACHE = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("direct
 fill_memory(*results_of_others(), cache=Path(CACHE) / "memory-results")
 
 from conformance.test_scorers import EXAMPLES as SCORER_EXAMPLES
+from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.diagnostics.conformance.of_surrogates import ORACLES
 from directrank.measures import DCG, MEASURES
 from directrank.measures.average_precision import ap_naive
 from directrank.measures.err import stops_naive
@@ -53,11 +53,9 @@ from directrank.measures.mean_ndcg import mean_ndcg_naive
 from directrank.measures.pairwise import agreement_naive, right_order_naive
 from directrank.measures.positions import positions_naive, positions_of
 from directrank.measures.reciprocal_rank import first_naive
-from directrank.oracles import DocumentWeights, Value, ValueAndGradient
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
-from directrank.scorers.additive import add_trees_naive
 from directrank.scorers.query_ranges import scaled_inside_queries_naive
-from directrank.scorers.trees import trees_naive
+from directrank.scorers.trees import add_trees_naive, trees_naive
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.listwise_kernels import cosine_naive, cross_entropy_naive, likelihood_naive
 from directrank.surrogates.pairs.exponential import potentials_naive

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from directrank.contracts import Surrogate
-from directrank.oracles import ValueAndGradient
+from directrank.contracts import Surrogate, ValueAndGradient
 
 
 class LogisticLoss(Surrogate):

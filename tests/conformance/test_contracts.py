@@ -7,9 +7,12 @@ from directrank.contracts import (
     DifferentiableScorer,
     LinearScorer,
     Measure,
+    MostViolated,
     Scorer,
     Solver,
     Surrogate,
+    ValueAndGradient,
+    check_fit,
 )
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
@@ -17,8 +20,6 @@ from directrank.estimators.methods import configured
 from directrank.estimators.presets.table import PRESETS
 from directrank.measures import AP, NDCG, RR, WTA
 from directrank.measures.capabilities import PositionDifferentiable
-from directrank.oracles import MostViolated, ValueAndGradient
-from directrank.pairing import check_fit
 from directrank.scorers import SCORERS, Additive, Linear, default_scorer
 from directrank.solvers import (
     LBFGS,

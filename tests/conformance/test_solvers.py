@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from directrank.contracts import Solver
+from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics.conformance import of_solvers
 from directrank.diagnostics.conformance.of_solvers import METHODS_OF, check_calls, check_solution
 from directrank.diagnostics.conformance.samples import groups as collection
 from directrank.measures import AP, NDCG, mean_value
-from directrank.pairing import check_fit
 from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (
     BCFW,
@@ -28,7 +27,7 @@ from directrank.solvers import (
     TruncatedNewton,
     WorkingSets,
 )
-from directrank.solvers.smooth.passes import value_and_gradient
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import (
     ExpectedMeasure,
     MeasureItself,

@@ -8,12 +8,11 @@ import re
 
 import pytest
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Curvature, HessianVector, Surrogate, ValueAndGradient
 from directrank.diagnostics.conformance import of_surrogates
 from directrank.diagnostics.conformance.battery import promises_of_surrogate
 from directrank.diagnostics.conformance.of_surrogates import bound, is_shift_invariant
 from directrank.diagnostics.conformance.samples import some_queries
-from directrank.oracles import Curvature, HessianVector, ValueAndGradient
 from directrank.surrogates import SURROGATES, CosineDistance, SquaredError
 from surrogate_examples import ORACLES, differentiable, every, examples_of
 

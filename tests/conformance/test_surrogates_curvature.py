@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from directrank.contracts import Curvature, Reweighable, ValueAndGradient
 from directrank.diagnostics.conformance.of_objectives import whole
 from directrank.diagnostics.conformance.of_surrogates import bound
 from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
-from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates import SURROGATES, NoisyNeighbours, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import backward_naive, soft_positions

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank.diagnostics.conformance import of_objectives
-from directrank.diagnostics.conformance.of_objectives import whole
-from directrank.diagnostics.conformance.of_surrogates import bound, value
-from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
-from directrank.measures.positions import positions_of
-from directrank.oracles import (
+from directrank.contracts import (
     Curvature,
     DocumentWeights,
     HessianVector,
@@ -17,6 +12,11 @@ from directrank.oracles import (
     Targets,
     WindowStep,
 )
+from directrank.diagnostics.conformance import of_objectives
+from directrank.diagnostics.conformance.of_objectives import whole
+from directrank.diagnostics.conformance.of_surrogates import bound, value
+from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
+from directrank.measures.positions import positions_of
 from surrogate_examples import differentiable, examples, per_query
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from directrank.contracts import GradientKernel, Reweighable
 from directrank.data.grouping import group_rows
 from directrank.data.shards import make_shards
 from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
 from directrank.measures import AP, NDCG
-from directrank.oracles import GradientKernel, Reweighable
 from directrank.scorers import Linear
-from directrank.solvers.smooth import passes
+from directrank.solvers import passes
 from directrank.surrogates import Objective, SwapWeighted
 from directrank.surrogates.remote.shards import ShardObjective, _reweigh
 from surrogate_examples import examples

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from directrank.contracts import Reweighable
 from directrank.data.grouping import group_rows
 from directrank.data.shards import make_shards
 from directrank.errors import DataError, UnfitPairError, install_line
 from directrank.estimators.methods import configured
 from directrank.measures import parse_measure
-from directrank.oracles import Reweighable
 from directrank.surrogates import Objective, SmoothedPositions
 
 pytestmark = pytest.mark.heavy

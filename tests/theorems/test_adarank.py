@@ -14,7 +14,7 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
 from directrank.solvers import QueryBoosting
-from directrank.solvers.boosting.over_queries import weak_ranker_table
+from directrank.solvers.query_boosting import weak_ranker_table
 from directrank.surrogates import Objective, TypeOneBound
 from directrank.surrogates.margins import Exponential
 

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.data.shards import make_shards
 from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
-from directrank.oracles import Reweighable, ValueAndGradient
 from directrank.surrogates.objective import Objective
 
 Outcomes = Sequence[tuple[float, Sequence[float]]]

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from directrank.contracts import Measure, Solution, Solver, Surrogate
+from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import processors
 from directrank.errors import DataError
@@ -24,11 +24,10 @@ from directrank.estimators.parameters.allowed import FROM_1, Interval, check_par
 from directrank.estimators.parameters.declared import estimator
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import DEFAULT_MEASURE, mean_value, parse_measure
-from directrank.pairing import check_fit
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
-from directrank.solvers.pass_split import divide_pass
+from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
 from directrank.timing import current_profile, phase
 

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Measure, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.data.shards import make_shards, processors
 from directrank.errors import DataError
@@ -15,7 +15,6 @@ from directrank.estimators.methods import configured
 from directrank.integrations.derivatives import Derivatives
 from directrank.integrations.tree_growing import GrownTrees
 from directrank.measures import mean_value, parse_measure
-from directrank.pairing import check_fit
 from directrank.surrogates import Objective
 
 

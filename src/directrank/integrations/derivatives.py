@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.oracles import Reweighable
+from directrank.contracts import Reweighable
 
 #: The least curvature of a document, as a share of its first one. Where a loss is nearly straight, a Newton
 #: step would have no end.
@@ -24,7 +24,7 @@ class Derivatives:
 
     Parameters
     ----------
-    objective : directrank.bound_objective.BoundObjective
+    objective : directrank.contracts.BoundObjective
         Offers `ValueAndGradient` and `Curvature`. If it is `Reweighable` its weights follow the scores.
 
     Attributes

@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import HessianVector, Measure, Reweighable, Surrogate, ValueAndGradient, check_fit
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.errors import DataError, check_choice, install_line
 from directrank.estimators.methods import configured
 from directrank.measures import parse_measure
-from directrank.oracles import HessianVector, Reweighable, ValueAndGradient
-from directrank.pairing import check_fit
 
 try:
     # By name: where PyTorch is missing, a type checker would take this file for it.

@@ -6,10 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import install_line
 from directrank.integrations.derivatives import Derivatives
-from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.scorers import Trees
 from directrank.scorers.missing_values import filled, medians, missing_counts
 

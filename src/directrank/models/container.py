@@ -10,12 +10,11 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.models.layout import TensorPlace, layout_of
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import dump, parse
 
@@ -50,8 +49,8 @@ def write_container(path: str | os.PathLike, description: dict[str, Any], tensor
 def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what `write_container` wrote.
 
-    The header decides whether the tensors are read: their types and shapes must account for every byte of
-    the file. Each tensor is read into its array, without a second copy.
+    Sizes are checked first. Safetensors' own reader then checks that the types and shapes of the tensors
+    account for every byte of the file, and copies each of them once.
 
     Returns
     -------
@@ -65,18 +64,20 @@ def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, n
     OSError
         If the file cannot be read.
     """
-    with _opened(Path(path)) as file:
-        header, n_bytes = _header(path, file)
-        try:
-            description = parse(header.pop("__metadata__")[KEY].encode())
-            expected = description.pop("sha256")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ModelFormatError(_foreign(path)) from None
-        try:
-            places = layout_of(header, n_bytes)
-        except ValueError as error:
-            raise ModelFormatError(damaged(path, str(error))) from None
-        tensors = {place.name: _tensor(path, file, place) for place in places}
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        description = parse(_metadata(Path(path))[KEY].encode())
+        expected = description.pop("sha256")
+    except ModelFormatError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ModelFormatError(_foreign(path)) from None
+    try:
+        with safe_open(path, framework="numpy") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+    except (SafetensorError, TypeError, AttributeError) as error:
+        raise ModelFormatError(damaged(path, str(error))) from None
     if expected != digest(description, tensors):
         raise ModelFormatError(damaged(path, "its checksum does not fit its content"))
     return description, tensors
@@ -110,36 +111,20 @@ def _too_large(header: int, size: int) -> str | None:
     return f"it takes {size} bytes, at most {MAX_FILE} are read" if size > MAX_FILE else None
 
 
-def _opened(path: Path) -> BinaryIO:
-    """Open a regular file; opening a pipe would wait for a writer."""
+def _metadata(path: Path) -> dict[str, Any]:
+    """Return the metadata of the header; impossible sizes are refused before it is read."""
     found = path.stat()
+    # Opening a pipe would wait for a writer.
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         raise ModelFormatError(f"{path}: a pipe or a device, expected the file of a model; save it first")
-    return path.open("rb")
-
-
-def _header(path: str | os.PathLike, file: BinaryIO) -> tuple[dict[str, Any], int]:
-    """Return the header and the number of bytes after it; impossible sizes are refused before it is read."""
-    size = os.fstat(file.fileno()).st_size
-    start = file.read(8)
-    length = int.from_bytes(start, "little")
-    looks_right = file.read(1) in (b"{", b"")
-    if len(start) < 8 or not looks_right or length > max(MAX_HEADER, size):
-        raise ModelFormatError(_foreign(path))
-    if problem := _too_large(length, size):
-        raise ModelFormatError(f"{path}: not read, because it is too large for a model: {problem}")
-    if length + 8 > size:
-        raise ModelFormatError(damaged(path, "it is truncated"))
-    file.seek(8)
-    try:
-        header = parse(file.read(length))
-        return dict(header.items()), size - 8 - length
-    except (ValueError, AttributeError):
-        raise ModelFormatError(_foreign(path)) from None
-
-
-def _tensor(path: str | os.PathLike, file: BinaryIO, place: TensorPlace) -> np.ndarray:
-    array = np.empty(place.shape, place.dtype)
-    if file.readinto(array.reshape(-1).view(np.uint8)) != array.nbytes:  # type: ignore[attr-defined]
-        raise ModelFormatError(damaged(path, "it became shorter while it was read"))
-    return array
+    with path.open("rb") as file:
+        size, start = os.fstat(file.fileno()).st_size, file.read(8)
+        length, looks_right = int.from_bytes(start, "little"), file.read(1) in (b"{", b"")
+        if len(start) < 8 or not looks_right or length > max(MAX_HEADER, size):
+            raise ModelFormatError(_foreign(path))
+        if problem := _too_large(length, size):
+            raise ModelFormatError(f"{path}: not read, because it is too large for a model: {problem}")
+        if length + 8 > size:
+            raise ModelFormatError(damaged(path, "it is truncated"))
+        file.seek(8)
+        return parse(file.read(length))["__metadata__"]

@@ -6,9 +6,7 @@ import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Trees
-from directrank.scorers.additive import fits as additive_fits
-from directrank.scorers.trees import NODES as TREE_NODES
-from directrank.scorers.trees import fits as trees_fit
+from directrank.scorers.trees import NODES, WEAK_NODES, are_trees, are_weak_rankers
 
 Tensors = dict[str, np.ndarray]
 
@@ -27,7 +25,6 @@ def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
 
 
 FILL = "fill"
-NODES = ("feature", "threshold", "left", "right", "offset", "slope")
 
 #: Every kind of scorer that can be saved, by its name in the file, which never changes: the class, the
 #: attributes that hold its arrays, and the check whether loaded arrays are a scorer of so many features.
@@ -36,8 +33,8 @@ SCORER_KINDS = {
     "linear": (Linear, ("coefficients",), _linear_fits),
     "log-linear": (LogLinear, ("coefficients", "logarithm"), _log_linear_fits),
     "query-linear": (QueryLinear, ("coefficients",), _linear_fits),
-    "additive": (Additive, ("coefficients", "root", *NODES), additive_fits),
-    "trees": (Trees, ("root", *TREE_NODES), trees_fit),
+    "additive": (Additive, ("coefficients", "root", *WEAK_NODES), are_weak_rankers),
+    "trees": (Trees, ("root", *NODES), are_trees),
 }
 
 

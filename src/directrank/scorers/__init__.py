@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from directrank.scorers.additive import Additive, Tree, single_feature, stump, tree_of
 from directrank.scorers.committee import Committee, scores_in_queries
 from directrank.scorers.linear import Linear
 from directrank.scorers.scaled_linear import LogLinear, QueryLinear
-from directrank.scorers.trees import Trees
+from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stump, tree_of
 
 #: Every scorer that can be trained.
 SCORERS = (Linear, Additive, Trees)

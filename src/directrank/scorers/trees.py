@@ -1,6 +1,10 @@
-"""Trees scorer: the sum of decision trees, as boosting libraries grow them."""
+"""Scorers made of trees in arrays: sums of trees as libraries grow them, and weighted sums of weak rankers.
 
-from collections.abc import Sequence
+A row descends from the root of each tree, and gets the value of the leaf where it arrives.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -8,8 +12,8 @@ import numpy as np
 
 from directrank.errors import DataError
 from directrank.kernels.compile import kernel
-from directrank.scorers.tree_shape import LEAF, every_path_ends, is_leaf
 
+LEAF = -1
 # Rows of a block stay in the processor's cache while all trees pass over them.
 BLOCK_ROWS = 1024
 # So many rows descend a tree together: while one waits for a node, the others go on.
@@ -22,6 +26,11 @@ ZERO = np.float32(1e-35)
 NODES = {
     "feature": "<i4", "threshold": "<f4", "missing": "<i4", "left": "<i4", "right": "<i4", "value": "<f8",
     "gain": "<f8",
+}  # fmt: skip
+#: The arrays of nodes of weak rankers, with their types.
+WEAK_NODES = {
+    "feature": "<i4", "threshold": "<f4", "left": "<i4", "right": "<i4", "offset": "<f8", "slope": "<f8",
+    "fill": "<f4",
 }  # fmt: skip
 #: Features that the trees compare in float64 have thresholds of this type.
 DOUBLE = "<f8"
@@ -93,7 +102,7 @@ class Trees:
         out = np.zeros(len(features))
         _add_trees(
             features, trees.root, trees.feature, trees.threshold, trees.missing, trees.left, trees.right,
-            trees.value, out,
+            trees.value, None, out,
         )  # fmt: skip
         return out
 
@@ -113,7 +122,7 @@ class Trees:
         """
         if self.feature_dtype is np.float32:
             return self
-        inner = ~is_leaf(self.left, self.right)
+        inner = self.left != LEAF
         for feature in np.unique(self.feature[inner]):
             if needs_float64(self.threshold[inner & (self.feature == feature)]):
                 raise DataError(
@@ -140,9 +149,171 @@ class Trees:
 
     def feature_importances(self, n_features: int) -> np.ndarray:
         """Return the share of each feature in the gain of all splits, float64 (n_features,)."""
-        inner = ~is_leaf(self.left, self.right)
+        inner = self.left != LEAF
         total = np.bincount(self.feature[inner], self.gain[inner], n_features)
         return total / total.sum() if total.any() else total
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A weak ranker as arrays over its nodes; node 0 is the root.
+
+    A row goes right where ``x[feature] > threshold`` and gets, at its leaf,
+    ``offset + slope * x[feature]``. A single signed feature is a tree of one leaf.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (n_nodes,), int32
+    threshold : ndarray of shape (n_nodes,), float32
+        Float32 as the features are, so that comparisons give the same result wherever the model runs.
+    left, right : ndarray of shape (n_nodes,), int32
+        Children, each after its parent; −1 at a leaf.
+    offset, slope : ndarray of shape (n_nodes,), float64
+        0 at inner nodes.
+    fill : ndarray of shape (n_nodes,), float32
+        What stands for a missing value (NaN) of the feature: −∞ goes to the left, ∞ to the right.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    offset: np.ndarray
+    slope: np.ndarray
+    fill: np.ndarray
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """Return the value of each row, float64 (n_docs,)."""
+        return _weighted_sum(features, np.zeros(1, np.int64), np.ones(1), self)
+
+
+def tree_of(feature, threshold, left, right, offset, slope=None, fill=None) -> Tree:
+    """Return a tree from sequences, in the types of a tree; by default missing values go to the left."""
+    slope = np.zeros(len(feature)) if slope is None else slope
+    fill = threshold if fill is None else fill
+    return Tree(
+        np.asarray(feature, np.int32), np.asarray(threshold, np.float32),
+        np.asarray(left, np.int32), np.asarray(right, np.int32),
+        np.asarray(offset, np.float64), np.asarray(slope, np.float64), np.asarray(fill, np.float32),
+    )  # fmt: skip
+
+
+def stump(feature: int, threshold: float, *, above: bool = True, fill: float = -np.inf) -> Tree:
+    """Return the weak ranker [[x[feature] > threshold]], or [[x[feature] ≤ threshold]]."""
+    values = (0.0, 1.0) if above else (1.0, 0.0)
+    leaves = [LEAF, LEAF]
+    return tree_of(
+        [feature, 0, 0], [threshold, 0, 0], [1, *leaves], [2, *leaves], [0.0, *values], fill=[fill, 0, 0]
+    )
+
+
+def single_feature(feature: int, *, slope: float = 1.0, offset: float = 0.0, fill: float = 0.0) -> Tree:
+    """Return the weak ranker offset + slope · x[feature]."""
+    return tree_of([feature], [0.0], [LEAF], [LEAF], [offset], [slope], [fill])
+
+
+class Additive:
+    """f(x) = Σ_t coefficient_t · h_t(x) over weak rankers.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_rounds,), float64, optional
+        None before training.
+    root : ndarray of shape (n_rounds,), int64
+        The first node of each tree; children are counted from it.
+    feature, threshold, left, right, offset, slope, fill : ndarray of shape (n_nodes,)
+        The nodes of all trees, see `Tree`. Without `fill`, missing values go to the left.
+    others : dict of int to object, default={}
+        Weak rankers that are not trees, by their round: objects with ``predict(features) -> (n_docs,)``. A
+        scorer with such weak rankers can train and predict, but cannot be saved.
+    """
+
+    kind = "additive"
+
+    def __init__(
+        self, coefficients: Any = None, root: Any = None, feature: Any = None, threshold: Any = None,
+        left: Any = None, right: Any = None, offset: Any = None, slope: Any = None, fill: Any = None,
+        others: dict[int, Any] | None = None,
+    ):  # fmt: skip
+        self.coefficients, self.root = coefficients, root
+        self.feature, self.threshold, self.left, self.right = feature, threshold, left, right
+        self.offset, self.slope, self.fill = offset, slope, threshold if fill is None else fill
+        self.others = others or {}
+
+    def __repr__(self) -> str:
+        return f"Additive({f'{self.n_rounds} weak rankers' if self.n_rounds else 'not trained'})"
+
+    @classmethod
+    def of(cls, coefficients: Sequence[float], weak_rankers: Sequence[Any]) -> "Additive":
+        """Return the weighted sum of some weak rankers, trees or others."""
+        none = single_feature(0, slope=0.0)
+        others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Tree)}
+        trees = [weak if isinstance(weak, Tree) else none for weak in weak_rankers]
+        sizes = [len(tree.feature) for tree in trees]
+        root = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64) if trees else np.zeros(0, int)
+        nodes = [
+            np.concatenate([getattr(tree, array.name) for tree in [*trees, none]])[: sum(sizes)]
+            for array in fields(Tree)
+        ]
+        return cls(np.asarray(coefficients, np.float64), root, *nodes, others=others)
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of weak rankers."""
+        return 0 if self.coefficients is None else len(self.coefficients)
+
+    def scores(self, features: np.ndarray) -> np.ndarray:
+        """Return the scores of documents, float64 (n_docs,); a row's terms are added in round order."""
+        if not self.others:
+            return _weighted_sum(features, self.root, self.coefficients, self)
+        out = np.zeros(len(features))
+        for stage in self.staged_scores(features):
+            out = stage
+        return out
+
+    def staged_scores(self, features: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the scores after each round, each in an array of its own."""
+        out = np.zeros(len(features))
+        for t in range(self.n_rounds):
+            if t in self.others:
+                out += self.coefficients[t] * self.others[t].predict(features)
+            else:
+                one = slice(t, t + 1)
+                _weighted_sum(features, self.root[one], self.coefficients[one], self, out)
+            yield out.copy()
+
+    def weak_ranker(self, number: int) -> Any:
+        """Return one weak ranker: a tree, or another object."""
+        if number in self.others:
+            return self.others[number]
+        ends = np.append(self.root, len(self.feature))
+        nodes = slice(ends[number], ends[number + 1])
+        return Tree(*(getattr(self, array.name)[nodes] for array in fields(Tree)))
+
+    def feature_importances(self, n_features: int) -> np.ndarray:
+        """Return the share of Σ |coefficient| that falls to each feature, float64 (n_features,).
+
+        A tree's share is divided equally among the nodes that read a feature. Weak rankers that are not trees
+        are ignored.
+        """
+        total = np.zeros(n_features)
+        for t in range(self.n_rounds):
+            if t not in self.others:
+                tree = self.weak_ranker(t)
+                read = tree.feature[(tree.left != LEAF) | (tree.slope != 0)]
+                np.add.at(total, read, abs(self.coefficients[t]) / max(1, len(read)))
+        return total / total.sum() if total.any() else total
+
+
+def _weighted_sum(features, root, coefficients, nodes: "Tree | Additive", out=None) -> np.ndarray:
+    """Return the sum of trees times their coefficients, float64 (n_docs,), or add it to `out`."""
+    out = np.zeros(len(features)) if out is None else out
+    missing = np.where(nodes.fill <= nodes.threshold, TO_THE_LEFT, 0).astype(np.int32)
+    _add_trees(
+        features, root, nodes.feature, nodes.threshold, missing, nodes.left, nodes.right, nodes.offset,
+        (coefficients, nodes.slope, nodes.fill), out,
+    )  # fmt: skip
+    return out
 
 
 def at_most(threshold: np.ndarray, *, or_equal: bool) -> np.ndarray:
@@ -176,20 +347,58 @@ def needs_float64(threshold: np.ndarray) -> bool:
     return False
 
 
-def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
-    """Return whether arrays are trees over so many features: every path ends, and reads existing features."""
+def are_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
+    """Return whether arrays are those of `Trees` over so many features."""
     types = {"root": "<i8", **NODES}
     if tensors.keys() != types.keys():
         return False
     if tensors["threshold"].dtype.str == DOUBLE:
         types["threshold"] = DOUBLE
+    missing = tensors["missing"]
+    return _are_forest(tensors, types, n_features) and bool(
+        (missing >= 0).all() and (missing <= TO_THE_LEFT + ZERO_TOO).all()
+    )
+
+
+def are_weak_rankers(tensors: dict[str, np.ndarray], n_features: int) -> bool:
+    """Return whether arrays are those of `Additive` over so many features."""
+    tensors = {"fill": tensors["threshold"], **tensors}
+    coefficients, fill, leaf = tensors["coefficients"], tensors["fill"], tensors["left"] == LEAF
+    types = {"root": "<i8", **WEAK_NODES}
+    return (
+        _are_forest(tensors, types, n_features)
+        and coefficients.dtype.str == "<f8" and coefficients.shape == tensors["root"].shape
+        and bool(np.where(leaf, np.isfinite(fill), ~np.isnan(fill)).all())
+    )  # fmt: skip
+
+
+def _are_forest(tensors: dict[str, np.ndarray], types: dict[str, str], n_features: int) -> bool:
+    """Return whether arrays have these types, every path ends, and nodes read features that exist."""
     if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in types.items()):
         return False
-    n_nodes, feature, missing = len(tensors["feature"]), tensors["feature"], tensors["missing"]
-    if any(len(tensors[name]) != n_nodes for name in NODES):
+    root, feature, left, right = (tensors[name] for name in ("root", "feature", "left", "right"))
+    n_nodes = len(feature)
+    if any(len(tensors[name]) != n_nodes for name in types if name != "root"):
         return False
-    known = (feature >= 0) & (feature < n_features) & (missing >= 0) & (missing <= TO_THE_LEFT + ZERO_TOO)
-    return bool(known.all()) and every_path_ends(tensors["root"], tensors["left"], tensors["right"])
+    sizes = np.diff(np.append(root, n_nodes))
+    if not len(root) or root[0] != 0 or (sizes <= 0).any():
+        return not len(root) and n_nodes == 0
+    # A node is a leaf, or has two children further on in the same tree.
+    number, size = np.arange(n_nodes) - np.repeat(root, sizes), np.repeat(sizes, sizes)
+    inner = (left > number) & (left < size) & (right > number) & (right < size)
+    ends = inner | ((left == LEAF) & (right == LEAF))
+    return bool((ends & (feature >= 0) & (feature < n_features)).all())
+
+
+def add_trees_naive(row: np.ndarray, coefficients, trees: Sequence[Tree]) -> float:
+    """The score of one row by definition, for tests."""
+    total = 0.0
+    for coefficient, tree in zip(coefficients, trees, strict=True):
+        node, known = 0, np.where(np.isnan(row[tree.feature]), tree.fill, row[tree.feature])
+        while tree.left[node] != LEAF:
+            node = tree.right[node] if known[node] > tree.threshold[node] else tree.left[node]
+        total += coefficient * (tree.offset[node] + tree.slope[node] * known[node])
+    return total
 
 
 def trees_naive(row: np.ndarray, trees: Trees) -> float:
@@ -209,11 +418,13 @@ def trees_naive(row: np.ndarray, trees: Trees) -> float:
 
 
 @kernel
-def _add_trees(features, root, feature, threshold, missing, left, right, value, out):
+def _add_trees(features, root, feature, threshold, missing, left, right, value, weighted, out):
+    # `weighted` has the coefficients of trees, the slopes of leaves and what stands for missing values.
     n_docs, nodes = len(out), np.empty(TOGETHER, np.int64)
     for first in range(0, n_docs, BLOCK_ROWS):
         last = min(first + BLOCK_ROWS, n_docs)
-        for start in root:
+        for t in range(len(root)):
+            start = root[t]
             for row in range(first, last, TOGETHER):
                 n = min(TOGETHER, last - row)
                 for i in range(n):
@@ -222,8 +433,18 @@ def _add_trees(features, root, feature, threshold, missing, left, right, value, 
                     features[row : row + n], feature, threshold, missing, left, right, start, nodes
                 ):
                     pass
-                for i in range(n):
-                    out[row + i] += value[nodes[i]]
+                if weighted is None:
+                    for i in range(n):
+                        out[row + i] += value[nodes[i]]
+                else:
+                    coefficients, slope, fill = weighted
+                    for i in range(n):
+                        node = nodes[i]
+                        height = value[node]
+                        if slope[node] != 0.0:
+                            x = features[row + i, feature[node]]
+                            height += slope[node] * (fill[node] if np.isnan(x) else x)
+                        out[row + i] += coefficients[t] * height
 
 
 @kernel

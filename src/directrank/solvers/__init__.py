@@ -1,16 +1,16 @@
 """Solvers: they train the parameters of a scorer."""
 
-from directrank.solvers.boosting.over_documents import DocumentBoosting
-from directrank.solvers.boosting.over_queries import QueryBoosting
 from directrank.solvers.closed_form import ClosedForm
 from directrank.solvers.coordinate_ascent import CoordinateAscent
-from directrank.solvers.cuts.cutting_plane import CuttingPlane
-from directrank.solvers.cuts.frank_wolfe import BCFW
-from directrank.solvers.cuts.working_set import WorkingSets
-from directrank.solvers.smooth.lbfgs import LBFGS
-from directrank.solvers.smooth.newton import TruncatedNewton
-from directrank.solvers.smooth.reweighting import Reweighted
-from directrank.solvers.smooth.sgd import SGD
+from directrank.solvers.cutting_plane import CuttingPlane
+from directrank.solvers.document_boosting import DocumentBoosting
+from directrank.solvers.frank_wolfe import BCFW
+from directrank.solvers.lbfgs import LBFGS
+from directrank.solvers.newton import TruncatedNewton
+from directrank.solvers.query_boosting import QueryBoosting
+from directrank.solvers.reweighting import Reweighted
+from directrank.solvers.sgd import SGD
+from directrank.solvers.working_sets import WorkingSets
 
 #: Every solver, in the order in which messages propose them.
 SOLVERS = (

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from directrank.contracts import LinearScorer, Solution, Solver
-from directrank.oracles import Part, Targets
-from directrank.solvers.sums import sum_over_rows
+from directrank.contracts import LinearScorer, Part, Solution, Solver, Targets
+from directrank.solvers.passes import sum_over_rows
 
 # Directions that vary less than this, relative to the largest, count as constant: float32 features have no
 # more than seven digits, and their squares twice as many.

@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import LinearScorer, Monitor, Solution, Solver
-from directrank.oracles import WindowStep
+from directrank.contracts import BoundObjective, LinearScorer, Monitor, Solution, Solver, WindowStep
 from directrank.solvers.incumbent import Incumbent
 
 

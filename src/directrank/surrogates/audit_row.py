@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
-from directrank.oracles import ValueAndGradient
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class BoundKernel:
         return float(self.kernel(scores, *self.arguments, gradient)), gradient
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.oracles.Curvature`."""
+        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
         out = np.zeros_like(scores)
         self.curvatures(scores, *self.arguments, out)
         return out

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Curvature, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.measures.dcg import NDCG
-from directrank.oracles import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.draws import Draws, but_for_rounding
 from directrank.surrogates.exchange.tables import strict_ranking, ties

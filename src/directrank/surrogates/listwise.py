@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Curvature, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.families.graded_gains import gains_of
-from directrank.oracles import Curvature, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.listwise_kernels import (
     cosine_curvatures,

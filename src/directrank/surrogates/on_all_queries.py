@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Part, Reweighable, Surrogate
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.oracles import Part, Reweighable
 
 
 def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Curvature, Surrogate, Targets, ValueAndGradient
 from directrank.data.queries import Queries
-from directrank.oracles import Curvature, Targets, ValueAndGradient
 
 
 class SquaredError(Surrogate):

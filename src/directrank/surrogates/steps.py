@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from directrank.contracts import Step
 from directrank.data.queries import Queries
-from directrank.oracles import Step
 
 #: No step moves a score by more: a weak ranker that inverts no pair would ask for an infinite one.
 MAX_STEP = 3.0

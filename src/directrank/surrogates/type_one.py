@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Measure, QueryValues, QueryWeights, Surrogate, Value
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.oracles import QueryValues, QueryWeights, Value
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.margins import Exponential, Logistic, Margin
 

@@ -23,7 +23,7 @@ from directrank.estimators import (
 from directrank.estimators.outcome import check_finite, remedy
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD, Reweighted
-from directrank.solvers.smooth.stationarity import spread_of
+from directrank.solvers.descent import spread_of
 from directrank.surrogates import Objective, SoftmaxCrossEntropy
 
 

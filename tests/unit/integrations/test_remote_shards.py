@@ -19,7 +19,7 @@ from directrank.data.store import StoreWriter
 from directrank.errors import MethodError
 from directrank.estimators.methods import configured
 from directrank.models.scorer_kinds import take_apart
-from directrank.solvers.boosting.stumps import HistogramStumps
+from directrank.solvers.stumps import HistogramStumps
 from directrank.surrogates import Objective
 
 pytest.importorskip("distributed")

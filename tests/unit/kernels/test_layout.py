@@ -19,8 +19,7 @@ from directrank.measures.families import gain_sum
 from directrank.measures.families import smooth as smooth_measures
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
-from directrank.solvers.cuts import simplex_qp
-from directrank.solvers.smooth import streaming
+from directrank.solvers import passes, planes
 from directrank.surrogates import margins as pair_margins
 from directrank.surrogates.exchange import kernels as swap_kernels
 from directrank.surrogates.exchange import tables as swap_tables
@@ -79,7 +78,7 @@ def stream_call(k, features, logs):
     bounds = np.array([0, n_queries - 1, n_queries])
     w = np.random.default_rng(4).normal(size=5).astype(dtype)
     out = np.zeros(1), np.zeros((1, 5)), np.zeros(2, np.bool_)
-    return streaming._stream, features, form, bounds, np.zeros(2, np.int64), w, room, partial, *out
+    return passes._stream, features, form, bounds, np.zeros(2, np.int64), w, room, partial, *out
 
 
 def precision_form(k, cutoff, truncation):
@@ -178,8 +177,15 @@ def calls(sizes, dtype):
             *(scores, k["per_query"], docs),
         ),
         "improve_block": (
-            *(simplex_qp.improve_block, features.astype(float), k["gain"].astype(float), 0, len(scores)),
-            *(2.0, np.zeros(len(scores)), np.zeros(5), np.zeros(len(scores))),
+            planes.improve_block,
+            planes.planes_in_blocks(
+                features.astype(float),
+                k["gain"].astype(float),
+                np.array([0, len(scores)]),
+                np.array([2.0]),
+                np.zeros(len(scores)),
+            ),
+            0,
         ),
     }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from directrank.scorers import Additive, single_feature, stump, tree_of
-from directrank.scorers.additive import add_trees_naive, fits
+from directrank.scorers.trees import add_trees_naive, are_weak_rankers
 
 
 def forest(rng, n_features=4, n_trees=9):
@@ -117,8 +117,8 @@ def tensors_of(scorer):
 
 def test_loaded_arrays_must_be_trees():
     scorer = Additive.of(*forest(np.random.default_rng(3)))
-    assert fits(tensors_of(scorer), 4)
-    assert fits(tensors_of(Additive.of([], [])), 4)
+    assert are_weak_rankers(tensors_of(scorer), 4)
+    assert are_weak_rankers(tensors_of(Additive.of([], [])), 4)
     faults = {
         "reads a feature that is not there": ("feature", 0, 4),
         "reads a negative feature": ("feature", 0, -1),
@@ -129,17 +129,19 @@ def test_loaded_arrays_must_be_trees():
         "has trees in another order": ("root", 1, 10_000),
     }
     fill = scorer.fill.copy()
-    assert fits({**tensors_of(scorer), "fill": np.where(scorer.left >= 0, np.float32(np.inf), fill)}, 4)
+    assert are_weak_rankers(
+        {**tensors_of(scorer), "fill": np.where(scorer.left >= 0, np.float32(np.inf), fill)}, 4
+    )
     faults |= {"sends nowhere": ("fill", 0, np.nan), "adds ∞": ("fill", 1, np.inf)}
     for fault, (name, place, value) in faults.items():
         broken = {**tensors_of(scorer), "fill": fill.copy()}
         broken[name][place] = value
-        assert not fits(broken, 4), fault
-    assert not fits(tensors_of(scorer), 2)
+        assert not are_weak_rankers(broken, 4), fault
+    assert not are_weak_rankers(tensors_of(scorer), 2)
     for name in tensors_of(scorer):
         short = tensors_of(scorer)
         short[name] = short[name][:-1]
-        assert not fits(short, 4), name
+        assert not are_weak_rankers(short, 4), name
         other = tensors_of(scorer)
         other[name] = other[name].astype(np.complex128)
-        assert not fits(other, 4), name
+        assert not are_weak_rankers(other, 4), name

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.scorers import Trees
-from directrank.scorers.trees import NODES, TO_THE_LEFT, ZERO_TOO, fits, trees_naive
+from directrank.scorers.trees import NODES, TO_THE_LEFT, ZERO_TOO, are_trees, trees_naive
 
 
 def tree(feature, threshold, missing, left, right, value, gain=None):
@@ -102,8 +102,8 @@ def tensors_of(scorer):
 
 def test_loaded_arrays_must_be_trees():
     scorer = forest(np.random.default_rng(3))
-    assert fits(tensors_of(scorer), 4)
-    assert fits(tensors_of(Trees.joined([])), 4)
+    assert are_trees(tensors_of(scorer), 4)
+    assert are_trees(tensors_of(Trees.joined([])), 4)
     wrong = {
         "root": [-1, 1, 1000], "feature": [-1, 4], "missing": [-1, 4], "left": [0, -2, 5, 10**6],
         "right": [0, -1, -2, 5],
@@ -112,11 +112,11 @@ def test_loaded_arrays_must_be_trees():
         for value in values:
             tensors = tensors_of(scorer)
             tensors[name][0] = value
-            assert not fits(tensors, 4), (name, value)
+            assert not are_trees(tensors, 4), (name, value)
     for name in ("root", *NODES):
         tensors = tensors_of(scorer)
-        assert not fits({**tensors, name: tensors[name].astype(np.float16)}, 4)
-        assert not fits({**tensors, name: tensors[name][:-1]}, 4) or name == "root"
-        assert not fits({**tensors, name: tensors[name][:, None]}, 4)
-    assert not fits({**tensors_of(scorer), "fill": np.zeros(1)}, 4)
-    assert not fits({**tensors_of(scorer), "root": np.zeros(0, np.int64)}, 4)
+        assert not are_trees({**tensors, name: tensors[name].astype(np.float16)}, 4)
+        assert not are_trees({**tensors, name: tensors[name][:-1]}, 4) or name == "root"
+        assert not are_trees({**tensors, name: tensors[name][:, None]}, 4)
+    assert not are_trees({**tensors_of(scorer), "fill": np.zeros(1)}, 4)
+    assert not are_trees({**tensors_of(scorer), "root": np.zeros(0, np.int64)}, 4)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directrank.solvers.cuts.found_rankings import FoundRankings
+from directrank.solvers.working_sets import FoundRankings
 
 N_QUERIES = 3
 #: Of each query in a round: the perfect ranking, the imperfect one, its loss, and whether it is offered.

@@ -7,9 +7,8 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD
-from directrank.solvers.incumbent import Incumbent
-from directrank.solvers.smooth.passes import value_and_gradient
-from directrank.solvers.smooth.starts import starting_points
+from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
 from oracles import slope
 

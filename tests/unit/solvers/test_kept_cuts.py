@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from directrank.solvers.cuts.kept_cuts import no_cuts, reorder
+from directrank.solvers.frank_wolfe import no_cuts, reorder
 
 
 def test_every_query_keeps_its_cuts():
     rng, most, order = np.random.default_rng(0), 3, np.array([2, 0, 3, 1])
-    cuts = no_cuts(np.arange(1.0, 5.0), most, 5)
+    cuts = no_cuts(np.arange(1.0, 5.0), most, 5).planes
     cuts.sizes[:] = [2, 0, 1, 2]
     for query, size in enumerate(cuts.sizes):
         own = slice(query * most, query * most + size)

@@ -12,7 +12,7 @@ from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted, TruncatedNewton
-from directrank.solvers.smooth.newton import hessian_vector
+from directrank.solvers.newton import hessian_vector
 from directrank.surrogates import Objective, Pairwise, SquaredError
 
 

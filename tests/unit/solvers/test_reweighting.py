@@ -5,10 +5,9 @@ import pytest
 
 from directrank import LambdaLoss, LambdaRank, make_ranking
 from directrank.scorers import Linear
-from directrank.solvers.all_scores import all_scores
-from directrank.solvers.smooth.passes import penalised
-from directrank.solvers.smooth.reweighting import SETTLED
-from directrank.solvers.smooth.stationarity import Stationarity
+from directrank.solvers.descent import Stationarity
+from directrank.solvers.passes import all_scores, penalised
+from directrank.solvers.reweighting import SETTLED
 from directrank.surrogates import Objective
 
 PENALTY = 1.0

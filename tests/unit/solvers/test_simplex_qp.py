@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from directrank.solvers.cuts.line_search import minimise_on_line
-from directrank.solvers.cuts.planes import minimise_model
-from directrank.solvers.cuts.simplex_qp import dual_value_naive, solve_blocks
+from directrank.solvers.planes import dual_value, minimise_on_line, minimise_risk, planes_in_blocks, solve
 
 
 def problem(seed, sizes=(1, 4, 7), n_features=3):
@@ -19,9 +17,8 @@ def problem(seed, sizes=(1, 4, 7), n_features=3):
 
 
 def solved(vectors, offsets, starts, caps, tolerance=1e-10):
-    alpha, w = np.zeros(len(offsets)), np.zeros(vectors.shape[1])
-    value, dual = solve_blocks(vectors, offsets, starts, caps, alpha, w, tolerance, 5000)
-    return alpha, w, value, dual
+    planes = planes_in_blocks(vectors, offsets, starts, caps, np.zeros(len(offsets)))
+    return planes, *solve(planes, tolerance, 5000)
 
 
 def objective(vectors, offsets, starts, caps, w):
@@ -33,10 +30,11 @@ def objective(vectors, offsets, starts, caps, w):
 @pytest.mark.parametrize("seed", range(8))
 def test_against_scipy(seed):
     vectors, offsets, starts, caps = problem(seed)
-    alpha, w, value, dual = solved(vectors, offsets, starts, caps)
+    planes, value, dual = solved(vectors, offsets, starts, caps)
+    alpha, w = planes.alpha, planes.w.copy()
     assert value - dual <= 1e-9 * value
     assert value == pytest.approx(objective(vectors, offsets, starts, caps, w), rel=1e-12)
-    assert dual == pytest.approx(dual_value_naive(vectors, offsets, alpha), rel=1e-9)
+    assert dual == pytest.approx(dual_value(planes), rel=1e-9)
     sums = np.add.reduceat(alpha, starts[:-1])
     assert (alpha >= 0).all()
     assert (sums <= caps * (1 + 1e-12)).all()
@@ -59,7 +57,7 @@ def test_against_scipy(seed):
 def test_against_piqp(seed):
     piqp = pytest.importorskip("piqp")
     vectors, offsets, starts, caps = problem(seed, sizes=(12, 20), n_features=6)
-    *_, value, _ = solved(vectors, offsets, starts, caps)
+    _, value, _ = solved(vectors, offsets, starts, caps)
     n = len(offsets)
     sums = np.array([(np.arange(n) >= a) & (np.arange(n) < b) for a, b in itertools.pairwise(starts)])
     G = np.vstack((sums.astype(float), -np.eye(n)))
@@ -74,8 +72,8 @@ def test_against_piqp(seed):
 
 def test_starts_warm():
     vectors, offsets, starts, caps = problem(3)
-    alpha, w, value, _ = solved(vectors, offsets, starts, caps)
-    again = solve_blocks(vectors, offsets, starts, caps, alpha, w, 1e-9, 0)
+    planes, value, _ = solved(vectors, offsets, starts, caps)
+    again = solve(planes, 1e-9, 0)
     assert again[0] == pytest.approx(value)
     assert again[0] - again[1] <= 1e-8 * value
 
@@ -96,7 +94,7 @@ def test_minimise_on_line():
         assert t >= 0
 
 
-def test_minimise_model_of_a_smooth_risk():
+def test_minimise_risk_of_a_smooth_risk():
     rng = np.random.default_rng(1)
     A, b = rng.normal(size=(20, 4)), rng.random(20)
 
@@ -104,7 +102,7 @@ def test_minimise_model_of_a_smooth_risk():
         z = np.exp(-(A @ w))
         return float(b @ z), -(A.T @ (b * z))
 
-    w, value, bound = minimise_model(risk, np.zeros(4), 1e-6)
+    w, value, bound = minimise_risk(risk, np.zeros(4), 1e-6)
     exact = minimize(lambda v: 0.5 * v @ v + risk(v)[0], np.zeros(4), jac=lambda v: v + risk(v)[1])
     assert value == pytest.approx(exact.fun, rel=2e-6)
     assert bound <= exact.fun * (1 + 1e-12)

@@ -7,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 
+from directrank.contracts import GradientKernel
 from directrank.data import make_ranking
 from directrank.kernels.plugins import cut_of_query, position_slopes, query_gradient
 from directrank.measures import AP, DCG, ERR, NDCG, P
-from directrank.oracles import GradientKernel
 from directrank.scorers import Linear
-from directrank.solvers.smooth import passes, streaming
+from directrank.solvers import passes
 from directrank.surrogates import Objective, SmoothedPositions
 
 MEASURES = [NDCG(), NDCG(3), DCG(gain="linear", discount="letor"), AP(), AP(3)]
@@ -46,7 +46,7 @@ def test_the_pass_equals_the_oracles(monkeypatch, groups, measure, weighted):
     weights = rng.integers(0, 3, groups.n_queries).astype(float) if weighted else None
     objective = objective_of(measure, groups, weights=weights)
     theta = rng.normal(size=groups.n_features) / 10
-    assert streaming.can_stream(objective, Linear())
+    assert passes.can_stream(objective, Linear())
     value, slope = passes.value_and_gradient(objective, Linear(), theta, groups.features)
     expected = by_oracles(monkeypatch, objective, theta, groups.features)
     assert value == pytest.approx(expected[0], rel=1e-6)
@@ -102,13 +102,13 @@ def test_bits_do_not_depend_on_threads(groups, measure):
 def test_measures_without_a_form_are_not_streamed(groups):
     objective = objective_of(P(3), groups)
     assert GradientKernel not in objective.offers
-    assert not streaming.can_stream(objective, Linear())
+    assert not passes.can_stream(objective, Linear())
     assert GradientKernel not in SmoothedPositions(ERR(max_grade=4)).offers
 
 
 def test_one_shard_is_not_worth_the_compilation():
     small = make_ranking(20, 10, 5, random_state=0)
-    assert not streaming.can_stream(objective_of(NDCG(), small), Linear())
+    assert not passes.can_stream(objective_of(NDCG(), small), Linear())
 
 
 OWN = """
@@ -120,13 +120,13 @@ from directrank.data import make_ranking
 from directrank.data.remote.workers import RemoteFeatures
 from directrank.errors import MethodError
 from directrank.scorers import Linear
-from directrank.solvers.smooth import streaming
+from directrank.solvers import passes
 from directrank.surrogates import Objective, SmoothedPositions
 from directrank.measures import NDCG
 groups = make_ranking(30, 10, 2000, random_state=0)
 objective = Objective(SmoothedPositions(NDCG()), groups.queries, groups.shards)
 objective._plugin = bound_form(groups.queries)
-print(sum(value for value, _ in streaming.stream(objective, Linear(), np.zeros(2000), groups.features)))
+print(sum(value for value, _ in passes.stream(objective, Linear(), np.zeros(2000), groups.features)))
 """
 FORM = """
 from typing import NamedTuple
@@ -159,11 +159,11 @@ from directrank.data import make_ranking
 from directrank.data.remote.workers import RemoteFeatures
 from directrank.errors import MethodError
 from directrank.scorers import Linear
-from directrank.solvers.smooth import streaming
+from directrank.solvers import passes
 from directrank.surrogates import Objective, SmoothedPositions
 groups = make_ranking(30, 10, 2000, random_state=0)
 objective = Objective(SmoothedPositions(Constant()), groups.queries, groups.shards)
-values = streaming.stream(objective, Linear(), np.zeros(2000), groups.features)
+values = passes.stream(objective, Linear(), np.zeros(2000), groups.features)
 print(round(float(sum(value for value, _ in values)), 6))
 """
 MEASURE = """
@@ -231,8 +231,8 @@ def test_forms_from_elsewhere_leave_nothing_behind(tmp_path):
 
 
 def test_without_compilation_the_oracles_are_asked(monkeypatch, groups):
-    monkeypatch.setattr(streaming.numba.config, "DISABLE_JIT", 1)
-    assert not streaming.can_stream(objective_of(NDCG(), groups), Linear())
+    monkeypatch.setattr(passes.numba.config, "DISABLE_JIT", 1)
+    assert not passes.can_stream(objective_of(NDCG(), groups), Linear())
 
 
 def test_forms_are_read_by_compiled_code_only():

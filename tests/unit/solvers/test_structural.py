@@ -3,22 +3,21 @@
 import numpy as np
 import pytest
 
+from directrank.contracts import CutKernel
 from directrank.data.groups import QueryGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators import PermuRank, Ranker, StructuralSVM
 from directrank.measures import AP, NDCG, mean_value, parse_measure
-from directrank.oracles import CutKernel
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
-from directrank.solvers.cuts.found_rankings import FoundRankings
-from directrank.solvers.cuts.kept_cuts import (
-    dual_value,
+from directrank.solvers.frank_wolfe import (
     no_cuts,
     optimise_kept_cuts,
     step_among_kept,
     take_cut,
 )
-from directrank.solvers.cuts.working_set import minimise
+from directrank.solvers.planes import dual_value
+from directrank.solvers.working_sets import FoundRankings, minimise
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 
 
@@ -125,7 +124,8 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
     """Random cuts of one query: the dual never falls, and w stays the sum of what is kept."""
     rng = np.random.default_rng(0)
     for room in (2, 3, 8):
-        cuts = no_cuts(np.array([2.0, 1.0]), room, 4)
+        steps = no_cuts(np.array([2.0, 1.0]), room, 4)
+        cuts = steps.planes
         last = 0.0
         for trial in range(60):
             query, vector, offset = trial % 2, rng.normal(size=4), rng.random()
@@ -136,7 +136,7 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
             held = sum(cuts.alpha[query * room + k] * heights[k] for k in range(room))
             gap = take_cut(cuts, query, offset, vector)
             if trial % 5:
-                step_among_kept(cuts, query)
+                step_among_kept(steps, query)
             assert gap == pytest.approx(cuts.caps[query] * max(0.0, height, *heights) - held, abs=1e-12)
             moved = cuts.w.copy()
             dual = dual_value(cuts)
@@ -146,7 +146,7 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
             assert (by_query >= 0).all()
             assert (by_query.sum(axis=1) <= cuts.caps + 1e-12).all()
             last = dual
-        assert optimise_kept_cuts(cuts, np.arange(2), 1e-9, 500) < 500
+        assert optimise_kept_cuts(steps, np.arange(2), 1e-9, 500) < 500
         assert dual_value(cuts) >= last - 1e-12
 
 

@@ -5,13 +5,13 @@ import pytest
 
 from directrank.data.groups import QueryGroups
 from directrank.measures import NDCG
-from directrank.solvers.boosting.stumps import (
+from directrank.solvers.stumps import (
     CRITERIA,
     ExactStumps,
     HistogramStumps,
     best_split_naive,
+    bin_edges,
 )
-from directrank.solvers.boosting.thresholds import bin_edges
 from directrank.surrogates import ExpectedMeasure, Objective
 
 

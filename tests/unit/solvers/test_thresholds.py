@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.data import make_ranking
-from directrank.solvers.boosting.stumps import HistogramStumps
-from directrank.solvers.boosting.thresholds import bin_edges, bin_edges_naive, binned, threshold_between
+from directrank.solvers.stumps import HistogramStumps, bin_edges, bin_edges_naive, binned, threshold_between
 from directrank.storage.mapped import create_matrix, is_mapped
 from directrank.surrogates import ExponentialPairs, Objective
 

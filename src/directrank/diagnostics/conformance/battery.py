@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, HessianVector, Measure, Surrogate, ValueAndGradient
 from directrank.diagnostics.conformance import (
     of_measures,
     of_objectives,
@@ -17,7 +17,6 @@ from directrank.estimators.method import configured_method
 from directrank.measures import AP
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.families.definition import Definition
-from directrank.oracles import Curvature, HessianVector, ValueAndGradient
 from directrank.plugins import PlugIn
 from directrank.plugins.parts import Kind, kind_of, whole
 from directrank.plugins.registration import methods_of

@@ -4,16 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Solver, Surrogate
+from directrank.contracts import ORACLES, Solver, StepAlong, Surrogate, WindowStep, check_fit
 from directrank.data.groups import QueryGroups
-from directrank.diagnostics.conformance.of_surrogates import ORACLES
 from directrank.diagnostics.conformance.promises import BrokenPromiseError, Promise, need
 from directrank.diagnostics.conformance.samples import groups
 from directrank.errors import UnfitPairError
 from directrank.estimators.selection import MeanMonitor
 from directrank.measures import AP, NDCG
-from directrank.oracles import StepAlong, WindowStep
-from directrank.pairing import check_fit
 from directrank.scorers import default_scorer
 from directrank.surrogates import (
     ExpectedMeasure,

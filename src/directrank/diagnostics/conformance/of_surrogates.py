@@ -1,27 +1,16 @@
 """What every surrogate promises of its value and its gradient."""
 
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from directrank import oracles
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import Surrogate
+from directrank.contracts import ORACLES, Surrogate, Value, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.diagnostics.conformance.promises import Promise, need
 from directrank.diagnostics.conformance.samples import random_scores, slope, some_queries
 from directrank.measures.positions import positions_of
-from directrank.oracles import Value, ValueAndGradient
 
-#: Every oracle: the protocols of their module but that of an objective, which has several.
-ORACLES = tuple(
-    each
-    for each in vars(oracles).values()
-    if getattr(each, "__module__", "") == oracles.__name__
-    and Protocol in getattr(each, "__mro__", ())
-    and each is not BoundObjective
-)
 ROUNDING = 1e-12
 
 

@@ -5,12 +5,11 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
-from directrank.contracts import Solver, Surrogate
+from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.groups import QueryGroups
 from directrank.data.remote.workers import Held, RemoteFeatures, RemoteGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators.parameters.allowed import parameters_of
-from directrank.pairing import fitting_solvers
 from directrank.scorers import OF_QUERIES, Linear
 from directrank.solvers import SOLVERS
 

@@ -22,7 +22,7 @@ from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
 Criterion = Annotated[
     Literal["gini", "eta"],
     "Quantity that a stump maximises: the gain of a regression tree, or the weighted difference of the two "
-    "sides (r in RankBoost's paper, η in NDCG_Boost's); see `directrank.solvers.boosting.stumps`.",
+    "sides (r in RankBoost's paper, η in NDCG_Boost's); see `directrank.solvers.stumps`.",
 ]
 Shrinkage = Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)]
 Keep = Annotated[

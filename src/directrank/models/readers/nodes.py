@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.scorers import Trees
-from directrank.scorers.trees import TO_THE_LEFT, ZERO_TOO, fits
+from directrank.scorers.trees import TO_THE_LEFT, ZERO_TOO, are_trees
 
 CATEGORIES = "splits on categories, which is not supported yet; encode them as numbers and train again"
 
@@ -61,7 +61,7 @@ def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
     kinds = {"value": np.float64, "gain": np.float64, "threshold": nodes["threshold"].dtype}
     arrays = {name: array.astype(kinds.get(name, np.int32)) for name, array in nodes.items()}
     arrays["root"] = np.zeros(1, np.int64)
-    if not fits(arrays, n_features):
+    if not are_trees(arrays, n_features):
         raise ModelFormatError(f"has a child or a feature that does not exist, of {n_features} features")
     return Trees(**arrays)
 

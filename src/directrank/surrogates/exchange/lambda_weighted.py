@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
@@ -13,7 +13,6 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table
 from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
-from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndGradient
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.exchange.kernels import distance_losses, swap_curvatures, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
@@ -149,7 +148,7 @@ class BoundSwaps:
         return self._kernels().value_and_gradient(scores)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.oracles.Curvature`."""
+        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
         return self._kernels().curvature(scores)
 
     def _kernels(self) -> BoundKernel:
@@ -162,7 +161,7 @@ class BoundSwaps:
         return self.joined_plugin(self.queries, self.weights, [self])
 
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
-        """Return the plug-in of all queries; see `directrank.oracles.GradientKernel`."""
+        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
             # The part keeps a view, so that no number is stored twice.

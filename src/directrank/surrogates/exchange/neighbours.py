@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
-from directrank.oracles import Curvature, GradientKernel, Reweighable, ValueAndGradient
 from directrank.surrogates.draws import Draws, but_for_rounding
 from directrank.surrogates.exchange.tables import BoundSwapTable, average_over_twins, strict_ranking, ties
 

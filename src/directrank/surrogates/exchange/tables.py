@@ -48,7 +48,7 @@ class BoundSwapTable(BoundKernel):
         return self.joined_plugin(self.queries, self.weights, [self])
 
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
-        """Return the plug-in of all queries; see `directrank.oracles.GradientKernel`."""
+        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
         start, first = pair_table(queries).start, 0
         table = np.zeros(start[-1] + WIDTH, np.float32)
         for part in parts:

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Measure, QueryValues, Step, Surrogate, Value, WindowStep
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import positions_of
-from directrank.oracles import QueryValues, Step, Value, WindowStep
 from directrank.surrogates.lines.breakpoints import add_evaluated
 from directrank.surrogates.lines.walks import walk
 

@@ -2,11 +2,18 @@
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import (
+    Curvature,
+    DocumentWeights,
+    Step,
+    StepAlong,
+    Surrogate,
+    Value,
+    ValueAndGradient,
+)
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
-from directrank.oracles import Curvature, DocumentWeights, Step, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
 from directrank.surrogates.steps import MAX_STEP, BoundStepwise, centred_scores
 

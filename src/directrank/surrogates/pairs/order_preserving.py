@@ -2,13 +2,19 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import (
+    Curvature,
+    GradientKernel,
+    HessianVector,
+    Measure,
+    Surrogate,
+    ValueAndGradient,
+)
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures.average_precision import AP
 from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
-from directrank.oracles import Curvature, GradientKernel, HessianVector, ValueAndGradient
 from directrank.surrogates.margins import Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
 

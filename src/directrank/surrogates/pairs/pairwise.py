@@ -6,9 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import (
+    Curvature,
+    GradientKernel,
+    HessianVector,
+    MostViolated,
+    Surrogate,
+    ValueAndGradient,
+)
 from directrank.data.queries import Queries
-from directrank.oracles import Curvature, GradientKernel, HessianVector, MostViolated, ValueAndGradient
 from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
 from directrank.surrogates.pairs.bound import BoundPairs
 from directrank.surrogates.pairs.by_sorting import goes_by_sorting

@@ -2,11 +2,18 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import (
+    Curvature,
+    DocumentWeights,
+    Measure,
+    StepAlong,
+    Surrogate,
+    Value,
+    ValueAndGradient,
+)
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionBounded
-from directrank.oracles import Curvature, DocumentWeights, StepAlong, Value, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.positions.curvature import position_curvature
 from directrank.surrogates.positions.smoothed_kernels import backward, powers_by_range, soft_positions

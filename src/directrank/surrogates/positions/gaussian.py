@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, Measure, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures.capabilities import PositionLinear
-from directrank.oracles import Curvature, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.bound import BoundKernel
 from directrank.surrogates.positions.gaussian_curvature import curvatures

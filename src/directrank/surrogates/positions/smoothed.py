@@ -6,14 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import (
+    ApproximationErrors,
+    Curvature,
+    GradientKernel,
+    Measure,
+    Staged,
+    Surrogate,
+    ValueAndGradient,
+)
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, position_slopes, query_gradient, register_kernel
 from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.oracles import ApproximationErrors, Curvature, GradientKernel, Staged, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.positions.curvature import position_curvature
 from directrank.surrogates.positions.smoothed_kernels import (

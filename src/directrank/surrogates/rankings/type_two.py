@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Curvature, CutKernel, Measure, MostViolated, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import perfect_positions
-from directrank.oracles import Curvature, CutKernel, MostViolated, ValueAndGradient
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.rankings.assignment import most_violated_assignment
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message

@@ -5,11 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate
+from directrank.contracts import Measure, Surrogate, Value, ViolatedPairs
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.oracles import Value, ViolatedPairs
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import MARGINS, Margin
 from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message

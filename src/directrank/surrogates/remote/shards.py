@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Surrogate
+from directrank.contracts import Part, Surrogate
 from directrank.data.remote.workers import Held, Workers
-from directrank.oracles import Part
 from directrank.surrogates.on_all_queries import gradient_plugin
 
 
@@ -48,7 +47,7 @@ class ShardObjective:
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
     def gradient_plugin(self) -> Any:
-        """Return the plug-in of the shard's queries; see `directrank.oracles.GradientKernel`."""
+        """Return the plug-in of the shard's queries; see `directrank.contracts.GradientKernel`."""
         if self._plugin is None:
             made = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
             self._plugin = made._replace(longest=self._longest)

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from directrank.contracts import Solution, Solver, Surrogate
+from directrank.contracts import (
+    Curvature,
+    HessianVector,
+    QueryWeights,
+    Solution,
+    Solver,
+    Surrogate,
+    Targets,
+    ValueAndGradient,
+)
 from directrank.diagnostics.conformance import of_objectives, of_rankers, of_solvers
 from directrank.diagnostics.conformance.battery import check_measure, check_plugin, check_surrogate
 from directrank.diagnostics.conformance.promises import BrokenPromiseError, tried
@@ -12,7 +21,6 @@ from directrank.estimators.method import Method, configured_method
 from directrank.measures import AP, P
 from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
-from directrank.oracles import Curvature, HessianVector, QueryWeights, Targets, ValueAndGradient
 from directrank.plugins import load_plugin
 from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 

@@ -5,15 +5,15 @@ have a second derivative of about 1 in scores, so half the square of the quotien
 along that coefficient alone would gain. What counts is the largest quotient, relative to the start.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import LinearScorer
+from directrank.contracts import BoundObjective, LinearScorer, Part
 from directrank.kernels.compile import kernel
-from directrank.oracles import Part
-from directrank.solvers.sums import sum_over_rows
+from directrank.solvers.passes import penalised, sum_over_rows
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
@@ -67,3 +67,36 @@ def _add_moments(features, origin, sums, squares):
             difference = features[i, k] - origin[k]
             sums[k] += difference
             squares[k] += difference * difference
+
+
+def descend(
+    objective, scorer, features: np.ndarray, start: np.ndarray, *,
+    penalty: float, max_iterations: int, tolerance: float,
+    at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
+) -> Any:  # fmt: skip
+    """Minimise the penalised objective from a point; return SciPy's result, with `first`, the first gradient.
+
+    `at_iterate` is called at every iterate with the parameters, the value and the largest component of the
+    gradient.
+    """
+    latest, gradients = {}, []
+
+    def function(parameters: np.ndarray):
+        value, gradient = penalised(objective, scorer, parameters, features, penalty)
+        latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
+        if not gradients:
+            gradients.append(gradient)
+        return value, gradient
+
+    def callback(parameters: np.ndarray) -> None:
+        value, norm = latest[parameters.tobytes()]
+        latest.clear()
+        if at_iterate is not None:
+            at_iterate(parameters, value, norm)
+
+    result = minimize(
+        function, start, jac=True, method="L-BFGS-B", callback=callback,
+        options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
+    )  # fmt: skip
+    result.first = gradients[0]
+    return result

@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import GradientKernel, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.oracles import GradientKernel, Reweighable, ValueAndGradient
-from directrank.solvers.all_scores import all_scores
-from directrank.solvers.smooth.descent import descend
-from directrank.solvers.smooth.passes import penalised
-from directrank.solvers.smooth.stationarity import Stationarity
+from directrank.solvers.descent import Stationarity, descend
+from directrank.solvers.passes import all_scores, penalised
 
 TOLERANCE = 1e-6
 #: Largest change of the parameters in a round, and largest gradient at the weights of the ranking reached, of

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import ApproximationErrors, GradientKernel, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.oracles import ApproximationErrors, GradientKernel, ValueAndGradient
-from directrank.solvers.incumbent import Incumbent
-from directrank.solvers.smooth.passes import approximation_row, penalised
-from directrank.solvers.smooth.starts import starting_points
-from directrank.solvers.smooth.stationarity import Stationarity
+from directrank.solvers.descent import Stationarity
+from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.passes import approximation_row, penalised
 
 #: Largest gradient of the whole objective, relative to the start, to which steps of single queries converge.
 LEVEL = 0.1

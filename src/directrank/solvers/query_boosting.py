@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from directrank.contracts import LinearScorer, Solution, Solver
-from directrank.oracles import Part, QueryValues, QueryWeights, Value
+from directrank.contracts import LinearScorer, Part, QueryValues, QueryWeights, Solution, Solver, Value
 
 # The weighted measure is at most 1 less this, because a perfect feature would get an infinite weight.
 PERFECT = 1e-12

@@ -2,13 +2,17 @@
 
 import numpy as np
 
-from directrank.bound_objective import BoundObjective
-from directrank.contracts import Solution, Solver
-from directrank.oracles import GradientKernel, HessianVector, Part, ValueAndGradient
-from directrank.solvers.all_scores import all_scores
-from directrank.solvers.smooth.passes import penalised
-from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
-from directrank.solvers.sums import sum_over_parts, sum_over_rows
+from directrank.contracts import (
+    BoundObjective,
+    GradientKernel,
+    HessianVector,
+    Part,
+    Solution,
+    Solver,
+    ValueAndGradient,
+)
+from directrank.solvers.descent import STATIONARY, Stationarity
+from directrank.solvers.passes import all_scores, penalised, sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.
 ARMIJO = 1e-4

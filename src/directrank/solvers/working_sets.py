@@ -1,18 +1,15 @@
 """Working sets of rankings: minimise over those found so far, search for more violated ones, repeat."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import Solution, Solver, ViolatedPairs
 from directrank.errors import check_choice
 from directrank.kernels.products import products_by_query
-from directrank.oracles import ViolatedPairs
-from directrank.solvers.cuts.found_rankings import FoundRankings
-from directrank.solvers.cuts.planes import minimise_model
-from directrank.solvers.cuts.simplex_qp import solve_blocks
-from directrank.solvers.cuts.visiting_order import visiting_order
 from directrank.solvers.incumbent import Incumbent
+from directrank.solvers.planes import minimise_risk, planes_in_blocks, solve, visiting_order
 
 
 class WorkingSets(Solver):
@@ -80,6 +77,108 @@ class WorkingSets(Solver):
         most = f"working sets of at most {trace[-1]['imperfect']} imperfect rankings"
         message = f"Trained {len(trace)} rounds, kept {kept}; {most}"
         return Solution(scorer.at(parameters), status, certificate, trace, message)
+
+
+# Rankings whose features differ by less, relative to their size, are the same one.
+SAME = 1e-9
+
+
+@dataclass
+class Rankings:
+    """Rankings as features, those of a query next to each other.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rankings, n_features), float64
+    counts : ndarray of shape (n_queries,), int64
+        The number of rankings of each query.
+    """
+
+    rows: np.ndarray
+    counts: np.ndarray
+
+    def unknown(self, offered: np.ndarray) -> np.ndarray:
+        """Return which of the rankings offered, one for each query, are none of the query's own."""
+        query = np.repeat(np.arange(len(offered)), self.counts)
+        limit = SAME * (1.0 + np.abs(offered).max(axis=1, initial=0.0))
+        same = (np.abs(self.rows - offered[query]) <= limit[query, None]).all(axis=1)
+        return np.bincount(query[same], minlength=len(offered)) == 0
+
+    def add(self, offered: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """Add the new ones of the rankings offered; return the places before which they are inserted."""
+        ends = np.cumsum(self.counts)[new]
+        self.rows = np.insert(self.rows, ends, offered[new], axis=0)
+        self.counts = self.counts + new
+        return ends
+
+
+class FoundRankings:
+    """The working sets of all queries.
+
+    A pair is a perfect and an imperfect ranking of one query; the pairs of a query are next to each other,
+    those of one perfect ranking too.
+    """
+
+    def __init__(self, n_queries: int, n_features: int):
+        self.perfect, self.imperfect = (
+            Rankings(np.empty((0, n_features)), np.zeros(n_queries, np.int64)) for _ in range(2)
+        )
+        self.losses, self.alpha = np.empty((2, 0))
+
+    @property
+    def n_pairs(self) -> np.ndarray:
+        """The number of pairs of each query."""
+        return self.perfect.counts * self.imperfect.counts
+
+    def add(self, right: np.ndarray, wrong: np.ndarray, losses: np.ndarray, which: np.ndarray) -> int:
+        """Add a perfect and an imperfect ranking to some queries unless they are known.
+
+        Parameters
+        ----------
+        right, wrong : ndarray of shape (n_queries, n_features), float64
+        losses : ndarray of shape (n_queries,)
+            Of the imperfect rankings.
+        which : ndarray of shape (n_queries,), bool
+
+        Returns
+        -------
+        int
+            How many sets grew.
+        """
+        new_right = which & self.perfect.unknown(right)
+        new_wrong = which & self.imperfect.unknown(wrong)
+        query, one, other = self._pairs()
+        self.perfect.add(right, new_right)
+        self.losses = np.insert(self.losses, self.imperfect.add(wrong, new_wrong), losses[new_wrong])
+        alpha = np.zeros(self.n_pairs.sum())
+        place = _starts(self.n_pairs)[query] + one * self.imperfect.counts[query] + other
+        alpha[place] = self.alpha
+        self.alpha = alpha
+        return int((new_right | new_wrong).sum())
+
+    def pair_losses(self) -> np.ndarray:
+        """Return the loss of each pair."""
+        query, _, wrong = self._pairs()
+        return self.losses[_starts(self.imperfect.counts)[query] + wrong]
+
+    def vectors(self, factors: np.ndarray) -> np.ndarray:
+        """Return a factor of each pair times the difference of its features, (n_pairs, n_features)."""
+        query, right, wrong = self._pairs()
+        out = self.perfect.rows[_starts(self.perfect.counts)[query] + right]
+        out -= self.imperfect.rows[_starts(self.imperfect.counts)[query] + wrong]
+        out *= factors[:, None]
+        return out
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return of each pair the query, and the numbers of its two rankings among those of the query."""
+        query = np.repeat(np.arange(len(self.n_pairs)), self.n_pairs)
+        number, width = np.arange(len(query)) - _starts(self.n_pairs)[query], self.imperfect.counts[query]
+        return query, number // width, number % width
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    """Return where the entries of each query begin."""
+    return np.cumsum(counts) - counts
 
 
 class _Run:
@@ -162,12 +261,10 @@ def minimise(
     whole = loss.aggregate == "max"
     starts = np.concatenate(([0], np.cumsum(sizes))) if whole else np.arange(len(losses) + 1)
     block_caps = shares if whole else np.repeat(shares, sizes)
-    alpha = np.minimum(found.alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
-    vectors = found.vectors(-lines[1])
-    w = -alpha @ vectors
-    value, dual = solve_blocks(vectors, lines[0], starts, block_caps, alpha, w, tolerance, 1000)
-    found.alpha = alpha
-    return w, value, dual
+    found.alpha = np.minimum(found.alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
+    planes = planes_in_blocks(found.vectors(-lines[1]), lines[0], starts, block_caps, found.alpha)
+    value, dual = solve(planes, tolerance, 1000)
+    return planes.w, value, dual
 
 
 def _divisors(aggregate: str, found: FoundRankings) -> np.ndarray:
@@ -178,7 +275,7 @@ def _divisors(aggregate: str, found: FoundRankings) -> np.ndarray:
 
 
 def _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance):
-    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    starts = _starts(sizes)
 
     def risk(point: np.ndarray) -> tuple[float, np.ndarray]:
         values, slopes = loss.value_and_slope(losses, differences @ point)
@@ -190,4 +287,4 @@ def _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance):
         each = np.repeat(shares, sizes)
         return float(each @ values), (each * slopes) @ differences
 
-    return minimise_model(risk, w, tolerance)
+    return minimise_risk(risk, w, tolerance)

@@ -4,14 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
+from directrank.contracts import (
+    ApproximationErrors,
+    GradientKernel,
+    Solution,
+    Solver,
+    Staged,
+    ValueAndGradient,
+)
 from directrank.errors import check_not_negative
-from directrank.oracles import ApproximationErrors, GradientKernel, Staged, ValueAndGradient
-from directrank.solvers.incumbent import Incumbent
-from directrank.solvers.smooth.descent import descend
-from directrank.solvers.smooth.passes import approximation_row
-from directrank.solvers.smooth.starts import starting_points
-from directrank.solvers.smooth.stationarity import STATIONARY, Stationarity
+from directrank.solvers.descent import STATIONARY, Stationarity, descend
+from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.passes import approximation_row
 
 
 class LBFGS(Solver):

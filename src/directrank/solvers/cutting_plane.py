@@ -4,12 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from directrank.contracts import Solution, Solver
-from directrank.oracles import Part, ValueAndGradient
-from directrank.solvers.all_scores import all_scores
-from directrank.solvers.cuts.line_search import minimise_on_line
-from directrank.solvers.cuts.planes import BEYOND, Planes
-from directrank.solvers.sums import sum_over_parts, sum_over_rows
+from directrank.contracts import Part, Solution, Solver, ValueAndGradient
+from directrank.solvers.passes import all_scores, sum_over_parts, sum_over_rows
+from directrank.solvers.planes import BEYOND, Model, minimise_on_line
 
 
 class CuttingPlane(Solver):
@@ -103,7 +100,7 @@ class _Run:
 
     def __init__(self, objective, scorer, features: np.ndarray, C: float):
         self.objective, self.scorer, self.features, self.C = objective, scorer, features, C
-        self.planes = Planes(features.shape[1], C)
+        self.model = Model(features.shape[1], C)
         self.best, self.scores = np.zeros(features.shape[1]), np.zeros(objective.n_docs, objective.dtype)
         self.point, self.at = self.best, self.scores
         self.value, self.bound = np.inf, 0.0
@@ -111,14 +108,14 @@ class _Run:
     def add_plane(self, judge: bool) -> None:
         """Add the plane that touches the risk at the current point; `judge` whether the point is the best."""
         risk, vector, offset = self._plane(self.at)
-        self.planes.add(vector, offset)
+        self.model.add(vector, offset)
         value = 0.5 * float(self.point @ self.point) + self.C * risk
         if judge and value < self.value:
             self.best, self.scores, self.value = self.point, self.at, value
 
     def minimise_model(self, tolerance: float) -> np.ndarray:
         """Return the minimiser of the model, and store the lower bound."""
-        w, self.bound = self.planes.solve(tolerance)
+        w, self.bound = self.model.minimise(tolerance)
         return w
 
     def move_to(self, w: np.ndarray) -> None:

@@ -1,1 +1,0 @@
-"""Boosting over queries and over documents, and its weak rankers."""

@@ -1,1 +1,0 @@
-"""Solvers that collect cuts: Frank-Wolfe, cutting planes, working sets."""

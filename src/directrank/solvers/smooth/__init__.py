@@ -1,1 +1,0 @@
-"""Solvers that follow gradients: L-BFGS, SGD, truncated Newton, re-weighting."""
