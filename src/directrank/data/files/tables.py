@@ -92,7 +92,7 @@ def readable(path: Path, kind: str) -> Iterator[Any]:
         raise DataError(f"{path}: is not readable as {kind} ({str(error).splitlines()[0]}){remedy}") from None
 
 
-def _parquet_schema(path: Path) -> Any:
+def parquet_schema(path: Path) -> Any:
     """Return the columns and their types."""
     with readable(path, PARQUET):
         from pyarrow.parquet import ParquetFile
@@ -101,7 +101,7 @@ def _parquet_schema(path: Path) -> Any:
             return file.schema_arrow
 
 
-def _parquet_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+def parquet_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
     """Yield rows with the wanted columns, in the types of the file."""
     with readable(path, PARQUET):
         from pyarrow.parquet import ParquetFile
@@ -112,7 +112,7 @@ def _parquet_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
                 yield batch
 
 
-def _arrow_schema(path: Path) -> Any:
+def arrow_schema(path: Path) -> Any:
     """Return the columns and their types."""
     with readable(path, ARROW) as pa, pa.memory_map(str(path)) as file:
         columns = pa.ipc.open_file(file).schema
@@ -120,9 +120,9 @@ def _arrow_schema(path: Path) -> Any:
         return pa.schema(list(zip(columns.names, columns.types, strict=True)))
 
 
-def _arrow_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+def arrow_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
     """Yield rows with the wanted columns, in the types of the file."""
-    places = {name: place for place, name in enumerate(_arrow_schema(path).names)}
+    places = {name: place for place, name in enumerate(arrow_schema(path).names)}
     with readable(path, ARROW) as pa, pa.memory_map(str(path)) as file:
         fields = [places[name] for name in wanted]
         reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields))
@@ -132,7 +132,7 @@ def _arrow_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
             yield batch
 
 
-def _csv_schema(path: Path) -> Any:
+def csv_schema(path: Path) -> Any:
     """Return the columns, with the types that the first rows have."""
     with readable(path, CSV) as pa:
         with closing(_csv_rows(pa, path, {}, threads=False)) as rows:
@@ -140,7 +140,7 @@ def _csv_schema(path: Path) -> Any:
         return pa.schema([]) if batch is None else batch.schema
 
 
-def _csv_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+def csv_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
     """Yield rows with the wanted columns, each read as its type. Of text, no cell is missing.
 
     From the first rows on that do not have these types, the columns are text: the caller names the cell.
@@ -223,11 +223,11 @@ TABLES = (
     TableFormat(
         "CSV",
         tuple(f".{kind}{zipped}" for kind in ("csv", "tsv") for zipped in ("", ".gz", ".bz2", ".zst")),
-        _csv_schema,
-        _csv_batches,
+        csv_schema,
+        csv_batches,
     ),
-    TableFormat("Parquet", (".parquet", ".pq"), _parquet_schema, _parquet_batches),
-    TableFormat("Arrow", (".arrow", ".feather", ".ipc"), _arrow_schema, _arrow_batches),
+    TableFormat("Parquet", (".parquet", ".pq"), parquet_schema, parquet_batches),
+    TableFormat("Arrow", (".arrow", ".feather", ".ipc"), arrow_schema, arrow_batches),
 )
 
 

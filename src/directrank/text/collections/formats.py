@@ -34,18 +34,18 @@ Reader = Callable[[Any, CollectionOptions, Faults], Iterator[Any]]
 # JSON lines, one object a line, and BEIR's folder: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
 
 
-def _json_detects(head: bytes) -> bool:
+def json_detects(head: bytes) -> bool:
     """Return whether a file begins with an object of JSON."""
     return head.lstrip().startswith(b"{")
 
 
-def _json_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Document]:
+def json_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Document]:
     """Yield the documents of a file."""
     for cells in _json_cells(path, ("docid", "title", "body"), how, faults):
         yield Document(*cells)
 
 
-def _json_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
+def json_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
     """Yield the queries of a file."""
     for cells in _json_cells(path, ("qid", "text"), how, faults):
         yield Query(*cells)
@@ -85,12 +85,12 @@ BLANKS = re.compile(r"\s+")
 LEAST_BLANKS = 2
 
 
-def _smart_detects(head: bytes) -> bool:
+def smart_detects(head: bytes) -> bool:
     """Return whether a file begins with an item of SMART."""
     return ITEM.match(head.lstrip()) is not None
 
 
-def _smart_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Document]:
+def smart_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Document]:
     """Yield the documents of a file; a title that the text repeats is removed from the text."""
     for docid, parts in _smart_items(path, how, faults):
         title, body = parts.get("T", ""), parts.get("W", "")
@@ -99,7 +99,7 @@ def _smart_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iter
         yield Document(docid, title, body)
 
 
-def _smart_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
+def smart_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
     """Yield the queries of a file: title and text."""
     for qid, parts in _smart_items(path, how, faults):
         yield Query(qid, " ".join(filter(None, (parts.get("T"), parts.get("W")))))
@@ -133,7 +133,7 @@ def _smart_item(
     return docid, {letter: BLANKS.sub(" ", text).strip() for letter, text in texts.items()}
 
 
-def _smart_detects_judgements(head: bytes) -> bool:
+def smart_detects_judgements(head: bytes) -> bool:
     """Return whether lines are ``query document code``, or ``query document 0 0.0``.
 
     The second form may have a whole number at its end, as CACM's ``01 1410 0 0``. In TREC's form, these lines
@@ -147,7 +147,7 @@ def _smart_detects_judgements(head: bytes) -> bool:
     )
 
 
-def _smart_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
+def smart_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
     """Yield the judgement of each line: ``query document code``, or ``query document 0 0.0``.
 
     The second form, that of CISI and CACM, names relevant documents, so the grade is 1.
@@ -179,13 +179,13 @@ NUMBER = re.compile(r"<num>\s*(?:Number:\s*)?([^\s<]+)", re.I)
 LABELS = re.compile(r"^\s*(Topic|Description|Narrative)\s*:", re.I)
 
 
-def _trec_detects(head: bytes) -> bool:
+def trec_detects(head: bytes) -> bool:
     """Return whether a file begins with a document or a topic of TREC."""
     start = head.lstrip()[:64].lower()
     return start.startswith((b"<doc>", b"<top>", b"<!doctype", b"<?xml"))
 
 
-def _trec_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Document]:
+def trec_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Document]:
     """Yield the documents of a file.
 
     Titles are the contents of TITLE, HEADLINE, HL and alike; the body is that of TEXT, LP and alike, or,
@@ -207,7 +207,7 @@ def _trec_documents(path: Path, how: CollectionOptions, faults: Faults) -> Itera
         yield Document(names[0].strip(), _plain(" ".join(titles)), _plain(body, how.title_ends))
 
 
-def _trec_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
+def trec_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
     """Yield the topics of a file: the parts that `topic_fields` names, closed by a tag or by the next one."""
     for number, content in enumerate(_between(path, b"top"), 1):
         text = decoded(content, how.encoding, f"topic {number}", faults)
@@ -280,12 +280,12 @@ def _between(path: Path, tag: bytes) -> Iterator[bytes]:
                 )
 
 
-def _trec_detects_judgements(head: bytes) -> bool:
+def trec_detects_judgements(head: bytes) -> bool:
     """Return whether the first line has four words."""
     return len(head.partition(b"\n")[0].split()) == 4
 
 
-def _trec_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
+def trec_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
     """Yield the lines of qrels: ``query iteration document grade``."""
     rows = read_rows(path, 4, QRELS_EXPECTED)
     grades = rows.numbers(3, "expected a grade: a number").tolist()
@@ -336,16 +336,16 @@ FORMATS = (
         tables.documents, tables.queries, tables.judgements,
     ),
     CollectionFormat(
-        "jsonl", "JSON lines", _never, _json_detects, _never,
-        _json_documents, _json_queries, None,
+        "jsonl", "JSON lines", _never, json_detects, _never,
+        json_documents, json_queries, None,
     ),
     CollectionFormat(
-        "smart", "SMART", _never, _smart_detects, _smart_detects_judgements,
-        _smart_documents, _smart_queries, _smart_judgements,
+        "smart", "SMART", _never, smart_detects, smart_detects_judgements,
+        smart_documents, smart_queries, smart_judgements,
     ),
     CollectionFormat(
-        "trec", "TREC", _never, _trec_detects, _trec_detects_judgements,
-        _trec_documents, _trec_queries, _trec_judgements,
+        "trec", "TREC", _never, trec_detects, trec_detects_judgements,
+        trec_documents, trec_queries, trec_judgements,
     ),
 )  # fmt: skip
 
