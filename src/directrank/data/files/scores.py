@@ -1,6 +1,5 @@
 """Scores in files: one a line, TREC runs, and tables of qid, docid, score and rank."""
 
-import csv
 import io
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.files.opening import numbered_lines
-from directrank.data.files.tables import import_pyarrow
+from directrank.data.files.tables import arrow_table, delimited_text, parquet_bytes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError
 
@@ -104,32 +103,15 @@ def score_columns(groups: QueryGroups, scores: np.ndarray) -> dict[str, np.ndarr
 
 
 def _delimited(groups: QueryGroups, scores: np.ndarray, tag: str, *, separator: str) -> str:
-    columns = score_columns(groups, scores)
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    return text.getvalue()
-
-
-def _table(groups: QueryGroups, scores: np.ndarray) -> Any:
-    columns = score_columns(groups, scores)
-    pa = import_pyarrow("scores")
-    return pa.table(
-        {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
-    )
+    return delimited_text(score_columns(groups, scores), separator)
 
 
 def _parquet(groups: QueryGroups, scores: np.ndarray, tag: str) -> bytes:
-    table, file = _table(groups, scores), io.BytesIO()
-    from pyarrow import parquet
-
-    parquet.write_table(table, file)
-    return file.getvalue()
+    return parquet_bytes(score_columns(groups, scores), "scores")
 
 
 def _arrow(groups: QueryGroups, scores: np.ndarray, tag: str) -> bytes:
-    table, file = _table(groups, scores), io.BytesIO()
+    table, file = arrow_table(score_columns(groups, scores), "scores"), io.BytesIO()
     from pyarrow import ipc
 
     with ipc.new_file(file, table.schema) as writer:

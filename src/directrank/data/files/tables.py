@@ -3,6 +3,8 @@
 Relevance and queries are read first, then each row of features goes to its final place.
 """
 
+import csv
+import io
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -342,16 +344,24 @@ def _qid(batch: Any, column: str, place: Place) -> Any:
 
 
 def _labels(batch: Any, column: str, place: Place) -> np.ndarray:
-    values = numbers(batch.column(column), np.float64)
-    if values is None:
-        row, cell = first_text(batch.column(column).to_pylist()) or (0, batch.column(column).type)
-        problem = f"found {shown(cell)}, expected a grade: replace words by 0, 1, 2, …, the best highest"
-        raise place.error(column, row, problem)
+    values = column_numbers(
+        batch, column, place, "expected a grade: replace words by 0, 1, 2, …, the best highest"
+    )
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         value = values[wrong[0]]
         found = "has no value" if np.isnan(value) else f"found {value:g}"
         raise place.error(column, int(wrong[0]), f"{found}, expected relevance: a finite grade of 0 or more")
+    return values
+
+
+def column_numbers(batch: Any, column: str, place: Place, expected: str) -> np.ndarray:
+    """Return a column as float64, or raise DataError that names its first cell that is no number."""
+    cells = batch.column(column)
+    values = numbers(cells, np.float64)
+    if values is None:
+        row, cell = first_text(cells.to_pylist()) or (0, cells.type)
+        raise place.error(column, row, f"found {shown(cell)}, {expected}")
     return values
 
 
@@ -446,3 +456,28 @@ def _replace_missing(rows, finite, features: Sequence[str], null: np.float32, pl
         )
         raise place.error(features[column], row, problem)
     rows[~finite] = null
+
+
+def delimited_text(columns: Mapping[str, np.ndarray], separator: str = ",") -> str:
+    """Return columns as CSV; a cell of NaN is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(columns)
+    cells = (["" if cell != cell else cell for cell in values.tolist()] for values in columns.values())
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue()
+
+
+def arrow_table(columns: Mapping[str, np.ndarray], path: Path | str) -> Any:
+    """Return columns as a table of pyarrow; `path` names the file in messages."""
+    cells = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
+    return import_pyarrow(path).table(cells)
+
+
+def parquet_bytes(columns: Mapping[str, np.ndarray], path: Path | str) -> bytes:
+    """Return columns as the content of a file of Parquet."""
+    table, file = arrow_table(columns, path), io.BytesIO()
+    from pyarrow import parquet
+
+    parquet.write_table(table, file)
+    return file.getvalue()

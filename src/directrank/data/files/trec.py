@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.cells import Place, first_text, numbers, texts
+from directrank.data.cells import Place, texts
 from directrank.data.cells import shown as shown_cell
 from directrank.data.files.columns import choose_columns, known_column
 from directrank.data.files.opening import Block, blocks_of
 from directrank.data.files.options import ReadOptions
 from directrank.data.files.scores import document_names
-from directrank.data.files.tables import NO_DOCUMENT, import_pyarrow, table_of
+from directrank.data.files.tables import NO_DOCUMENT, column_numbers, import_pyarrow, table_of
 from directrank.data.files.words import Rows, as_bytes, named_queries, numbered, read_rows, shown, text_of
 from directrank.data.grouping import qid_array, sorted_order, whole_numbers
 from directrank.data.groups import QueryGroups
@@ -128,15 +128,7 @@ def read_qrels(path: str | Path) -> Judgments:
     query, first = numbered(content, rows.words[:, 0].copy(), np.zeros(n_rows, np.int64))
     documents = rows.words[:, 2].copy()
     codes, _ = numbered(content, documents, query)
-    repeated = np.flatnonzero(np.bincount(codes)[codes] > 1)
-    if len(repeated):
-        again = next(row for row in repeated[1:] if codes[row] == codes[repeated[0]])
-        raise rows.error(
-            again,
-            2,
-            f"document {shown(rows.text(again, 2))} of query {shown(rows.text(again, 0))} is judged twice, "
-            f"first in line {rows.line[repeated[0]] + 1}; keep one of the lines",
-        )
+    _refuse_repeated(rows, np.arange(n_rows), codes, 2, "judged")
     negative = int((grades < 0).sum())
     notes = [f"{path}: {negative} grades below 0 count as 0"] if negative else []
     words = rows.words[first, 0]
@@ -241,7 +233,7 @@ def read_run_table(path: Path) -> Run:
         place = Place(path, len(scores))
         for column, cells in zip((qid, docid), words, strict=True):
             cells += texts(batch.column(column)).fill_null("").to_pylist()
-        scores += _scores(batch.column(SCORES_COLUMN), place).tolist()
+        scores += _scores(batch, place).tolist()
     if not scores:
         raise DataError(f"{path}: {NO_DOCUMENT}")
     return run_of(words[0], words[1], scores, path)
@@ -287,11 +279,8 @@ def _named_columns(names: Sequence[str], where: str) -> tuple[str, str]:
     return str(columns.qid), columns.docid
 
 
-def _scores(cells: Any, place: Place) -> np.ndarray:
-    values = numbers(cells, np.float64)
-    if values is None:
-        row, cell = first_text(cells.to_pylist()) or (0, cells.type)
-        raise place.error(SCORES_COLUMN, row, f"found {shown_cell(cell)}, {SCORE_EXPECTED}")
+def _scores(batch: Any, place: Place) -> np.ndarray:
+    values = column_numbers(batch, SCORES_COLUMN, place, SCORE_EXPECTED)
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise place.error(SCORES_COLUMN, int(wrong[0]), f"found {values[wrong[0]]:g}, {SCORE_EXPECTED}")
@@ -334,7 +323,7 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     group = np.concatenate([judgments.query, query[kept]])
     codes, first = numbered(content, documents, group)
     n_judged, own = len(judgments.documents), codes[len(judgments.documents) :]
-    _refuse_repeated(run, kept, own, len(first))
+    _refuse_repeated(rows, kept, own, DOCUMENT, "listed")
     _check_common(judgments, run, kept, query, own)
     grades, scores = np.zeros(len(first)), np.full(len(first), np.nan)
     grades[:n_judged] = judgments.grades
@@ -360,17 +349,16 @@ def _judged_rows(judgments: Judgments, run: Run, content: np.ndarray) -> tuple[n
     return query, kept
 
 
-def _refuse_repeated(run: Run, kept: np.ndarray, own: np.ndarray, n_docs: int) -> None:
-    many = np.flatnonzero(np.bincount(own, minlength=n_docs)[own] > 1)
-    if not len(many):
+def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: int, verb: str) -> None:
+    """Raise an error if two of these rows have the same document of a query, whose number `codes` has."""
+    repeated = np.flatnonzero(np.bincount(codes)[codes] > 1)
+    if not len(repeated):
         return
-    same = many[own[many] == own[many[0]]]
-    first, again = int(kept[same[0]]), int(kept[same[1]])
-    rows = run.rows
+    first, again = places[repeated[codes[repeated] == codes[repeated[0]]][:2]].tolist()
     raise rows.error(
         again,
-        DOCUMENT,
-        f"document {shown(rows.text(again, DOCUMENT))} of query {shown(rows.text(again, QUERY))} is listed "
+        column,
+        f"document {shown(rows.text(again, column))} of query {shown(rows.text(again, QUERY))} is {verb} "
         f"twice, first in line {rows.line[first] + 1}; keep one of the lines",
     )
 

@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -298,55 +298,42 @@ def _words(rows: Rows, column: int) -> list[str]:
     return [word.decode("utf-8", "backslashreplace") for word in words.tolist()]
 
 
-def _never(_: bytes | Path) -> bool:
-    return False
-
-
 class CollectionFormat(NamedTuple):
     """A format of documents, queries or judgements.
 
     Attributes
     ----------
-    name : str
-        As on the command line.
-    called : str
-        As in messages.
-    names : callable
-        Whether a path has the name of such a file; a name decides before content.
-    detects, detects_judgements : callable
-        Whether the first bytes are those of documents or queries, or of judgements.
-    documents, queries, judgements : callable
-        From a path, the options and the faults to records; None if the format has none.
+    name, called : str
+        As on the command line, and as in messages.
+    readers : mapping of str to two callables
+        From documents, queries or judgements to whether the first bytes of a file are those of one, and to
+        what reads it: from a path, the options and the faults to records.
     """
 
     name: str
     called: str
-    names: Callable[[Path], bool]
-    detects: Callable[[bytes], bool]
-    detects_judgements: Callable[[bytes], bool]
-    documents: Reader | None
-    queries: Reader | None
-    judgements: Reader | None
+    readers: Mapping[str, tuple[Callable[[bytes], bool], Reader]]
 
 
-#: Every format; the first one that recognises a file reads it.
+#: Every format. A name of a table decides before content; else the first one that recognises a file reads it.
 FORMATS = (
-    CollectionFormat(
-        "table", "table", tables.names_table, _never, _never,
-        tables.documents, tables.queries, tables.judgements,
-    ),
-    CollectionFormat(
-        "jsonl", "JSON lines", _never, json_detects, _never,
-        json_documents, json_queries, None,
-    ),
-    CollectionFormat(
-        "smart", "SMART", _never, smart_detects, smart_detects_judgements,
-        smart_documents, smart_queries, smart_judgements,
-    ),
-    CollectionFormat(
-        "trec", "TREC", _never, trec_detects, trec_detects_judgements,
-        trec_documents, trec_queries, trec_judgements,
-    ),
+    CollectionFormat("table", "table", {
+        role: (lambda _: False, reader) for role, reader in tables.READERS.items()
+    }),
+    CollectionFormat("jsonl", "JSON lines", {
+        "documents": (json_detects, json_documents),
+        "queries": (json_detects, json_queries),
+    }),
+    CollectionFormat("smart", "SMART", {
+        "documents": (smart_detects, smart_documents),
+        "queries": (smart_detects, smart_queries),
+        "judgements": (smart_detects_judgements, smart_judgements),
+    }),
+    CollectionFormat("trec", "TREC", {
+        "documents": (trec_detects, trec_documents),
+        "queries": (trec_detects, trec_queries),
+        "judgements": (trec_detects_judgements, trec_judgements),
+    }),
 )  # fmt: skip
 
 
@@ -360,19 +347,18 @@ def format_of(path: Path, role: str, how: CollectionOptions) -> CollectionFormat
     ValueError
         If the options name a format that does not exist or has no such role.
     """
-    able = [each for each in FORMATS if getattr(each, role) is not None]
+    able = {form.name: form for form in FORMATS if role in form.readers}
     if how.form is not None and role == "documents":
-        found = [each for each in able if each.name == how.form]
-        if not found:
-            raise ValueError(f"expected {', '.join(each.name for each in able)}, not {how.form!r}")
-        return found[0]
-    if named := [each for each in able if each.names(path)]:
-        return named[0]
+        if how.form not in able:
+            raise ValueError(f"expected {', '.join(able)}, not {how.form!r}")
+        return able[how.form]
+    if tables.names_table(path):
+        return able["table"]
     head = head_of(path)
     if not head.strip():
         raise DataError(f"{path}: is empty, expected {role}")
-    detects = "detects_judgements" if role == "judgements" else "detects"
-    if found := [each for each in able if getattr(each, detects)(head)]:
-        return found[0]
-    known = ", ".join(each.called for each in able)
+    for form in able.values():
+        if form.readers[role][0](head):
+            return form
+    known = ", ".join(form.called for form in able.values())
     raise DataError(f"{path}: not recognised as {role}; expected one of {known}, also compressed")

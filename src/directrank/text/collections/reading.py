@@ -51,7 +51,7 @@ def read_documents(source: Any, how: CollectionOptions, faults: Faults) -> Docum
     lines = [f"documents: {', '.join(names)}, {of}"]
     if others:
         lines.append(f"not documents, by their names: {', '.join(each.name for each in others)}")
-    readers: list[Any] = [each.documents for each in formats]
+    readers = [form.readers["documents"][1] for form in formats]
     records = (
         record for reader, file in zip(readers, files, strict=True) for record in reader(file, how, faults)
     )
@@ -117,14 +117,14 @@ def read_judgements(
 
 def _records(source: Any, role: str, how: CollectionOptions, faults: Faults) -> tuple[Iterable[Any], str]:
     if not isinstance(source, (str, os.PathLike)):
-        return getattr(tables, role)(source, how, faults), f"{role}: a data frame"
+        return tables.READERS[role](source, how, faults), f"{role}: a data frame"
     path = Path(source)
     if path.is_dir():
         path = _compressed(path / BEIR[role])
         if not path.is_file():
             raise DataError(f"{source}: a folder without {BEIR[role]}; name the file of the {role}")
     form = format_of(path, role, how)
-    return getattr(form, role)(path, how, faults), f"{role}: {form.called}, {path}"
+    return form.readers[role][1](path, how, faults), f"{role}: {form.called}, {path}"
 
 
 def _files(path: Path) -> tuple[list[Path], list[Path]]:

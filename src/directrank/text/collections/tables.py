@@ -115,6 +115,10 @@ def judgements(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[
         yield Judgement(text_of(qid), text_of(docid), value)
 
 
+#: What reads documents, queries and judgements.
+READERS = {"documents": documents, "queries": queries, "judgements": judgements}
+
+
 def _rows(source: Any, roles: Sequence[str], how: CollectionOptions) -> Iterator[Sequence[Any]]:
     """Yield the cells of the columns of these roles, row by row; None where there is no such column."""
     if not isinstance(source, Path):
@@ -189,17 +193,10 @@ class Vectors(NamedTuple):
 def read_vectors(
     source: Any, role: str, wanted: Collection[str], options: CollectionOptions, faults: Faults
 ) -> Vectors:
-    """Return the vectors of some names, float32; rows without a vector are skipped.
+    """Return the vectors of the wanted names, float32; rows without a vector are skipped.
 
-    Parameters
-    ----------
-    source : path of Parquet or Arrow, or data frame
-        With a column of names, and one of lists of numbers.
-    role : str
-        The role of the column of names: docid or qid.
-    wanted : collection of str
-    options : CollectionOptions
-    faults : Faults
+    The source is Parquet, Arrow or a data frame, with a column of names, docid or qid by `role`, and one of
+    lists of numbers.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.text.index.opening import TITLE, WHOLE, Forward, Postings
+from directrank.text.index.opening import BODY, TITLE, Forward, Postings
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,35 +231,30 @@ def find_matches(
     pair_document: np.ndarray,
     find_positions: Callable[[], Positions],
 ) -> Matches:
-    """Return the matches of pairs.
-
-    Parameters
-    ----------
-    postings : Postings
-    wanted : QueryTerms
-    found : Found
-        In these postings.
-    n_candidates : ndarray of shape (n_queries,), int64
-        The number of pairs of each query.
-    pair_document : ndarray of shape (n_pairs,), int64
-        The document of each pair, query after query.
-    find_positions : callable
-        Without arguments.
-    """
+    """Return the matches of pairs, query after query, from what was looked up in the postings of a field."""
     n_docs, total = len(postings.lengths), max(postings.total, 1)
     df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
-    per_query = _per_query(wanted, df, cf, n_docs, total)
     pair_query = np.repeat(np.arange(len(n_candidates)), n_candidates)
+    known = cf > 0
+    copies = wanted.copies[known].astype(np.float64)
+
+    def of_query(values: np.ndarray) -> np.ndarray:
+        """Return the sum over the terms of the query that the field of the collection has, of each pair."""
+        return np.bincount(wanted.query[known], values, len(n_candidates))[pair_query]
+
     return Matches(
-        found.pair,
-        postings.counts[found.posting].astype(np.float64),
-        wanted.copies[found.row].astype(np.float64),
-        found.row,
-        df.astype(np.float64),
-        cf.astype(np.float64),
-        postings.lengths[pair_document].astype(np.float64),
-        postings.different[pair_document].astype(np.float64),
-        *(values[pair_query] for values in per_query),
+        pair=found.pair,
+        tf=postings.counts[found.posting].astype(np.float64),
+        copies=wanted.copies[found.row].astype(np.float64),
+        term=found.row,
+        term_df=df.astype(np.float64),
+        term_cf=cf.astype(np.float64),
+        length=postings.lengths[pair_document].astype(np.float64),
+        different=postings.different[pair_document].astype(np.float64),
+        query_length=of_query(copies),
+        query_terms=of_query(np.ones(len(copies))),
+        background=of_query(copies * np.log(cf[known] / total)),
+        idf_of_query=of_query(np.log(n_docs / df[known])),
         n_docs=float(n_docs),
         collection_length=float(total),
         mean_length=postings.mean_length,
@@ -267,36 +262,10 @@ def find_matches(
     )
 
 
-def _per_query(
-    wanted: QueryTerms, df: np.ndarray, cf: np.ndarray, n_docs: int, total: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sums over the terms of each query that the field of the collection has."""
-    known, n_queries = cf > 0, len(wanted.start) - 1
-
-    def summed(values: np.ndarray) -> np.ndarray:
-        return np.bincount(wanted.query[known], values, n_queries)
-
-    copies = wanted.copies[known].astype(np.float64)
-    background = summed(copies * np.log(cf[known] / total))
-    return summed(copies), summed(np.ones(len(copies))), background, summed(np.log(n_docs / df[known]))
-
-
 def find_positions(
     forward: Forward, field: str, terms: list[np.ndarray], n_candidates: np.ndarray, documents: np.ndarray
 ) -> Positions:
-    """Return the places of the terms of queries.
-
-    Parameters
-    ----------
-    forward : Forward
-    field : str
-    terms : list of ndarray of int
-        The terms of each query in their order, as often as it has them.
-    n_candidates : ndarray of shape (n_queries,), int64
-        The number of pairs of each query.
-    documents : ndarray of shape (n_pairs,), int64
-        The document of each pair, query after query.
-    """
+    """Return the places of the terms of queries, in their order, in the documents of the pairs of each."""
     parts, first_term, first_pair = [np.zeros((4, 0), np.int64)], 0, 0
     different = [np.unique(each, return_inverse=True) for each in terms]
     n_terms = sum(len(each) for each, _ in different)
@@ -316,9 +285,10 @@ def _of_query(
     forward: Forward, field: str, terms: np.ndarray, documents: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return pair, place and number of term of each place in the candidates of a query; `terms` ascend."""
-    starts, sizes = _field_bounds(
-        field, forward.starts[documents], forward.starts[documents + 1], forward.title_lengths[documents]
-    )
+    starts, titles = forward.starts[documents], forward.title_lengths[documents]
+    sizes = titles if field == TITLE else forward.starts[documents + 1] - starts
+    if field == BODY:
+        starts, sizes = starts + titles, sizes - titles
     pair = np.repeat(np.arange(len(documents)), sizes)
     place = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     tokens = forward.terms[place + starts[pair]]
@@ -326,14 +296,3 @@ def _of_query(
     inside = np.flatnonzero(number < len(terms))
     hit = inside[terms[number[inside]] == tokens[inside]]
     return pair[hit], place[hit], number[hit]
-
-
-def _field_bounds(
-    field: str, starts: np.ndarray, ends: np.ndarray, title_lengths: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the field of each document begins, and how many terms it has."""
-    if field == TITLE:
-        return starts, title_lengths
-    if field == WHOLE:
-        return starts, ends - starts
-    return starts + title_lengths, ends - starts - title_lengths

@@ -19,12 +19,7 @@ def feature_matrix(
 ) -> np.ndarray:
     """Return the features of all pairs, float32 of shape (n_pairs, n_features), query after query.
 
-    Parameters
-    ----------
-    index : Index
-    terms, documents : sequence of ndarray of int
-        The terms of each query, as often as it has them, and its candidate documents.
-    features : sequence of Feature
+    Each query has the terms that it has, as often as it has them, and its candidate documents.
 
     Raises
     ------

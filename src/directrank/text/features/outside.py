@@ -22,16 +22,8 @@ def outside_scores(
 ) -> np.ndarray:
     """Return the score of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
 
-    Parameters
-    ----------
-    source : path, or data frame
-        A TREC run, or a table of qid, docid and score.
-    name : str
-        The name of the feature.
-    qids : sequence of str
-    docids : sequence of sequence of str
-        The names of the candidates of each query.
-    faults : Faults
+    The source is a TREC run, or a table or data frame of qid, docid and score; `docids` are the names of the
+    candidates of each query.
 
     Raises
     ------
@@ -51,13 +43,7 @@ def _counted(
     docids: Sequence[Sequence[str]],
     faults: Faults,
 ) -> np.ndarray:
-    """Return the values of all pairs of a feature, after missing ones were counted.
-
-    Raises
-    ------
-    DataError
-        If all are missing.
-    """
+    """Return the values of all pairs of a feature, after missing ones were counted; refuse it if all are."""
     missing = np.isnan(values)
     if missing.all():
         raise DataError(
@@ -91,17 +77,7 @@ def embedding_scores(
 ) -> np.ndarray:
     """Return the inner product of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
 
-    Parameters
-    ----------
-    source : sequence of two paths or data frames, and "cosine" if wanted
-        Vectors of documents and of queries, as `read_vectors` takes them.
-    name : str
-        The name of the feature.
-    qids : sequence of str
-    docids : sequence of sequence of str
-        The names of the candidates of each query.
-    options : CollectionOptions
-    faults : Faults
+    The source is vectors of documents and of queries, as `read_vectors` takes them, and "cosine" if wanted.
 
     Raises
     ------

@@ -215,13 +215,7 @@ def _counted_blocks(
 def _counts(terms: np.ndarray, starts: np.ndarray, n_terms: int) -> sparse.csc_array:
     """Return how often each document has each term, int32 (n_docs, n_terms).
 
-    Parameters
-    ----------
-    terms : ndarray of shape (n_tokens,), int32
-        Terms of all documents, one after the other.
-    starts : ndarray of shape (n_docs + 1,)
-        Document d has the terms ``terms[starts[d] - starts[0] : starts[d + 1] - starts[0]]``.
-    n_terms : int
+    Document d has the terms ``terms[starts[d] - starts[0] : starts[d + 1] - starts[0]]``.
     """
     shape = (len(starts) - 1, n_terms)
     ones = np.ones(len(terms), np.int32)
