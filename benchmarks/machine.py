@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.environments import pinned_versions
-from directrank.data.shards import processors
+from directrank.features.shards import processors
 
 PACKAGES = (
     "directrank", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "pyarrow", "lightgbm", "xgboost",

@@ -7,7 +7,7 @@ import numpy as np
 from directrank.data.folds import PARTS
 from directrank.experiments import Comparison
 from directrank.experiments.results import FORMAT
-from directrank.experiments.tables.significance import significance
+from directrank.experiments.significance import significance
 from directrank.storage.strict_json import dump, parse
 
 PAYLOADS = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from directrank import make_ranking
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 from directrank.plugins import LOADED
 from directrank.plugins.registration import forget
 

@@ -11,10 +11,9 @@ import numpy as np
 from benchmarks.case import Case, Work
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
 from directrank.data.queries import Queries
-from directrank.experiments.rivals import boosted
-from directrank.experiments.rivals.learner import Task, rows_of, without_relevance
-from directrank.experiments.rivals.lightgbm import LightGBM
-from directrank.experiments.rivals.xgboost import XGBoost
+from directrank.experiments import boosted
+from directrank.experiments.boosted import LightGBM, XGBoost
+from directrank.experiments.rivals import Task, rows_of, without_relevance
 from directrank.measures import evaluate, mean_value
 
 TREES, MOST_ITERATIONS = 50, 200

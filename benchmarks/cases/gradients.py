@@ -9,7 +9,7 @@ from benchmarks.kernels.listwise import collection
 from benchmarks.kernels.web30k import make_web30k
 from benchmarks.read_pass import read_pass
 from directrank.contracts import Reweighable, Surrogate
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.kernels.aligned import aligned_zeros
 from directrank.measures import AP, DCG, ERR, NDCG, RR
 from directrank.scorers import Linear

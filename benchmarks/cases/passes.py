@@ -9,7 +9,7 @@ from benchmarks.case import Case, Work
 from benchmarks.kernels.gradient import Echo, same_length_queries
 from benchmarks.read_pass import read_pass
 from directrank.contracts import Surrogate
-from directrank.data.shards import make_shards, map_in_order
+from directrank.features.shards import make_shards, map_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.measures import NDCG
 from directrank.scorers import Linear

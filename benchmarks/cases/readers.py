@@ -11,7 +11,7 @@ from benchmarks.kernels.web30k import write_web30k
 from benchmarks.read_pass import read_pass
 from directrank import evaluate
 from directrank.data import QueryGroups, convert_data, load_data, read_letor
-from directrank.experiments.runs.submissions import Judged
+from directrank.experiments.submissions import Judged
 
 #: About 40 MB of LETOR text of 136 features.
 SCALE = 40 / 5_500

@@ -8,8 +8,8 @@ from benchmarks.case import Case, Work
 from benchmarks.environments.worker import Worker
 from directrank import make_ranking
 from directrank.data.grouping import group_rows
-from directrank.data.shards import make_shards
 from directrank.estimators import CoordinateAscent
+from directrank.features.shards import make_shards
 from directrank.measures import AP, NDCG, evaluate, mean_values
 from directrank.surrogates import Objective, SmoothedPositions
 

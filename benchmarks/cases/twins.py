@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from directrank.data.grouping import group_rows
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.measures import NDCG
 from directrank.measures.positions import positions_naive, positions_of
 from directrank.surrogates import Objective, Pairwise, PlackettLuce, SmoothedPositions, SoftmaxCrossEntropy

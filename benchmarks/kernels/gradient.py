@@ -18,7 +18,7 @@ import numpy as np
 
 from directrank.contracts import GradientKernel, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import query_gradient, register_kernel

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from directrank.data.grouping import group_rows
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.measures import AP, ERR, NDCG, RR, P
 from directrank.scorers import Linear
 from directrank.solvers.passes import value_and_gradient

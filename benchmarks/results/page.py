@@ -8,11 +8,9 @@ from benchmarks.results import wording
 from benchmarks.results.comparison import LIMIT, Changes
 from benchmarks.results.records import Record, Row
 from benchmarks.results.table import change_text
-from directrank.report.blocks import Cell, DotRow, dots, grid, heading, note, paragraph, terms, warned
+from directrank.report.blocks import Cell, DotRow, dots, grid, heading, note, paragraph, plural, terms, warned
 from directrank.report.blocks import Row as Line
-from directrank.report.charts import Scale
-from directrank.report.charts.elements import lines_of
-from directrank.report.formatting import plural
+from directrank.report.charts import Scale, lines_of
 from directrank.report.page import document
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from directrank import QueryGroups, RankBoost, load_letor
 from directrank.data.queries import Queries
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.kernels.compile import kernel
 from directrank.measures import NDCG
 from directrank.solvers.stumps import HistogramStumps

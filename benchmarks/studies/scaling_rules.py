@@ -19,9 +19,9 @@ import numpy as np
 
 from directrank.data import QueryGroups, make_ranking, read_letor
 from directrank.estimators.methods import configured
+from directrank.features.moments import column_statistics
+from directrank.features.query_ranges import scaled_inside_queries
 from directrank.measures import evaluate
-from directrank.scorers.column_statistics import column_statistics
-from directrank.scorers.query_ranges import scaled_inside_queries
 from directrank.scorers.scaling import Scaling, fit_scaling
 
 METHODS = "regression,listnet,consistent-ndcg,lambdaloss,approxndcg,ranksvm"
@@ -52,12 +52,12 @@ REACHES = (3, 5, 6, 8, 10)
 def candidates(train: QueryGroups) -> dict[str, Scaling]:
     """Return the scalings to compare, fitted to a training set."""
     found = {kind: fit_scaling(kind, train) for kind in ("none", "standard", "log", "query", "auto")}
-    reach = column_statistics(train, np.full(train.n_features, False)).reach
+    reach = column_statistics(train.source, np.full(train.n_features, False)).reach
     return found | {f"reach {least}": _logarithms(train, reach > least) for least in REACHES}
 
 
 def _logarithms(train: QueryGroups, which: np.ndarray) -> Scaling:
-    of = column_statistics(train, which)
+    of = column_statistics(train.source, which)
     factor = np.where(of.varies, 1.0, 0.0) / np.where(of.varies, of.deviation, 1.0)
     return Scaling("log", "", of.mean, factor, which)
 

@@ -28,9 +28,9 @@ from directrank import compare, make_ranking
 from directrank.cli import main as directrank
 from directrank.errors import DataError
 from directrank.experiments import Comparison, read_results
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.rows import signature
+from directrank.experiments.demos import write_folds
 from directrank.experiments.results import signed
+from directrank.experiments.store import signature
 from directrank.storage.strict_json import dump, parse
 from tally import HungError, Tally, limited
 
@@ -145,11 +145,11 @@ def damage_bytes(store: Path, chance: random.Random) -> None:
 def damage_record(store: Path, chance: random.Random) -> None:
     """Change a record, and sign it again."""
     with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
-        rows = connection.execute("SELECT key, state, event, value FROM cells").fetchall()
-        key, state, event, text = chance.choice(rows)
+        rows = connection.execute("SELECT key, value FROM records").fetchall()
+        key, text = chance.choice(rows)
         text = dump(odd(json.loads(text), chance))
-        change = "UPDATE cells SET value = ?, sha256 = ? WHERE key = ?"
-        connection.execute(change, (text, signature(key, state, event, text.encode()), key))
+        change = "UPDATE records SET value = ?, sha256 = ? WHERE key = ?"
+        connection.execute(change, (text, signature(key, text.encode()), key))
 
 
 DAMAGES: dict[str, Callable[[Path, random.Random], None]] = {
@@ -208,7 +208,7 @@ def prepare(folder: Path) -> None:
         (folder / name).mkdir()
         shutil.copy(folder / "run" / "store.sqlite", folder / name)
     with contextlib.closing(sqlite3.connect(folder / "open" / "store.sqlite")) as connection:
-        connection.execute("UPDATE cells SET beat = beat + 1")
+        connection.execute("UPDATE records SET label = label || ' '")
         connection.commit()
         shutil.copytree(folder / "open", folder / "copy")
     shutil.rmtree(folder / "open")

@@ -44,6 +44,7 @@ from conformance.test_scorers import EXAMPLES as SCORER_EXAMPLES
 from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
+from directrank.features.query_ranges import scaled_inside_queries_naive
 from directrank.measures import DCG, MEASURES
 from directrank.measures.average_precision import ap_naive
 from directrank.measures.err import stops_naive
@@ -54,7 +55,6 @@ from directrank.measures.pairwise import agreement_naive, right_order_naive
 from directrank.measures.positions import positions_naive, positions_of
 from directrank.measures.reciprocal_rank import first_naive
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
-from directrank.scorers.query_ranges import scaled_inside_queries_naive
 from directrank.scorers.trees import add_trees_naive, trees_naive
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.listwise_kernels import cosine_naive, cross_entropy_naive, likelihood_naive

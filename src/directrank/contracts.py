@@ -450,6 +450,8 @@ class BoundObjective(
     offers: frozenset[type]
     n_docs: int
     n_queries: int
+    #: Threads that map over shards; results do not depend on it.
+    n_threads: int
     #: Type of the scores in training, float32 or float64.
     dtype: Any
     #: Weight of each query, float64 (n_queries,), summing to 1; 0 for queries that are skipped.

@@ -18,10 +18,10 @@ import pytest
 
 from directrank.cli import main
 from directrank.data import make_ranking
-from directrank.data.shards import SHARD_BYTES
 from directrank.data.store import StoreWriter
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.estimators.methods import configured
+from directrank.features.shards import SHARD_BYTES
 from directrank.measures import evaluate
 from directrank.models.scorer_kinds import take_apart
 
@@ -66,7 +66,7 @@ def cluster(n_workers, threads=1):
 def shards():
     """Many shards of little data."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("directrank.data.shards.SHARD_BYTES", 2**9)
+        patch.setattr("directrank.features.shards.SHARD_BYTES", 2**9)
         yield
 
 
@@ -362,7 +362,7 @@ def test_a_frozen_worker_changes_nothing(call, parts, processes, pids, monkeypat
     monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
     stop_at(call, [pids[address]], monkeypatch)
     the_same(here, made("ranksvm").fit(remote))
-    assert {each.address for each in remote.workers._placed} == set(pids) - {address}
+    assert {each.address for each in remote.source.workers._placed} == set(pids) - {address}
 
 
 def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processes, pids, monkeypatch):
@@ -382,11 +382,11 @@ def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processe
 def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
     monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
     remote = dask.distribute(parts[1], processes)
-    remote.workers.over_shards(len)
-    before = list(remote.workers._placed)
-    monkeypatch.setattr(remote.workers, "shards", remote.workers.shards[:1])
-    remote.workers.over_shards(lambda held: time.sleep(3.5))
-    assert remote.workers._placed == before
+    remote.source.workers.over_shards(len)
+    before = list(remote.source.workers._placed)
+    monkeypatch.setattr(remote.workers, "shards", remote.source.workers.shards[:1])
+    remote.source.workers.over_shards(lambda held: time.sleep(3.5))
+    assert remote.source.workers._placed == before
 
 
 def test_a_data_frame_on_a_frozen_worker_is_named(processes, pids, monkeypatch):
@@ -452,7 +452,7 @@ def test_the_command_line_trains_on_workers(tmp_path, processes, monkeypatch, ca
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     # As in that process, where no test has made shards small.
-    monkeypatch.setattr("directrank.data.shards.SHARD_BYTES", SHARD_BYTES)
+    monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", SHARD_BYTES)
     assert main([*words, "--out", "here"]) == 0
     assert Path("here/results.csv").read_bytes() == Path("there/results.csv").read_bytes()
     capsys.readouterr()

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from directrank import make_ranking
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 
 COMMAND = [
     sys.executable, "-m", "directrank", "compare", "data", "--methods", "approxap,approxndcg,svmmap",
@@ -19,18 +18,13 @@ COMMAND = [
 ]  # fmt: skip
 
 
-def leases(out: Path) -> set[int]:
-    """Return the processes that hold leases."""
-    if not (out / "store.sqlite").exists():
-        return set()
-    connection = sqlite3.connect(out / "store.sqlite", timeout=60)
+def children(process: int) -> set[int]:
+    """Return the processes that a process has started."""
     try:
-        rows = connection.execute("SELECT owner FROM cells WHERE state = 'leased'").fetchall()
-    except sqlite3.OperationalError:  # no tables yet
-        rows = []
-    finally:
-        connection.close()
-    return {int(owner.split(":")[1]) for (owner,) in rows}
+        text = " ".join(each.read_text() for each in Path(f"/proc/{process}/task").glob("*/children"))
+    except OSError:
+        return set()
+    return set(map(int, text.split()))
 
 
 def lives(number: int) -> bool:
@@ -73,8 +67,10 @@ def test_a_comparison_that_is_stopped(place, which, group, code):
         [*COMMAND, out.name], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
-    while not (working := leases(out) - {process.pid}) and process.poll() is None:
+    while not (working := children(process.pid)) and process.poll() is None:
         time.sleep(0.02)
+    time.sleep(2.0)  # until they have begun to fit
+    working |= children(process.pid)
     (os.killpg if group else os.kill)(process.pid, which)
     _, said = process.communicate()
     assert process.returncode == code

@@ -21,4 +21,4 @@ def test_nothing_finished_is_lost_or_made_twice():
     assert "3 workers killed in" in ended.stdout
     assert ended.stdout.count("0 lost, 0 made twice") == 2
     assert "limited files, 3 sizes: one line each" in ended.stdout
-    assert "each made once" in ended.stdout
+    assert "3 commands on one store" in ended.stdout

@@ -10,9 +10,9 @@ import pytest
 
 from directrank.contracts import Reweighable
 from directrank.data.grouping import group_rows
-from directrank.data.shards import make_shards
 from directrank.errors import DataError, UnfitPairError, install_line
 from directrank.estimators.methods import configured
+from directrank.features.shards import make_shards
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, SmoothedPositions
 

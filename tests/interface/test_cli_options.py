@@ -9,7 +9,7 @@ import pytest
 from directrank import make_ranking
 from directrank.cli import main
 from directrank.cli.app import COMMANDS
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 
 
 @pytest.fixture

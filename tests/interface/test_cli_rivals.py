@@ -7,8 +7,8 @@ import pytest
 from directrank import make_ranking
 from directrank.cli import main
 from directrank.errors import install_line
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.rivals import boosted
+from directrank.experiments import boosted
+from directrank.experiments.demos import write_folds
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from directrank import QueryGroups, load, make_ranking
 from directrank.cli import main
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from directrank import load, load_data
 from directrank.cli import main
 from directrank.errors import install_line
-from directrank.experiments.demos import texts as text_demo
+from directrank.experiments import demos as text_demo
 from directrank.text.synthetic import make_texts
 from text_examples import texts, write_queries, write_smart
 

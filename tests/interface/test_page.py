@@ -16,8 +16,8 @@ from directrank import compare, make_ranking, write_report
 from directrank.estimators import AdaRank, Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments import Comparison, read_results
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.tables.chosen import CHOSEN, entry
+from directrank.experiments.demos import write_folds
+from directrank.experiments.results import CHOSEN, entry
 from directrank.report import render
 from directrank.report.blocks import paragraph
 from directrank.report.payload import MOST_VALUES, UNIT

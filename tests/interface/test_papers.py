@@ -12,9 +12,8 @@ import pytest
 
 from directrank import make_ranking, read_letor
 from directrank.data import write_letor
-from directrank.experiments.demos.vectors import write_folds
-from directrank.report.charts import Line
-from directrank.report.charts.scale import round_marks
+from directrank.experiments.demos import write_folds
+from directrank.report.charts import Line, round_marks
 
 pytestmark = pytest.mark.heavy
 

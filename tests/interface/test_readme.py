@@ -9,7 +9,7 @@ import pytest
 import directrank
 from directrank.data import make_ranking
 from directrank.estimators.methods import METHODS
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 from directrank.measures import MEASURES
 
 ROOT = Path(__file__).parents[2]

@@ -62,7 +62,7 @@ def _typed(error: Exception, given: Mapping[str, Any]) -> str:
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
-    from directrank.experiments.jobs.interrupts import stoppable
+    from directrank.experiments.interrupts import stoppable
 
     warnings.showwarning = _short_warning
     if isinstance(sys.stdout, io.TextIOWrapper):  # Paths may hold bytes that are not text.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.experiments.tables.layout import Table
+    from directrank.experiments.tables import Table
 
 
 def open_closed_streams() -> None:
@@ -46,7 +46,7 @@ def print_json(value: Any) -> None:
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows of text under headings; the last column wraps at the width of the terminal, else at 80."""
-    from directrank.experiments.tables.formats import aligned
+    from directrank.experiments.tables import aligned
 
     lines = [head, *rows]
     *widths, _ = (max(map(len, column)) for column in zip(*lines, strict=True))
@@ -67,7 +67,7 @@ def print_paragraph(text: str, first: str = "", further: str = "") -> None:
 
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
-    from directrank.experiments.tables.formats import plain
+    from directrank.experiments.tables import plain
 
     if not sys.stdout.isatty():
         print(plain(table))

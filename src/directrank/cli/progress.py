@@ -96,7 +96,7 @@ class Bar(Lines):
 
 def plan_line(plan) -> str:
     """Return one sentence about the fits of a plan."""
-    from directrank.report.formatting import plural
+    from directrank.report.blocks import plural
 
     methods, folds = plural(len(plan.methods), "method"), plural(len(plan.folds), "fold")
     fits = f"{plural(plan.n_fits, 'fit')}: {methods}, {folds} of {plan.dataset}"

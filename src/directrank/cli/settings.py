@@ -205,7 +205,7 @@ def assignments(option: str, words: Sequence[str], parse: Callable[[str], Any]) 
 
 def with_settings(chosen: "Configured", words: Sequence[str] | None) -> "Configured":
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
-    from directrank.experiments.overrides import overridden
+    from directrank.experiments.entries import overridden
     from directrank.models import load
 
     settings = PARSERS["settings"](words or ())

@@ -10,7 +10,6 @@ from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, s
 from directrank.data.files.columns import choose_columns, refuse_second_label
 from directrank.data.files.options import ReadOptions
 from directrank.data.groups import QueryGroups, column_names
-from directrank.data.remote.workers import RemoteGroups
 from directrank.errors import DataError
 
 
@@ -104,12 +103,8 @@ def columns_in_order(X, names: Sequence[str] | None):
     if isinstance(X, QueryGroups):
         given = names if X.feature_names is None else X.feature_names
         if columns := _columns(list(given), list(names)):
-            if isinstance(X, RemoteGroups):
-                return X.transformed(_chosen, columns, feature_names=names)
-            features = np.take(X.features, columns, axis=1)
-            return QueryGroups.from_inner(
-                features, X.queries, feature_names=names, name=X.name, labelled=X.labelled
-            )
+            features = X.source.transformed(_chosen, columns, n_features=len(columns))
+            return X.with_features(features, names)
         return X
     import narwhals as nw
 
@@ -117,8 +112,8 @@ def columns_in_order(X, names: Sequence[str] | None):
     return table.select(list(names)).to_native() if _columns(table.columns, list(names)) else X
 
 
-def _chosen(features, indptr, blocks, columns: list[int]) -> np.ndarray:
-    return np.take(features, columns, axis=1)
+def _chosen(features, indptr, blocks, columns: list[int], out: np.ndarray) -> None:
+    np.take(features, columns, axis=1, out=out, mode="clip")
 
 
 def _columns(given: list, wanted: list) -> list[int] | None:

@@ -10,10 +10,11 @@ import numpy as np
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
-from directrank.data.shards import Shard, make_shards, map_in_order
 from directrank.data.store import read_store
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
+from directrank.features import ArrayFeatures, Features
+from directrank.features.shards import Shard, make_shards
 from directrank.kernels.aligned import aligned_rows
 
 
@@ -64,8 +65,8 @@ class QueryGroups:
 
     #: Whether the features were copied from those given, to bring them into the inner order.
     is_copy = False
-    #: The processes that hold the features, `directrank.data.remote.workers.Workers`; None if this one does.
-    workers: Any = None
+    #: The features, wherever they lie.
+    source: Features
 
     def __init__(self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name=""):
         features = checked_features(X, name)
@@ -92,7 +93,7 @@ class QueryGroups:
 
     @classmethod
     def from_inner(cls, features, queries, *, feature_names=None, name="", labelled=True) -> "QueryGroups":
-        """Make query groups from rows that are already in the inner order, without a copy."""
+        """Make query groups from features whose rows are already in the inner order, without a copy."""
         groups = cls.__new__(cls)
         groups._adopt(features, queries, feature_names, name, labelled)
         return groups
@@ -118,9 +119,11 @@ class QueryGroups:
         return cls.from_inner(**read_store(folder, verify=verify)._asdict())
 
     def _adopt(self, features, queries: Queries, feature_names, name, labelled):
-        if not (features.dtype == np.float32 and features.flags.c_contiguous):
-            raise DataError("features must be float32 and C-contiguous")
-        self.features = features
+        if isinstance(features, np.ndarray):
+            if not (features.dtype == np.float32 and features.flags.c_contiguous):
+                raise DataError("features must be float32 and C-contiguous")
+            features = ArrayFeatures(features, queries.indptr)
+        self.source = features
         self.queries = queries
         self.name = name
         self.labelled = labelled
@@ -145,6 +148,8 @@ class QueryGroups:
         DataError
             If a query is selected twice or does not exist.
         """
+        if self.source.workers is not None:
+            raise TypeError("features are in other processes: select queries before they are distributed")
         part, docs = self.queries.chosen(_mask_of(queries, self.n_queries))
         row = np.empty_like(part.row)
         row[np.argsort(part.row)] = np.arange(len(docs))
@@ -155,6 +160,25 @@ class QueryGroups:
             name=self.name,
             labelled=self.labelled,
         )
+
+    def with_features(self, features: Features, feature_names=None) -> "QueryGroups":
+        """Return the same queries with other features."""
+        return QueryGroups.from_inner(
+            features,
+            self.queries,
+            feature_names=self.feature_names if feature_names is None else feature_names,
+            name=self.name,
+            labelled=self.labelled,
+        )
+
+    @property
+    def features(self) -> Any:
+        """Features, float32 (n_docs, n_features), in the inner order: an array, if this process has them."""
+        return self.source.rows
+
+    def weights_of_documents(self, weights: np.ndarray | None) -> np.ndarray | None:
+        """Return the weight of each document's query, (n_docs,), from weights of queries."""
+        return None if weights is None else np.repeat(weights, self.queries.sizes)
 
     @property
     def n_docs(self) -> int:
@@ -169,7 +193,7 @@ class QueryGroups:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self.features.shape[1]
+        return self.source.shape[1]
 
     def __len__(self) -> int:
         return self.n_docs
@@ -208,30 +232,6 @@ class QueryGroups:
     def docid(self) -> np.ndarray | None:
         """Names of documents in the caller's row order, or None."""
         return None if self.queries.docid is None else self.to_caller(self.queries.docid)
-
-    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list:
-        """Return what a function returns for each shard, in shard order.
-
-        Parameters
-        ----------
-        function : callable
-            A function of a module, called with the features of the shard, the boundaries of its queries, its
-            blocks (counted from 0), the arguments, and its own rows of each vector of `rows`.
-        *arguments
-        rows : sequence of ndarray of shape (n_docs,)
-        n_threads : int, default=1
-        """
-
-        def applied(shard: Shard):
-            indptr = self.queries.indptr[shard.first_query : shard.last_query + 1] - shard.first_row
-            own = (each[shard.rows] for each in rows)
-            return function(self.features[shard.rows], indptr, shard.own_blocks, *arguments, *own)
-
-        return map_in_order(applied, self.shards, n_threads)
-
-    def total(self, function, *arguments, rows=(), n_threads=1) -> Any:
-        """Return the sum over shards of an array of whole numbers; see `over_shards`."""
-        return sum(self.over_shards(function, *arguments, rows=rows, n_threads=n_threads))
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:

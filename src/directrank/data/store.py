@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.data.shards import make_shards, map_in_order, processors
 from directrank.errors import DataError
+from directrank.features.shards import make_shards, map_in_order, processors
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import MARK, claim_folder, is_marked
 from directrank.storage.hashed_file import file_digest

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from directrank.contracts import Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
 from directrank.surrogates.objective import Objective

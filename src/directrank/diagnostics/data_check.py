@@ -9,12 +9,11 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.diagnostics.duplicates import column_hashes, column_ranges, row_hashes
+from directrank.features.medians import missing_counts
+from directrank.features.moments import column_statistics
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
-from directrank.scorers.column_statistics import column_statistics
-from directrank.scorers.missing_values import missing_counts
-from directrank.scorers.scaling import with_medians
-from directrank.scorers.scaling_rule import choose, heavy_tailed
+from directrank.scorers.scaling import choose, heavy_tailed, with_medians
 
 N_EXAMPLES = 5
 # A leak is reported if it moves the mean by this much, and by this many standard errors.
@@ -159,8 +158,8 @@ def _features(groups: QueryGroups) -> list[Finding]:
 
 
 def _scale(groups: QueryGroups) -> list[Finding]:
-    found = column_statistics(with_medians(groups), np.full(groups.n_features, False))
-    chosen = choose(groups, found)
+    found = column_statistics(with_medians(groups.source), np.full(groups.n_features, False))
+    chosen = choose(groups.source, found)
     if chosen.kind == "none":
         return []
     spread = found.deviation[found.varies]

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.remote.workers import RemoteFeatures
 from directrank.errors import DataError, check_choice
-from directrank.estimators.inputs.distributed import remote_scores
+from directrank.features import Features, scored
+from directrank.features.medians import missing_counts
 from directrank.scorers import LINEAR, OF_QUERIES, Linear
-from directrank.scorers.missing_values import missing_counts
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
 
 UNSCALED = Scaling("none")
@@ -41,7 +40,7 @@ def scaling_for(
     return found
 
 
-def scores_of(scorer: Any, features: Any, X: Any, qid=None) -> np.ndarray:
+def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
     """Return the scores of the features of X, which are in the order of its inner rows or of the caller's.
 
     Raises
@@ -50,24 +49,26 @@ def scores_of(scorer: Any, features: Any, X: Any, qid=None) -> np.ndarray:
         If the model scales features or scores inside each query, and neither X nor `qid` tells the queries;
         or if a value is missing and a linear scorer has no medians.
     """
-    if isinstance(features, RemoteFeatures):
-        return remote_scores(features, scorer)
     if isinstance(scorer, LINEAR) and scorer.fill is None:
         _refuse_missing(features)
     if not isinstance(scorer, OF_QUERIES):
-        return scorer.scores(features)
+        return scored(scorer, features)
     if isinstance(X, QueryGroups):
-        return scorer.scores(features, X.queries.indptr)
+        return np.concatenate(features.over_shards(_scores_in_queries, scorer))
     if qid is None:
         raise DataError(
             "qid is missing: the model scales features or scores inside each query; "
             "pass qid=… with the query of each row"
         )
-    groups = QueryGroups(features, None, np.asarray(qid))
+    groups = QueryGroups(features.rows, None, np.asarray(qid))
     return groups.to_caller(scorer.scores(groups.features, groups.queries.indptr))
 
 
-def _refuse_missing(features: np.ndarray) -> None:
+def _scores_in_queries(features: np.ndarray, indptr: np.ndarray, blocks, scorer: Any) -> np.ndarray:
+    return scorer.scores(features, indptr)
+
+
+def _refuse_missing(features: Features) -> None:
     columns = np.flatnonzero(missing_counts(features))
     if columns.size:
         raise DataError(

@@ -12,17 +12,17 @@ from threadpoolctl import threadpool_limits
 
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
-from directrank.data.shards import processors
 from directrank.errors import DataError
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.inputs.checks import query_weights, single_part
-from directrank.estimators.inputs.distributed import check_distributed, scoring_where
+from directrank.estimators.inputs.distributed import check_distributed
 from directrank.estimators.inputs.long_lists import refuse_long_lists
 from directrank.estimators.inputs.reading import features_of, groups_of, training_data
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
 from directrank.estimators.parameters.declared import estimator
 from directrank.estimators.selection import MeanMonitor
+from directrank.features.shards import processors
 from directrank.measures import DEFAULT_MEASURE, mean_value, parse_measure
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
@@ -180,7 +180,7 @@ class Ranker(BaseEstimator):
         check_distributed(self, surrogate, solver, groups)
         objective = Objective(
             surrogate, groups.queries, groups.shards,
-            weights=weights, n_threads=n_threads, workers=groups.workers,
+            weights=weights, n_threads=n_threads, workers=groups.source.workers,
         )  # fmt: skip
         with phase("scaling"):
             scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
@@ -189,13 +189,13 @@ class Ranker(BaseEstimator):
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        scorer = scoring_where(groups, self._initial_scorer(scorer, groups, weights, scaling))
+        scorer = self._initial_scorer(scorer, groups, weights, scaling)
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
         with threadpool_limits(limits=1, user_api="blas"), overflows:
             with phase("solver"):
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
-            if (profile := current_profile()) and groups.workers is None:
+            if (profile := current_profile()) and groups.source.workers is None:
                 divide_pass(profile, objective, solution.scorer, groups.features)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = [*objective.notes(), *scaling.notes]
@@ -246,7 +246,7 @@ class Ranker(BaseEstimator):
                 f"{DEFAULT_MEASURE} needs grades, not preferences or rankings: set select_by, such as WPD"
             )
         measure = parse_measure(DEFAULT_MEASURE if self.select_by is None else self.select_by)
-        return mean_value(measure, groups.queries, scores_of(self.scorer_, groups.features, groups), weights)
+        return mean_value(measure, groups.queries, scores_of(self.scorer_, groups.source, groups), weights)
 
     @property
     def coef_(self) -> np.ndarray:

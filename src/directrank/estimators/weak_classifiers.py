@@ -8,8 +8,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from directrank.errors import DataError
+from directrank.features.medians import missing_counts
 from directrank.scorers import Tree, tree_of
-from directrank.scorers.missing_values import missing_counts
 
 
 class ClassifierWeakRankers:

@@ -7,21 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from directrank.experiments.evaluated import evaluate_runs
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
     from directrank.experiments.results import Comparison, read_results
-    from directrank.experiments.rivals.rival import Rival
-    from directrank.experiments.runs.evaluated import evaluate_runs
-    from directrank.experiments.tables.paired import PairedTest, paired_test
+    from directrank.experiments.rivals import Rival
+    from directrank.experiments.significance import PairedTest, paired_test
 
 _MODULES = {
     "Comparison": "results",
     "Observer": "plan",
-    "PairedTest": "tables.paired",
-    "Rival": "rivals.rival",
+    "PairedTest": "significance",
+    "Rival": "rivals",
     "compare": "protocol",
-    "evaluate_runs": "runs.evaluated",
-    "paired_test": "tables.paired",
+    "evaluate_runs": "evaluated",
+    "paired_test": "significance",
     "read_results": "results",
 }
 

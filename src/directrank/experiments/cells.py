@@ -12,8 +12,8 @@ from directrank.data.queries import Queries
 from directrank.diagnostics.test_diagnostics import bounds, curve, ties
 from directrank.experiments.fits import SCORES, attempted, restored, scores_of
 from directrank.experiments.options import Options
-from directrank.experiments.records.of_cells import check_measured
-from directrank.experiments.rivals.rival import AnyMethod
+from directrank.experiments.records import check_measured
+from directrank.experiments.rivals import AnyMethod
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of

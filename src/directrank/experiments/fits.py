@@ -15,15 +15,13 @@ from safetensors.numpy import load, save
 
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.data.shards import processors
 from directrank.estimators.methods import Configured
 from directrank.estimators.outcome import remedy
-from directrank.experiments.jobs.identity import shown
-from directrank.experiments.records.of_cells import DIED, FAILED_FIT, FIT, TRAINED
-from directrank.experiments.records.shapes import either, fields, fits
-from directrank.experiments.rivals.learner import Learned, Task
-from directrank.experiments.rivals.rival import AnyMethod, Rival
-from directrank.experiments.sources import joined
+from directrank.experiments.identity import shown
+from directrank.experiments.records import DIED, FAILED_FIT, FIT, TRAINED, either, fields, fits
+from directrank.experiments.rivals import AnyMethod, Learned, Rival, Task
+from directrank.experiments.sources import FoldReader, joined
+from directrank.features.shards import processors
 from directrank.measures import evaluate, mean_value, parse_measure
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.measures.naming.names import name_of
@@ -77,12 +75,11 @@ def fit_point(
     return {"parameters": shown(fit.point), "seed": fit.seed, **found}
 
 
-def judged(
-    record: dict[str, Any], fit: "Fit", train: QueryGroups, vali: QueryGroups, select_by: Measure
-) -> dict[str, Any]:
+def judged(record: dict[str, Any], fit: "Fit", reader: FoldReader, select_by: Measure) -> dict[str, Any]:
     """Return the record of a fit with the validation value of this measure, if it holds that of another."""
     if "error" in record or record["validated_by"] in (None, fit.validated_by):
         return record
+    train, vali, _ = reader(fit.fold)
     partial, scores = _is_partial(fit.method), lambda: scores_of(record, fit.method, "vali", vali)
     found = attempted(lambda: {"validation": _validation(scores(), train, vali, select_by, partial=partial)})
     return {**record, **found, "warnings": {**found["warnings"], **record["warnings"]}}

@@ -9,8 +9,8 @@ from typing import Any
 
 from directrank.contracts import Measure
 from directrank.data.files.options import MISSING
-from directrank.experiments.jobs.identity import identity_of, shown
-from directrank.experiments.records.of_cells import seeds_after
+from directrank.experiments.identity import identity_of, shown
+from directrank.experiments.records import seeds_after
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE
 from directrank.measures.naming.names import distinct_measures, is_own
 

@@ -11,14 +11,12 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.estimators.methods import Configured
 from directrank.experiments.fits import is_record_of
-from directrank.experiments.jobs.environment import code_digest, versions
-from directrank.experiments.jobs.identity import identity_of, shown
-from directrank.experiments.jobs.store import Store, key_of
+from directrank.experiments.identity import code_digest, identity_of, shown, versions
 from directrank.experiments.options import GRID, Options
-from directrank.experiments.records.of_cells import DATA_CHECK, is_cell
-from directrank.experiments.records.shapes import fits
-from directrank.experiments.rivals.rival import AnyMethod, Rival
+from directrank.experiments.records import DATA_CHECK, fits, is_cell
+from directrank.experiments.rivals import AnyMethod, Rival
 from directrank.experiments.sources import FoldSource
+from directrank.experiments.store import Store, key_of
 from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain, dump
@@ -111,21 +109,31 @@ class Plan:
 
     def accepts(self, key: str, record: dict[str, Any]) -> bool:
         """Whether a record of the store is what its key stands for, as far as can be told."""
-        step = self._steps.get(key)
-        if isinstance(step, Fit):
-            return is_record_of(step, record)
-        if isinstance(step, PlannedCell):
+        if key in self._fits:
+            return is_record_of(self._fits[key], record)
+        if key in self._cells:
             options = self.options.of_a_cell
-            return is_cell(record) and record.get("options", options) == options
+            return is_cell(record) and record["options"] == options
         return fits(DATA_CHECK, record)
 
+    def cell(self, key: str) -> PlannedCell:
+        """Return the cell with a key."""
+        return self._cells[key]
+
+    def fit(self, key: str) -> Fit:
+        """Return the fit with a key; also one of the last fits."""
+        return self._fits[key]
+
     @cached_property
-    def _steps(self) -> "dict[str, Fit | PlannedCell]":
-        """Every fit and every cell by key, with the last fits at all points that may be chosen."""
-        steps = [step for cell in self.cells for step in (cell, *cell.fits)]
-        for cell in self.cells if self.options.refit else ():
-            steps += [_last_fit(fit, self.options) for fit in cell.fits]
-        return {step.key: step for step in steps}
+    def _cells(self) -> dict[str, PlannedCell]:
+        return {cell.key: cell for cell in self.cells}
+
+    @cached_property
+    def _fits(self) -> dict[str, Fit]:
+        """Every fit by key, with the last fits at all points that may be chosen."""
+        fits = [fit for cell in self.cells for fit in cell.fits]
+        last = [_last_fit(fit, self.options) for fit in fits] if self.options.refit else []
+        return {fit.key: fit for fit in (*fits, *last)}
 
     @property
     def n_fits(self) -> int:
@@ -184,9 +192,9 @@ def make_plan(
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
     plan = Plan(dataset, folds, methods, options, cells, {}, set())
     store.accepts = plan.accepts
-    finished = store.outcomes(cell.key for cell in cells)
+    finished = store.records(cell.key for cell in cells)
     open_fits = [fit.key for cell in cells if cell.key not in finished for fit in cell.fits]
-    return replace(plan, finished=finished, fitted=store.ended(open_fits))
+    return replace(plan, finished=finished, fitted=store.known(open_fits))
 
 
 def points_of(method: AnyMethod, search: str) -> list[dict[str, Any]]:

@@ -11,25 +11,19 @@ from directrank.contracts import Measure
 from directrank.data.files.options import MISSING
 from directrank.diagnostics import check_data
 from directrank.estimators.methods import Configured
+from directrank.experiments.entries import methods_of, overridden
+from directrank.experiments.executors import executor_of
 from directrank.experiments.fits import fit_point, fitted_ranker
-from directrank.experiments.jobs.environment import code_digest, environment
-from directrank.experiments.jobs.identity import shown
-from directrank.experiments.jobs.store import Store, key_of
+from directrank.experiments.identity import code_digest, environment, shown
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
-from directrank.experiments.overrides import overridden
-from directrank.experiments.parallel import run_in_processes
 from directrank.experiments.plan import Observer, Plan, make_plan, tested_fits
-from directrank.experiments.records.of_cells import DATA_CHECK
-from directrank.experiments.records.shapes import fits
-from directrank.experiments.results import FORMAT, Comparison
-from directrank.experiments.rivals.named import methods_of
-from directrank.experiments.rivals.rival import AnyMethod, Rival, check_storable, libraries_of
+from directrank.experiments.records import DATA_CHECK, fits
+from directrank.experiments.results import FORMAT, Comparison, chosen_cells, described_measures, entry
+from directrank.experiments.rivals import AnyMethod, Rival, check_storable, libraries_of
+from directrank.experiments.significance import significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
+from directrank.experiments.store import Store, key_of
 from directrank.experiments.sweep import Sweep
-from directrank.experiments.tables.chosen import chosen_cells, entry
-from directrank.experiments.tables.own_measures import described_measures
-from directrank.experiments.tables.significance import significance
-from directrank.experiments.tasks import fit_in_tasks
 from directrank.measures.naming.names import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
@@ -201,7 +195,6 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
     dataset, folds = folds_of(source, k=options.kfold, seed=options.seed, **options.reading)
     store = Store(options.out)
-    store.begin()
     chosen = [replace(each, label=printable(each.label)) for each in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
 
@@ -225,11 +218,8 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     for cell in plan.cells:
         if cell.key in plan.finished:
             observer.finished(cell.named(plan.finished[cell.key]), True)
-    fit_in_tasks(plan, store, observer)
-    if options.jobs > 1:
-        records = run_in_processes(plan, store, observer, options.jobs)
-    else:
-        records = Sweep(plan, store, observer, reader).run()
+    with executor_of(plan, reader, observer) as executor:
+        records = Sweep(plan, store, observer, executor, reader).run()
     if options.keep_models:
         _save_models(plan, store, records, reader)
     store.close()
@@ -292,7 +282,7 @@ def _checked_collection(
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
     record = {**plain, "lines": list(map(printable, check.lines())), "of": what}
-    store.put(key, "data-check", record)
+    store.save([(key, "data-check", record)])
     return record
 
 

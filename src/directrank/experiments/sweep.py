@@ -1,172 +1,195 @@
-"""The work of a comparison: lease, fit, record, until every cell has ended.
-
-Several processes can share this work through one store; each leases what no other has leased.
-"""
+"""The work of a comparison: from the fits that are missing to the record of every cell, saved as they end."""
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import Any
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point, judged
-from directrank.experiments.jobs.store import Finished, Store, Wanted
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
-from directrank.experiments.rivals.learner import without_relevance
-from directrank.experiments.rivals.rival import Rival
+from directrank.experiments.rivals import Rival, without_relevance
 from directrank.experiments.sources import FoldReader
+from directrank.experiments.store import Store
+
+if TYPE_CHECKING:
+    from directrank.experiments.executors import Executor
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
 COMMIT = 0.25
-#: Seconds to wait for cells leased by others; the wait doubles from the shortest to the longest.
-SHORTEST_WAIT, LONGEST_WAIT = 0.05, 1.0
 
 Record = dict[str, Any]
-#: The object of one lease: a fit of a cell, or the cell itself for its last step.
-Step = Fit | PlannedCell
+
+
+class Step(NamedTuple):
+    """A fit of a cell; or, where `key` is the cell's, its last step, with the records of all fits.
+
+    Attributes
+    ----------
+    cell, key : str
+        Keys in the plan.
+    fits, refits : sequence of dict
+        For the last step.
+    """
+
+    cell: str
+    key: str
+    fits: Sequence[Record] = ()
+    refits: Sequence[Record] = ()
+
+
+#: A step and its record.
+Outcome = tuple[Step, Record]
+
+
+def perform(plan: Plan, step: Step, reader: FoldReader, n_threads: int | None = None) -> Record:
+    """Make a step: a fit, or the choice among the fits of a cell and its test."""
+    cell = plan.cell(step.cell)
+    splits = reader(cell.fold)
+    if step.key == step.cell:
+        return assemble(cell, splits, plan.options, step.fits, step.refits)
+    fit = plan.fit(step.key)
+    test = without_relevance(splits.test) if isinstance(fit.method, Rival) else None
+    return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads)
+
+
+def killed(times: int) -> Record:
+    """Return the record of a step whose processes died."""
+    message = f"the process that worked on it died {times} times (killed, out of memory or crashed)"
+    return {"error": {"type": "ProcessDied", "message": message, "traceback": ""}, "warnings": {}}
+
+
+@dataclass
+class _Open:
+    """A cell that is being worked on: the records of its fits, and the steps that have not ended."""
+
+    cell: PlannedCell
+    records: dict[str, Record]
+    pending: set[str] = field(default_factory=set)
+    refits: Sequence[Fit] = ()
+
+    def known(self, fits: Sequence[Fit]) -> list[Record]:
+        return [self.records[fit.key] for fit in fits if fit.key in self.records]
+
+    @property
+    def failed(self) -> bool:
+        return any("error" in record for record in self.records.values())
 
 
 class Sweep:
-    """One process's share of a plan.
+    """The work on a plan.
 
     Parameters
     ----------
     plan : Plan
     store : Store
     observer : Observer
+    executor : Executor
     reader : FoldReader
-    n_threads : int, optional
-        Threads of a fit; all processors by default.
     """
 
     def __init__(
-        self, plan: Plan, store: Store, observer: Observer, reader: FoldReader, n_threads: int | None = None
+        self, plan: Plan, store: Store, observer: Observer, executor: "Executor", reader: FoldReader
     ):
         self.plan, self.store, self.observer = plan, store, observer
-        self.store.accepts = plan.accepts
-        self.reader, self.n_threads = reader, n_threads
-        #: Records by key: of cells that have ended, and of finished fits of the other cells.
-        self._records = dict(plan.finished)
-        #: The last running time of a method's fits and of its last steps.
-        self._seconds: dict[tuple[str, type], float] = {}
-        self._unwritten: list[Finished] = []
+        self.executor, self.reader = executor, reader
+        #: Records of cells that have ended.
+        self._ended = dict(plan.finished)
+        self._open: dict[str, _Open] = {}
+        self._ready: deque[Step] = deque()
+        self._unwritten: list[tuple[str, str, Record]] = []
         self._committed = time.monotonic()
-        self._announced = ""
 
     def run(self) -> list[Record]:
         """Work until every cell has ended, and return their records in the order of the plan.
 
         Finished work is saved, also when this is interrupted or raises.
         """
-        with self.store.beating():
-            try:
-                return self._run()
-            except BaseException:
-                # On a full disk this fails too; the first failure is the one to report.
-                with contextlib.suppress(OSError, DataError):
-                    self._commit()
-                    self.store.release()
-                raise
-
-    def _run(self) -> list[Record]:
-        wait = SHORTEST_WAIT
-        while left := [cell for cell in self.plan.cells if cell.key not in self._records]:
-            # One fold at a time, because only one is in memory.
-            folds = [list(cells) for _, cells in groupby(left, key=lambda cell: cell.fold.name)]
-            if any(self._work_on(cells) for cells in folds):
-                wait = SHORTEST_WAIT
-            else:
-                time.sleep(wait)
-                wait = min(2 * wait, LONGEST_WAIT)
-        self._commit()
-        return [self._records[cell.key] for cell in self.plan.cells]
-
-    def _work_on(self, cells: Sequence[PlannedCell]) -> bool:
-        """Do some of the work on the cells of a fold; return whether there was progress."""
-        steps = {step.key: (cell, step) for cell in cells for step in self._next_steps(cell)}
-        wanted = [(key, step.label) for key, (_, step) in steps.items()]
-        costs = {
-            key: self._seconds.get((step.method.label, type(step)), COMMIT)
-            for key, (_, step) in steps.items()
-        }
-        leased, ended = self._commit(wanted, costs)
-        # Other processes, or an earlier run, have finished these.
-        for key, record in self.store.outcomes(ended).items():
-            self._load(*steps[key], record)
-        for key in leased:
-            self._do(*steps[key])
-            if time.monotonic() - self._committed > COMMIT:
+        try:
+            self._work()
+        except BaseException:
+            # On a full disk this fails too; the first failure is the one to report.
+            with contextlib.suppress(OSError, DataError):
                 self._commit()
-        return bool(leased or ended)
+            raise
+        self._commit()
+        return [self._ended[cell.key] for cell in self.plan.cells]
 
-    def _next_steps(self, cell: PlannedCell) -> Sequence[Step]:
-        """Return the steps of a cell that can be done now: its fits, its last fits, or its last step."""
-        fits, refits = self._fits(cell)
-        failed = any("error" in self._records.get(fit.key, ()) for fit in [*fits, *refits])
-        missing = [fit for fit in [*fits, *refits] if fit.key not in self._records]
-        return [cell] if failed or not missing else missing
+    def _work(self) -> None:
+        left = deque(cell for cell in self.plan.cells if cell.key not in self._ended)
+        running = 0
+        while left or self._ready or running:
+            while (self._ready or left) and running < self.executor.room:
+                if self._ready:
+                    self.executor.start(self._ready.popleft())
+                    running += 1
+                else:
+                    self._begin(left.popleft())
+            if running:
+                if self.executor.waits or time.monotonic() - self._committed > COMMIT:
+                    self._commit()
+                step, record = self.executor.take()
+                running -= 1
+                self._finish(step, record)
 
-    def _fits(self, cell: PlannedCell) -> tuple[Sequence[Fit], Sequence[Fit]]:
-        """Return the fits of a cell, and its last fits as soon as the others have chosen their points."""
-        records = [self._records.get(fit.key, {}) for fit in cell.fits]
-        if not self.plan.options.refit or not all("validation" in each for each in records):
-            return cell.fits, ()
-        return cell.fits, refits_of(cell, choice(records), self.plan.options)
+    def _begin(self, cell: PlannedCell) -> None:
+        self._open[cell.key] = _Open(cell, {})
+        self._want(self._open[cell.key], cell.fits)
 
-    def _load(self, cell: PlannedCell, step: Step, record: Record) -> None:
-        if isinstance(step, Fit):
-            train, vali = self.reader(step.fold)[:2]
-            self._records[step.key] = judged(record, step, train, vali, self.plan.options.select_by)
-        elif "fold" in record:
-            self._end(cell, record)
-            self.observer.finished(record, False)
-        else:  # The last step killed its processes: the store has only the error.
-            splits = self.reader(cell.fold)
-            self._finish(cell, cell, assemble(cell, splits, self.plan.options, [record], ()))
+    def _want(self, state: _Open, fits: Sequence[Fit]) -> None:
+        """Take fits of a cell from the store, and have those made that are not there."""
+        records = self.store.records(fit.key for fit in fits)
+        for fit in fits:
+            if fit.key in records:
+                select_by = self.plan.options.select_by
+                state.records[fit.key] = judged(records[fit.key], fit, self.reader, select_by)
+        missing = [] if state.failed else [fit.key for fit in fits if fit.key not in state.records]
+        state.pending.update(missing)
+        self._ready.extend(Step(state.cell.key, key) for key in missing)
+        if not missing:
+            self._advance(state)
 
-    def _do(self, cell: PlannedCell, step: Step) -> None:
-        started = time.monotonic()
-        if isinstance(step, Fit):
-            self._finish(cell, step, self._fitted(cell, step))
-            self.observer.fitted()
+    def _advance(self, state: _Open) -> None:
+        """Go on with a cell none of whose steps is left: with its last fits, or its last step."""
+        cell, options = state.cell, self.plan.options
+        fits = state.known(cell.fits)
+        if options.refit and not state.refits and not state.failed:
+            state.refits = refits_of(cell, choice(fits), options)
+            self._want(state, state.refits)
         else:
-            known = [
-                [self._records[fit.key] for fit in fits if fit.key in self._records]
-                for fits in self._fits(cell)
-            ]
-            self._finish(cell, cell, assemble(cell, self.reader(cell.fold), self.plan.options, *known))
-        self._seconds[step.method.label, type(step)] = time.monotonic() - started
+            # Before anything of another fold, because only one is in memory.
+            self._ready.appendleft(Step(cell.key, cell.key, fits, state.known(state.refits)))
 
-    def _fitted(self, cell: PlannedCell, fit: Fit) -> Record:
-        if cell.key != self._announced:
-            self._announced = cell.key
-            self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
-        train, vali, test = self.reader(fit.fold)
-        to_score = without_relevance(test) if isinstance(fit.method, Rival) else None
-        return fit_point(train, vali, to_score, fit, self.plan.options.select_by, self.n_threads)
+    def _finish(self, step: Step, record: Record) -> None:
+        state = self._open[step.cell]
+        if step.key == step.cell:
+            if "fold" not in record:  # the last step has killed its processes
+                record = assemble(state.cell, self.reader(state.cell.fold), self.plan.options, [record], ())
+            self._unwritten.append((step.key, state.cell.label, record))
+            self._ended[step.key] = record
+            del self._open[step.key]
+            return
+        state.records[step.key] = record
+        self._unwritten.append((step.key, self.plan.fit(step.key).label, record))
+        self.observer.fitted()
+        state.pending.discard(step.key)
+        if state.failed:
+            dropped = {each.key for each in self._ready if each.cell == step.cell}
+            self._ready = deque(each for each in self._ready if each.cell != step.cell)
+            state.pending -= dropped
+        if not state.pending:
+            self._advance(state)
 
-    def _finish(self, cell: PlannedCell, step: Step, record: Record) -> None:
-        self._unwritten.append((step.key, step.label, "failed" if "error" in record else "done", record))
-        if step is cell:
-            self._end(cell, record)
-        else:
-            self._records[step.key] = record
-
-    def _end(self, cell: PlannedCell, record: Record) -> None:
-        for fit in [*cell.fits, *self._fits(cell)[1]]:
-            self._records.pop(fit.key, None)
-        self._records[cell.key] = record
-
-    def _commit(self, wanted: Sequence[Wanted] = (), costs: Mapping[str, float] | None = None):
-        """Save unwritten records and lease about `COMMIT` seconds of the wanted work, in one commit."""
-        found = [], []
-        if self._unwritten or wanted:
-            found = self.store.exchange(self._unwritten, wanted, COMMIT, costs)
-        self._committed = time.monotonic()
+    def _commit(self) -> None:
+        """Save the records of what has ended; failures are not saved, so that a rerun tries them again."""
         unwritten, self._unwritten = self._unwritten, []
-        for _, _, _, record in unwritten:
+        done = [row for row in unwritten if "error" not in row[2]]
+        if done:
+            self.store.save(done)
+        self._committed = time.monotonic()
+        for _, _, record in unwritten:
             if "fold" in record:
                 self.observer.finished(record, False)
-        return found

@@ -8,9 +8,9 @@ import numpy as np
 
 from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import install_line
+from directrank.features.medians import filled, medians, missing_counts
 from directrank.integrations.derivatives import Derivatives
 from directrank.scorers import Trees
-from directrank.scorers.missing_values import filled, medians, missing_counts
 
 
 class Grower(Protocol):

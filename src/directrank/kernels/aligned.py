@@ -8,8 +8,6 @@ import math
 
 import numpy as np
 
-from directrank.storage.mapped import is_mapped, temporary_matrix
-
 LINE_BYTES = 64
 
 
@@ -21,13 +19,6 @@ def aligned_zeros(shape: int | tuple[int, ...], dtype) -> np.ndarray:
     buffer = np.zeros(bytes_of_all + LINE_BYTES, np.uint8)
     first = -buffer.ctypes.data % LINE_BYTES
     return buffer[first : first + bytes_of_all].view(dtype).reshape(shape)
-
-
-def zeros_like(features: np.ndarray) -> np.ndarray:
-    """Return zeros of the shape of some features: in a temporary file, if those are mapped from a file."""
-    if is_mapped(features):
-        return temporary_matrix(features.shape)
-    return aligned_zeros(features.shape, np.float32)
 
 
 def aligned_rows(features: np.ndarray, rows: np.ndarray) -> np.ndarray:

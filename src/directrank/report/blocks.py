@@ -5,9 +5,32 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from directrank.report.charts import Line, Scale, axis, dot_row
-from directrank.report.charts.elements import element, lines_of
-from directrank.report.formatting import number
+from directrank.experiments.tables import DECIMALS
+from directrank.report.charts import Line, Scale, axis, dot_row, element, lines_of
+
+
+def number(value: float) -> str:
+    """Return a value with the decimals of the tables."""
+    return f"{value:.{DECIMALS}f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign."""
+    return f"{value:+.{DECIMALS}f}".replace("-", "−")
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def enumerated(items: Sequence[str]) -> list[str]:
+    """Return items with what stands between them: commas, and an "and" before the last."""
+    pieces = []
+    for place, item in enumerate(items):
+        pieces += [("" if not place else " and " if place == len(items) - 1 else ", "), item]
+    return pieces
+
 
 #: Longer lists are folded.
 FEW = 7

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from directrank.experiments import Comparison
-from directrank.experiments.tables.endings import MARK, unfinished
+from directrank.experiments.results import unfinished
+from directrank.experiments.tables import MARK
 from directrank.report.blocks import Cell, Row
 
 

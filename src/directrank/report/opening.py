@@ -6,13 +6,24 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.experiments.tables.chosen import CHOSEN
-from directrank.experiments.tables.endings import unfinished_lines
-from directrank.experiments.tables.layout import p_value
-from directrank.report.blocks import FEW, DotRow, details, dots, named, note, paragraph, warned
+from directrank.experiments.results import CHOSEN, unfinished_lines
+from directrank.experiments.tables import p_value
+from directrank.report.blocks import (
+    FEW,
+    DotRow,
+    details,
+    dots,
+    enumerated,
+    named,
+    note,
+    number,
+    paragraph,
+    plural,
+    signed,
+    warned,
+)
 from directrank.report.charts import Scale
 from directrank.report.facts import Facts
-from directrank.report.formatting import enumerated, number, plural, signed
 
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 

@@ -12,9 +12,9 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from directrank.experiments import Comparison
-from directrank.report.charts.elements import lines_of
+from directrank.report.blocks import plural
+from directrank.report.charts import lines_of
 from directrank.report.facts import Facts
-from directrank.report.formatting import plural
 from directrank.report.opening import opening
 from directrank.report.payload import payload
 from directrank.report.sections import SECTIONS, Section

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.experiments.tables.significance import per_query
+from directrank.experiments.significance import per_query
 from directrank.report.facts import Facts
 
 #: A page has at most this many values of queries; beyond, measures and then queries are omitted.

@@ -3,8 +3,7 @@
 from typing import Any
 
 from directrank.scorers.committee import Committee, scores_in_queries
-from directrank.scorers.linear import Linear
-from directrank.scorers.scaled_linear import LogLinear, QueryLinear
+from directrank.scorers.linear import Linear, LogLinear, QueryLinear
 from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stump, tree_of
 
 #: Every scorer that can be trained.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.scorers.scaled_linear import QueryLinear
+from directrank.scorers.linear import QueryLinear
 
 
 class Committee:

@@ -17,22 +17,17 @@ raw values are not comparable between queries, after it. The medians are part of
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.data.queries import Queries
-from directrank.data.remote.workers import RemoteGroups
-from directrank.data.shards import map_in_order
-from directrank.kernels.aligned import zeros_like
+from directrank.features import Features
+from directrank.features.medians import filled, medians, missing_counts
+from directrank.features.moments import ColumnStatistics, column_statistics
+from directrank.features.query_ranges import are_counted_as_scaled, range_counts, scaled_inside_queries
 from directrank.kernels.compile import kernel
-from directrank.scorers.column_statistics import ColumnStatistics, column_statistics
-from directrank.scorers.linear import Linear
-from directrank.scorers.missing_values import counted_medians, filled, medians, missing_counts
-from directrank.scorers.query_ranges import scaled_inside_queries
-from directrank.scorers.scaled_linear import LogLinear, QueryLinear, read_row
-from directrank.scorers.scaling_rule import choose
+from directrank.scorers.linear import Linear, LogLinear, QueryLinear, read_row
 
 Kind = Literal["none", "standard", "log", "query"]
 #: What a ranker's parameter `scaling` may be.
@@ -80,18 +75,12 @@ class Scaling:
 
         With `in_place` standardised features take the place of the given ones, which saves a copy.
         """
-        if self.fill is None:
+        if self.fill is None or (self.kind == "none" and not missing_counts(groups.source).any()):
             return groups
-        if isinstance(groups, RemoteGroups):
-            return groups.transformed(_scaled_shard, self)
-        if self.kind == "query":
-            scaled = scaled_inside_queries(groups.features, groups.queries.indptr)
-            return _with_features(groups, filled(scaled, self.fill))
-        groups = _with_features(groups, filled(groups.features, self.fill))
-        if self.kind == "none":
-            return groups
-        out = groups.features if in_place else zeros_like(groups.features)
-        return _with_features(groups, self._standardised(groups, n_threads, out))
+        features = groups.source.transformed(
+            _scale, self, n_threads=n_threads, in_place=in_place and self.kind in ("standard", "log")
+        )
+        return groups.with_features(features)
 
     def scorer(self, scaled: Linear) -> "Linear | LogLinear | QueryLinear":
         """Return the scorer of raw features that ranks as a linear scorer of scaled features does."""
@@ -119,19 +108,6 @@ class Scaling:
             return coefficients
         return np.where(self.factor > 0, coefficients / np.where(self.factor > 0, self.factor, 1.0), 0.0)
 
-    def _standardised(self, groups: QueryGroups, n_threads: int, out: np.ndarray) -> np.ndarray:
-        columns = np.flatnonzero(self.logarithm)
-
-        def fill(shard) -> None:
-            rows = shard.rows
-            given = groups.features[rows]
-            # Kernels are promised that what they write does not overlap what they read.
-            read = given.copy() if out is groups.features else given
-            _standardise(read, columns, self.shift, self.factor, out[rows])
-
-        map_in_order(fill, groups.shards, n_threads)
-        return out
-
 
 def fit_scaling(
     kind: Literal["auto"] | Kind, groups: QueryGroups, weights: np.ndarray | None = None, n_threads: int = 1
@@ -147,103 +123,71 @@ def fit_scaling(
     n_threads : int, default=1
         Results do not depend on it.
     """
-    fill = _medians(_inside_queries(groups) if kind == "query" else groups, weights, n_threads)
-    simple = kind in ("none", "query")
-    found = Scaling(kind) if simple else _fit_filled(kind, groups, fill, weights, n_threads)
-    return replace(found, fill=fill, notes=_notes(groups))
+    counted = None if weights is None else np.repeat(weights > 0, groups.queries.sizes)
+    source = groups.source
+    typical = medians(source.transformed(_inside_queries) if kind == "query" else source, counted, n_threads)
+    missing = missing_counts(source)
+    if kind in ("none", "query"):
+        scaling = Scaling(kind)
+    else:
+        whole = source.transformed(_fill, typical) if missing.any() else source
+        scaling = _fit_filled(kind, source, whole, groups.weights_of_documents(weights), n_threads)
+    return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
 
 
-def with_medians(groups: QueryGroups) -> QueryGroups:
-    """Return the same queries with medians in place of missing values."""
-    if not missing_counts(groups.features).any():
-        return groups
-    return _filled(groups, medians(groups.features))
+def with_medians(features: Features) -> Features:
+    """Return features with medians in place of missing values."""
+    if not missing_counts(features).any():
+        return features
+    return features.transformed(_fill, medians(features))
 
 
-def _filled(groups: QueryGroups, fill: np.ndarray) -> QueryGroups:
-    if not isinstance(groups, RemoteGroups):
-        return _with_features(groups, filled(groups.features, fill))
-    return groups.transformed(_filled_shard, fill) if _missing(groups).any() else groups
+def _fill(features: np.ndarray, indptr, blocks, fill: np.ndarray, out: np.ndarray) -> None:
+    out[:] = filled(features, fill)
 
 
-def _filled_shard(features, indptr, blocks, fill) -> np.ndarray:
-    return filled(features, fill)
+def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> None:
+    scaled_inside_queries(features, indptr, out)
 
 
-def _inside_queries(groups: QueryGroups) -> QueryGroups:
-    if isinstance(groups, RemoteGroups):
-        return groups.transformed(_shard_inside_queries)
-    return _with_features(groups, scaled_inside_queries(groups.features, groups.queries.indptr))
+def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarray) -> None:
+    assert scaling.fill is not None
+    if scaling.kind == "query":
+        scaled_inside_queries(features, indptr, out)
+        out[:] = filled(out, scaling.fill)
+        return
+    features = filled(features, scaling.fill)
+    if scaling.kind == "none":
+        out[:] = features
+    else:
+        _standardise(features, np.flatnonzero(scaling.logarithm), scaling.shift, scaling.factor, out)
 
 
-def _shard_inside_queries(features, indptr, blocks) -> np.ndarray:
-    return scaled_inside_queries(features, indptr)
-
-
-def _scaled_shard(features, indptr, blocks, scaling: Scaling) -> np.ndarray:
-    """Return the scaled features of a shard that another process holds."""
-    queries = Queries(np.zeros(len(features)), indptr, np.arange(len(features)), np.arange(len(indptr) - 1))
-    return scaling.of(QueryGroups.from_inner(features, queries)).features
-
-
-def _fit_filled(kind, groups: QueryGroups, fill: np.ndarray, weights, n_threads: int) -> Scaling:
-    whole = _filled(groups, fill)
-    plain = np.full(groups.n_features, False)
+def _fit_filled(kind, features: Features, whole: Features, weights, n_threads: int) -> Scaling:
+    """Return the scaling of features, of which `whole` has no missing value."""
+    none = np.full(features.shape[1], False)
     if kind == "log":
-        found = column_statistics(whole, ~plain, weights, n_threads)
-        return _affine("log", "", found, ~plain)
-    found = column_statistics(whole, plain, weights, n_threads)
+        return _affine("log", "", column_statistics(whole, ~none, weights, n_threads), ~none)
+    statistics = column_statistics(whole, none, weights, n_threads)
     if kind == "standard":
-        return _affine("standard", "", found, plain)
-    chosen = choose(groups, found)
-    if chosen.kind == "none":
-        return Scaling("none", chosen.reason)
-    if chosen.kind == "log":
-        found = column_statistics(whole, chosen.logarithm, weights, n_threads)
-    return _affine(chosen.kind, chosen.reason, found, chosen.logarithm)
+        return _affine("standard", "", statistics, none)
+    choice = choose(features, statistics)
+    if choice.kind == "none":
+        return Scaling("none", choice.reason)
+    if choice.kind == "log":
+        statistics = column_statistics(whole, choice.logarithm, weights, n_threads)
+    return _affine(choice.kind, choice.reason, statistics, choice.logarithm)
 
 
-def _notes(groups: QueryGroups) -> list[str]:
+def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
     """Return what is said of missing values, if there are any."""
-    counts = _missing(groups)
     if not counts.any():
         return []
-    n_missing, empty = int((counts > 0).sum()), int((counts == groups.n_docs).sum())
+    n_missing, empty = int((counts > 0).sum()), int((counts == n_docs).sum())
     of = f"{n_missing} feature{'s' * (n_missing > 1)}"
     without = f"; {empty} of them without any value became 0" if empty else ""
     which = "value" if counts.sum() == 1 else "values"
     return [f"filled {counts.sum()} missing {which} of {of} by their training medians{without}"]
-
-
-def _missing(groups: QueryGroups) -> np.ndarray:
-    """Return the number of missing values of each feature."""
-    return groups.total(_missing_of_shard)
-
-
-def _missing_of_shard(features, indptr, blocks) -> np.ndarray:
-    return missing_counts(features)
-
-
-def _medians(groups: QueryGroups, weights, n_threads: int) -> np.ndarray:
-    """Return the median of each feature over the documents of queries that count."""
-    if isinstance(groups, RemoteGroups):
-        return counted_medians(groups, weights)
-    features = groups.features
-    if weights is not None and not weights.all():
-        features = features[np.repeat(weights > 0, groups.queries.sizes)]
-    return medians(features, lambda of_rows, ranges: map_in_order(of_rows, ranges, n_threads))
-
-
-def _with_features(groups: QueryGroups, features: np.ndarray) -> QueryGroups:
-    if features is groups.features:
-        return groups
-    return QueryGroups.from_inner(
-        features,
-        groups.queries,
-        feature_names=groups.feature_names,
-        name=groups.name,
-        labelled=groups.labelled,
-    )
 
 
 def _affine(kind: Kind, reason: str, found: ColumnStatistics, logarithm: np.ndarray) -> Scaling:
@@ -258,3 +202,54 @@ def _standardise(features, columns, shift, factor, out):
         read_row(features, i, columns, row)
         for k in range(len(row)):
             out[i, k] = (row[k] - shift[k]) * factor[k]
+
+
+#: A feature has a heavy tail if it reaches further from its mean than this many standard deviations.
+HEAVY = 6.0
+#: If this share of features has a heavy tail, the others are of their kind: counts, lengths, frequencies.
+MANY = 0.25
+#: Between -1 and 1 the logarithm is almost a straight line.
+STRAIGHT = 1.0
+#: Standard deviations between these suit the penalties that comparisons try.
+SMALLEST, LARGEST = 0.1, 3.0
+#: A mean further from 0 than this many standard deviations costs digits.
+FAR = 10.0
+
+
+class Choice(NamedTuple):
+    """What the rule chose, why, and the features whose logarithm is taken."""
+
+    kind: Literal["none", "standard", "log"]
+    reason: str
+    logarithm: np.ndarray
+
+
+def choose(features: Features, found: ColumnStatistics) -> Choice:
+    """Return the scaling of features with these statistics.
+
+    None for features that are scaled inside each query already, or whose deviations are alike and near 1.
+    Else every feature is standardised: heavy-tailed ones after the logarithm sign(x) · log1p |x|, and all of
+    them after the logarithm if many have heavy tails.
+    """
+    plain = np.full(features.shape[1], False)
+    if are_counted_as_scaled(features.total(range_counts)):
+        return Choice("none", "features are scaled to [0, 1] inside queries", plain)
+    heavy, n_features = heavy_tailed(found), features.shape[1]
+    if heavy.any():
+        many = heavy.sum() >= MANY * n_features
+        reason = f"{heavy.sum()} of {n_features} features have heavy tails: the logarithm of "
+        return Choice("log", reason + ("all" if many else "these"), heavy | many)
+    spread = found.deviation[found.varies]
+    if not spread.size:
+        return Choice("none", "features are constant", plain)
+    alike = spread.min() >= SMALLEST and spread.max() <= LARGEST
+    if alike and (np.abs(found.mean[found.varies]) <= FAR * spread).all():
+        return Choice("none", "standard deviations of features are alike and near 1", plain)
+    between = f"between {spread.min():.2g} and {spread.max():.2g}"
+    return Choice("standard", f"standard deviations of features are {between}", plain)
+
+
+def heavy_tailed(found: ColumnStatistics) -> np.ndarray:
+    """Return which features have a heavy tail that a logarithm shortens, bool (n_features,)."""
+    size = np.maximum(np.abs(found.smallest), np.abs(found.largest))
+    return (found.reach > HEAVY) & (size > STRAIGHT)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from directrank.contracts import LinearScorer, Part, Solution, Solver, Targets
+from directrank.solvers.incumbent import judged
 from directrank.solvers.passes import sum_over_rows
 
 # Directions that vary less than this, relative to the largest, count as constant: float32 features have no
@@ -47,7 +48,7 @@ class ClosedForm(Solver):
         norm, first = (float(np.abs(each).max(initial=0.0)) for each in gradient)
         relative = norm / max(1.0, first)
         solution = scorer.at(coefficients)
-        value = monitor(solution.scores(monitor.features))
+        value = judged(monitor, solution)
         return Solution(
             solution,
             "converged" if relative <= SOLVED else "stopped",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from directrank.contracts import Part, Solution, Solver, ValueAndGradient
+from directrank.solvers.incumbent import judged
 from directrank.solvers.passes import all_scores, sum_over_parts, sum_over_rows
 from directrank.solvers.planes import BEYOND, Model, minimise_on_line
 
@@ -83,7 +84,7 @@ class CuttingPlane(Solver):
 
     def _solution(self, solved, monitor, status: str, trace: list[dict]) -> Solution:
         last = trace[-1]
-        last["monitor"] = monitor(solved.scores(monitor.features))
+        last["monitor"] = judged(monitor, solved)
         passes, relative = len(trace) * (1 + self.line_search), last["gap"] / last["objective"]
         certificate = {
             "duality_gap": last["gap"],

@@ -1,6 +1,5 @@
 """Boosting over documents: each round adds a weak ranker that fits the weights of the documents."""
 
-from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,8 +15,9 @@ from directrank.contracts import (
     StepAlong,
 )
 from directrank.errors import check_choice
+from directrank.features import as_features
+from directrank.features.medians import filled, medians
 from directrank.scorers import Tree, single_feature
-from directrank.scorers.missing_values import filled, medians
 from directrank.solvers.passes import sum_over_parts
 from directrank.solvers.stumps import CRITERIA, STUMP_SEARCHES
 
@@ -243,14 +243,14 @@ class Learned:
 
 
 def predictions(weak: Any, features: Any) -> np.ndarray:
-    """Return the value of each row, float64 (n_docs,).
-
-    Of features in other processes, the column that a stump reads is fetched.
-    """
-    if isinstance(features, np.ndarray):
+    """Return the value of each row, float64 (n_docs,); that of a tree where the features are."""
+    if not isinstance(weak, Tree):
         return weak.predict(features)
-    column = features[:, weak.feature[0]]
-    return replace(weak, feature=np.zeros_like(weak.feature)).predict(column[:, None])
+    return np.concatenate([np.empty(0), *as_features(features).over_shards(_predictions_of_shard, weak)])
+
+
+def _predictions_of_shard(features: np.ndarray, indptr, blocks, weak: Tree) -> np.ndarray:
+    return weak.predict(features)
 
 
 def sampled_weights(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -9,6 +9,7 @@ from directrank.contracts import BoundObjective, CutKernel, LinearScorer, MostVi
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import cut_of_query, is_ours
 from directrank.kernels.products import dot, row_products, transposed_product
+from directrank.solvers.incumbent import judged
 from directrank.solvers.planes import Planes, dual_value, improve_block, visiting_order
 
 # Between passes, steps among the stored cuts continue until their gap is this share of the last pass's gap,
@@ -83,10 +84,8 @@ class BCFW(Solver):
                 continue
             result = (run.cuts.mean if self.averaged else run.cuts.planes.w).copy()
             primal, gap = run.evaluate(result, self.tolerance)
-            judged = monitor(scorer.at(result).scores(monitor.features))
-            trace.append(
-                {"pass": run.passes, "objective": primal, "dual": primal - gap, "gap": gap, "monitor": judged}
-            )
+            row = {"pass": run.passes, "objective": primal, "dual": primal - gap, "gap": gap}
+            trace.append(row | {"monitor": judged(monitor, scorer.at(result))})
             status = "converged" if abs(gap) <= self.tolerance * primal else "budget"
         certificate = {
             "duality_gap": gap,

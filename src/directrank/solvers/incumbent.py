@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from directrank.contracts import Monitor
+from directrank.features import scored
 
 
 class Incumbent:
@@ -16,7 +17,7 @@ class Incumbent:
 
     def offer(self, parameters: np.ndarray) -> float:
         """Judge parameters, store them if they are better, and return their value."""
-        value = self.monitor(self.scorer.at(parameters).scores(self.monitor.features))
+        value = judged(self.monitor, self.scorer.at(parameters))
         if value > self.value:
             self.value, self.parameters = value, np.array(parameters)
         return value
@@ -31,3 +32,8 @@ def starting_points(
         direction = rng.standard_normal(len(points[0]))
         points.append(direction / np.linalg.norm(direction))
     return points
+
+
+def judged(monitor: Monitor, scorer) -> float:
+    """Return the monitor's value for the scores of a scorer."""
+    return monitor(scored(scorer, monitor.features))

@@ -12,6 +12,7 @@ from directrank.contracts import (
     ValueAndGradient,
 )
 from directrank.solvers.descent import STATIONARY, Stationarity
+from directrank.solvers.incumbent import judged
 from directrank.solvers.passes import all_scores, penalised, sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.
@@ -101,7 +102,7 @@ class TruncatedNewton(Solver):
 
     def _solution(self, scorer, theta, monitor, status, trace) -> Solution:
         solved = scorer.at(theta)
-        trace[-1]["monitor"] = monitor(solved.scores(monitor.features))
+        trace[-1]["monitor"] = judged(monitor, solved)
         norm, relative = trace[-1]["gradient_norm"], trace[-1]["relative_gradient"]
         certificate = {
             "gradient_norm": norm,

@@ -5,6 +5,7 @@ import numpy as np
 from directrank.contracts import GradientKernel, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
 from directrank.solvers.descent import Stationarity, descend
+from directrank.solvers.incumbent import judged
 from directrank.solvers.passes import all_scores, penalised
 
 TOLERANCE = 1e-6
@@ -61,7 +62,7 @@ class Reweighted(Solver):
         certificate, trace = {}, []
         for number in range(1, self.rounds + 1):
             certificate = run.advance()
-            value = monitor(scorer.at(run.theta).scores(monitor.features))
+            value = judged(monitor, scorer.at(run.theta))
             trace.append({"round": number, **certificate, "objective": run.value, "monitor": value})
             if self.keep == "last" or value > best_value:
                 best, best_value, best_round = run.theta, value, number

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import BoundObjective
+from directrank.features import Features, as_features
+from directrank.features.medians import medians, missing_counts
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, sort_by_digits
 from directrank.scorers import Tree, stump
-from directrank.scorers.missing_values import medians, missing_counts
-from directrank.storage.mapped import is_mapped, temporary_matrix
 
 CRITERIA = ("gini", "eta")
 # A side with less than this share of the weights is rounding.
@@ -98,13 +98,14 @@ class HistogramStumps:
     def __init__(self, objective: BoundObjective, features: Any, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
         self.medians = Medians(features)
-        self.missing = np.sum(objective.over_shards(_missing_of_shard, features), axis=0) > 0
-        edges = bin_edges(features, objective.on_threads)
+        self.missing = missing_counts(features) > 0
+        source = as_features(features)
+        edges = bin_edges(source, objective.on_threads)
         self.counts = np.array([len(each) for each in edges])
         self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
         for k, each in enumerate(edges):
             self.edges[k, : len(each)] = each
-        self.bins = binned(objective, features, self.edges, bool(self.missing.any()))
+        self.bins = binned(source, self.edges, bool(self.missing.any()), objective.n_threads).rows
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
@@ -149,10 +150,6 @@ class HistogramStumps:
         tables = self.objective.over_shards(_histogram_of_shard, self.bins, self.by_gini, rows=(weights,))
         total: Any = sum(tables)
         return total[:, :, 0], total[:, :, 1] if self.by_gini else np.zeros(total.shape[:2])
-
-
-def _missing_of_shard(objective, features, parts) -> Any:
-    return sum(missing_counts(features[part.rows]) for part in parts)
 
 
 def _histogram_of_shard(objective, bins, parts, by_gini: bool, weights: np.ndarray) -> np.ndarray:
@@ -259,7 +256,7 @@ def threshold_between(low: np.float32, high: np.float32) -> np.float32:
     return middle if middle < high else low
 
 
-def bin_edges(features: Any, apply: Callable[..., Iterable[Any]] = map) -> list[np.ndarray]:
+def bin_edges(features: Features | np.ndarray, apply: Callable[..., Iterable[Any]] = map) -> list[np.ndarray]:
     """Return at most 255 thresholds for the values of each feature, ascending float32.
 
     A feature with no more than 256 values has a threshold between any two of them, one with more at
@@ -267,24 +264,23 @@ def bin_edges(features: Any, apply: Callable[..., Iterable[Any]] = map) -> list[
 
     Parameters
     ----------
-    features : ndarray of shape (n_docs, n_features), float32, C-contiguous
-        Of features in other processes, one column at a time is fetched.
+    features : Features or ndarray of shape (n_docs, n_features), float32
+        A few columns at a time are read.
     apply : callable, default=map
         What applies a function to blocks of columns: `BoundObjective.on_threads`, say.
     """
-    if not isinstance(features, np.ndarray):
-        return [bin_edges(features[:, k][:, None])[0] for k in range(features.shape[1])]
-    bits = features.view(np.uint32)
+    (n_docs, n_features), source = features.shape, as_features(features)
 
     def edges_of(first: int) -> list[np.ndarray]:
-        keys = np.empty((min(BLOCK_COLUMNS, features.shape[1] - first), len(features)), np.uint32)
-        _fill_keys(bits, first, keys)
-        spare, counts = np.empty(len(features), np.uint32), np.empty(DIGITS, np.uint32)
+        columns = source.columns(first, min(first + BLOCK_COLUMNS, n_features))
+        keys = np.empty(columns.shape[::-1], np.uint32)
+        _fill_keys(columns.view(np.uint32), keys)
+        spare, counts = np.empty(n_docs, np.uint32), np.empty(DIGITS, np.uint32)
         edges = np.empty((len(keys), N_BINS - 1), np.float32)
         return [row[: _edges(column, spare, counts, row)] for column, row in zip(keys, edges, strict=True)]
 
-    blocks = apply(edges_of, range(0, features.shape[1], BLOCK_COLUMNS))
-    return [each for block in blocks for each in block]
+    blocks = apply(edges_of, range(0, n_features, BLOCK_COLUMNS))
+    return [edges for block in blocks for edges in block]
 
 
 def bin_edges_naive(column: np.ndarray) -> np.ndarray:
@@ -302,10 +298,10 @@ def bin_edges_naive(column: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _fill_keys(bits, first, keys):
+def _fill_keys(bits, keys):
     for i in range(bits.shape[0]):
         for c in range(len(keys)):
-            keys[c, i] = _key(bits[i, first + c])
+            keys[c, i] = _key(bits[i, c])
 
 
 @inline_kernel
@@ -355,44 +351,24 @@ def _edges(keys, spare, counts, edges):
     return n_edges + missing
 
 
-def binned(objective: BoundObjective, features: Any, edges: np.ndarray, missing: bool) -> Any:
+def binned(features: Features, edges: np.ndarray, missing: bool, n_threads: int = 1) -> Features:
     """Return the bin of each value, uint8 (n_docs, n_features), where the features are.
 
     Parameters
     ----------
-    objective : BoundObjective
-    features : ndarray of shape (n_docs, n_features), float32, or features in other processes
+    features : Features
     edges : ndarray of shape (n_features, 255), float32
         Thresholds, filled up with infinity.
     missing : bool
         Whether any value is missing; missing values have the last bin.
+    n_threads : int, default=1
     """
-    if not isinstance(features, np.ndarray):
-        return features.transformed(_bins_of_shard, edges, missing)
-    bins = _room(features)
-    objective.map_shards(
-        lambda parts: [_bin(features[part.rows], bins[part.rows], edges, missing) for part in parts]
-    )
-    return bins
+    return features.transformed(_bin_shard, edges, missing, dtype=np.uint8, n_threads=n_threads)
 
 
-def _room(features: np.ndarray) -> np.ndarray:
-    """Return room for a byte a value, in a temporary file if the features are mapped from a file."""
-    if not is_mapped(features):
-        return np.empty(features.shape, np.uint8)
-    numbers = temporary_matrix((-(-features.size // 4), 1))
-    return numbers.view(np.uint8).reshape(-1)[: features.size].reshape(features.shape)
-
-
-def _bins_of_shard(features, indptr, blocks, edges: np.ndarray, missing: bool) -> np.ndarray:
-    bins = np.empty(features.shape, np.uint8)
+def _bin_shard(features, indptr, blocks, edges: np.ndarray, missing: bool, bins: np.ndarray) -> None:
     for block in blocks:
-        _bin(features[block.rows], bins[block.rows], edges, missing)
-    return bins
-
-
-def _bin(features: np.ndarray, bins: np.ndarray, edges: np.ndarray, missing: bool) -> None:
-    assign_bins(features, edges, bins)
+        assign_bins(features[block.rows], edges, bins[block.rows])
     if missing:
         bins[np.isnan(features)] = N_BINS - 1
 

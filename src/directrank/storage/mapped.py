@@ -2,15 +2,14 @@
 
 The operating system reads the rows of a mapped file when they are first used, and keeps them in this process
 until memory is short. Other programs, and limits of containers, count them. They are therefore dropped when
-they exceed an eighth of their files: by `relieve`, which passes over the features call, and elsewhere by a
-thread, which a busy machine may hold up. What was dropped is read again when it is used: no result changes.
+they exceed an eighth of their files, by `relieve`, which passes over the features call after each shard. What
+was dropped is read again when it is used: no result changes.
 """
 
 import math
 import mmap
 import os
 import tempfile
-import threading
 import weakref
 from pathlib import Path
 
@@ -18,15 +17,12 @@ import numpy as np
 
 #: The part of all mapped files that may stay in the memory of this process, if it is more than `FREE_BYTES`.
 SHARE, FREE_BYTES = 0.125, 2**26
-SECONDS_BETWEEN_LOOKS = 0.01
 PAGE_BYTES = mmap.PAGESIZE
 #: Linux tells here how many pages of files are in memory: the third number.
 PAGES = Path("/proc/self/statm")
 _LARGEST_HEADER = 2**12
 
 _mappings: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
-_lock = threading.Lock()
-_dropper: threading.Thread | None = None
 
 
 def create_matrix(path: str | os.PathLike, shape: tuple[int, int]) -> np.ndarray:
@@ -72,8 +68,7 @@ def relieve() -> None:
     """Drop rows of mapped files from memory if they are too many."""
     if not _mappings:
         return
-    with _lock:
-        mapped = list(_mappings)
+    mapped = list(_mappings)
     limit = max(FREE_BYTES, SHARE * sum(map(len, mapped)))
     if PAGE_BYTES * int(PAGES.read_text().split()[2]) > limit:
         for memory in mapped:
@@ -102,24 +97,6 @@ def _shape(file) -> tuple[tuple[int, int], int]:
 
 def _keep_small(memory: mmap.mmap) -> None:
     """Drop rows of a mapped file from memory from now on, where the operating system can do that."""
-    global _dropper
-    if not hasattr(mmap, "MADV_DONTNEED") or not PAGES.exists():
-        return
-    memory.madvise(mmap.MADV_SEQUENTIAL)
-    with _lock:
+    if hasattr(mmap, "MADV_DONTNEED") and PAGES.exists():
+        memory.madvise(mmap.MADV_SEQUENTIAL)
         _mappings.add(memory)
-        if _dropper is None:
-            _dropper = threading.Thread(target=_drop, name="directrank-mapped", daemon=True)
-            _dropper.start()
-
-
-def _drop() -> None:
-    """Look again and again whether too much is in memory, as long as anything is mapped."""
-    global _dropper
-    pause = threading.Event()
-    while not pause.wait(SECONDS_BETWEEN_LOOKS):
-        relieve()
-        with _lock:
-            if not _mappings:
-                _dropper = None
-                return

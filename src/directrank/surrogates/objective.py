@@ -15,8 +15,8 @@ import numpy as np
 
 from directrank.contracts import GradientKernel, Part, Step, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
-from directrank.data.remote.workers import Workers
-from directrank.data.shards import Shard, map_in_order
+from directrank.features import Workers
+from directrank.features.shards import Shard, map_in_order
 from directrank.storage.mapped import is_mapped
 from directrank.surrogates.on_all_queries import gradient_plugin, training_weights
 from directrank.surrogates.remote.shards import RemoteShards, one_shard

@@ -13,7 +13,7 @@ from directrank.diagnostics.audit import audit_scores
 from directrank.errors import DataError
 from directrank.estimators import AdaRank, PermuRank, StructuralSVM
 from directrank.measures import parse_measure
-from directrank.report.charts.audit import draw
+from directrank.report.pictures import draw
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.rankings import rescaled
 from directrank.surrogates.rankings.rescaled import FACTORS, hull, largest

@@ -7,7 +7,7 @@ import pytest
 
 from directrank import QueryGroups, Regression, compare, make_ranking
 from directrank.diagnostics import test_diagnostics as details
-from directrank.experiments.demos.vectors import write_folds
+from directrank.experiments.demos import write_folds
 
 
 def groups(relevance, qid) -> QueryGroups:

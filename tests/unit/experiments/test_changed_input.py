@@ -12,9 +12,9 @@ from directrank.data.files.letor import LetorFiles
 from directrank.data.files.opening import opened
 from directrank.errors import DataError
 from directrank.experiments import Observer
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.demos import write_folds
 from directrank.experiments.sources import file_digest, folds_of
+from directrank.experiments.store import Store
 from directrank.storage.hashed_file import HashedFile
 
 
@@ -54,7 +54,7 @@ def test_a_file_that_changes_before_its_fold_is_read_ends_the_comparison(folder,
     observer = Changing(path, "checked")
     with pytest.raises(DataError, match=rf"Fold3/{part}\.txt: changed while the comparison ran"):
         compare(folder, "regression", measures=["AP"], out=out, jobs=jobs, observer=observer)
-    kept = Store(out).outcomes(observer.folds)
+    kept = Store(out).records(observer.folds)
     assert {observer.folds[key] for key in kept} <= {"Fold1", "Fold2"}
     again = compare(folder, "regression", measures=["AP"], out=out)
     alone = compare(folder, "regression", measures=["AP"])
@@ -65,7 +65,7 @@ def test_a_file_that_changes_before_anything_is_read_leaves_nothing(folder, tmp_
     observer = Changing(folder / "Fold1" / "test.txt", "planned")
     with pytest.raises(DataError, match="changed while the comparison ran"):
         compare(folder, "regression", measures=["AP"], out=tmp_path / "run", observer=observer)
-    assert Store(tmp_path / "run").log() == []
+    assert not (tmp_path / "run" / "store.sqlite").exists()
 
 
 def test_a_changed_file_of_the_same_size_and_time_is_another_file(folder, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 
 from directrank.data import make_ranking
 from directrank.experiments import compare
-from directrank.experiments.tables.chosen import CHOSEN, chosen_cells
+from directrank.experiments.results import CHOSEN, chosen_cells
 
 
 def cell(method, fold, validation, test, **more):

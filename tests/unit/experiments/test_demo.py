@@ -3,7 +3,7 @@
 import numpy as np
 
 from directrank import ApproxRank, Regression, StructuralSVM, evaluate, make_ranking
-from directrank.experiments.demos.vectors import COLLECTION, N_QUERIES
+from directrank.experiments.demos import COLLECTION, N_QUERIES
 from directrank.measures import DEFAULT_MEASURE
 
 

@@ -2,8 +2,8 @@
 
 import json
 
-from directrank.experiments.tables.endings import unfinished_lines
-from directrank.experiments.tables.formats import as_json, latex, markdown, plain
+from directrank.experiments.results import unfinished_lines
+from directrank.experiments.tables import as_json, latex, markdown, plain
 from directrank.report.page import render
 from pages import invented
 

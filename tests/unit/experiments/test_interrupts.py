@@ -8,8 +8,8 @@ import pytest
 from llvmlite.binding import ffi
 
 from directrank.cli.failures import INTERRUPTED, ended
-from directrank.experiments.jobs import interrupts
-from directrank.experiments.jobs.interrupts import stoppable, uninterrupted
+from directrank.experiments import interrupts
+from directrank.experiments.interrupts import stoppable, uninterrupted
 
 pytestmark = pytest.mark.parametrize("number", interrupts.SIGNALS)
 

@@ -6,7 +6,7 @@ from directrank import compare, make_ranking
 from directrank.data import QueryGroups
 from directrank.estimators.methods import configured
 from directrank.experiments import read_results
-from directrank.experiments.overrides import overridden
+from directrank.experiments.entries import overridden
 from directrank.experiments.protocol import Options, prepare
 
 

@@ -18,10 +18,8 @@ from directrank.data import shards
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments import parallel
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs import worker
-from directrank.experiments.jobs.store import Store
+from directrank.experiments import executors
+from directrank.experiments.demos import write_folds
 from directrank.solvers import ClosedForm
 
 pytestmark = pytest.mark.heavy
@@ -78,10 +76,9 @@ def test_one_process_has_one_thread_for_linear_algebra_beside_its_own(folder, mo
 
 
 def test_there_are_no_more_processes_than_processors(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "processors", lambda: 1)
-    compare(folder, "counted", jobs=6, out=tmp_path / "run")
-    owners = {row["owner"] for row in Store(tmp_path / "run").log()}
-    assert len({owner for owner in owners if f":{os.getpid()}:" not in owner}) == 1
+    monkeypatch.setattr(executors, "processors", lambda: 1)
+    cells = compare(folder, "counted", jobs=6, out=tmp_path / "run").cells
+    assert len({cell["training"]["certificate"]["process"] for cell in cells}) == 1
 
 
 @pytest.mark.parametrize(
@@ -105,43 +102,39 @@ def test_processors_are_those_this_process_may_use(tmp_path, monkeypatch, enviro
 
 @pytest.mark.slow
 def test_processes_that_only_die_are_an_error(folder, monkeypatch):
-    monkeypatch.setattr(parallel, "processors", lambda: 1)
-    monkeypatch.setattr(parallel, "run_share", lambda *_: os._exit(9))
+    monkeypatch.setattr(executors, "processors", lambda: 1)
+    monkeypatch.setattr(executors, "COMMAND", "import os; os._exit(9)")
     with pytest.raises(MethodError, match=r"processes die before they finish anything.*fewer --jobs"):
-        compare(folder, "counted", jobs=2)
-
-
-def test_processes_that_are_done_without_results_are_an_error(folder, monkeypatch):
-    monkeypatch.setattr(parallel, "run_share", lambda *_: None)
-    with pytest.raises(MethodError, match=r"all processes are done, but the records of 6 cells.*--jobs 1"):
         compare(folder, "counted", jobs=2, kfold=6)
 
 
-def started(plan=None):
-    process = worker.Worker(worker.serialised(parallel.run_share, plan, Path("."), 1))
-    process.instruct()
-    return process
+def applied(function):
+    """Return what a worker does that applies a function to what it gets."""
+    return function
 
 
-def outcome(process):
-    """Wait for the end of a process, and look at its outcome twice."""
+def answer(function, question=None):
+    """Have a process apply a function, and end it."""
+    worker = executors.Worker(executors.serialised(applied, function))
     try:
-        process._process.wait(60)
-        process.look()
-        process.look()
+        return worker.answer(question)
     finally:
-        process.end()
+        worker.end()
 
 
-def test_a_process_that_is_done_stays_done(monkeypatch):
-    monkeypatch.setattr(parallel, "run_share", lambda *_: None)
-    outcome(started())
+def test_a_process_answers_more_than_once():
+    worker = executors.Worker(executors.serialised(applied, lambda number: (number + 1, os.getpid())))
+    answers = [worker.answer(number) for number in (1, 2)]
+    worker.end()
+    assert [number for number, _ in answers] == [2, 3]
+    assert len({process for _, process in answers} - {os.getpid()}) == 1
 
 
-def test_the_death_of_a_process_is_known(monkeypatch):
-    monkeypatch.setattr(parallel, "run_share", lambda *_: os._exit(9))
-    with pytest.raises(worker.ProcessDiedError):
-        outcome(started())
+@pytest.mark.parametrize("code", [9, 0])
+def test_the_death_of_a_process_is_known(code):
+    """Also when a library ends the process in the middle of a fit as if all was well."""
+    with pytest.raises(executors.ProcessDiedError):
+        answer(lambda _: os._exit(code))
 
 
 class HeldError(Exception):
@@ -179,22 +172,20 @@ def fail_twice(*_):
         (fail_twice, MethodError, "TwiceError: ab"),
     ],
 )
-def test_what_a_process_raises_is_raised(monkeypatch, fail, kind, message):
+def test_what_a_process_raises_is_raised(fail, kind, message):
     """With where it was raised, but for data errors, which name a line; in words, if it could not be read."""
-    monkeypatch.setattr(parallel, "run_share", fail)
     with pytest.raises(kind, match=message) as caught:
-        outcome(started())
+        answer(fail)
     if kind is MethodError:
         assert f"in {fail.__name__}" in caught.value.__notes__[0]
 
 
-def test_an_error_that_cannot_travel_is_told_in_words(monkeypatch):
-    def fail(*_):
+def test_an_error_that_cannot_travel_is_told_in_words():
+    def fail(_):
         raise HeldError
 
-    monkeypatch.setattr(parallel, "run_share", fail)
     with pytest.raises(MethodError, match="HeldError: kept here"):
-        outcome(started())
+        answer(fail)
 
 
 def test_a_plan_that_cannot_travel_starts_nothing(folder, monkeypatch):
@@ -202,27 +193,19 @@ def test_a_plan_that_cannot_travel_starts_nothing(folder, monkeypatch):
         lock = threading.Lock()
 
     monkeypatch.setattr(methods, "METHODS", (Method("locked", Locked, "holds a lock", "no paper"),))
-    monkeypatch.setattr(worker.Worker, "__init__", None)
+    monkeypatch.setattr(executors.Worker, "__init__", None)
     with pytest.raises(TypeError, match=r"pickle.*lock"):
         compare(folder, "locked", jobs=2)
 
 
 def test_a_process_that_dies_before_it_reads_its_work_holds_nobody_up(monkeypatch):
-    monkeypatch.setattr(worker, "COMMAND", "import os; os._exit(9)")
-    with pytest.raises(worker.ProcessDiedError):
-        outcome(started(bytes(1 << 24)))
+    monkeypatch.setattr(executors, "COMMAND", "import os; os._exit(9)")
+    with pytest.raises(executors.ProcessDiedError):
+        answer(len, bytes(1 << 24))
 
 
-def test_a_process_that_ends_well_without_an_outcome_has_died(monkeypatch):
-    """As when a library ends the process in the middle of a fit."""
-    monkeypatch.setattr(parallel, "run_share", lambda *_: os._exit(0))
-    with pytest.raises(worker.ProcessDiedError):
-        outcome(started())
-
-
-def test_what_a_method_prints_is_no_outcome(monkeypatch, capfd):
-    monkeypatch.setattr(parallel, "run_share", lambda *_: print("hello", flush=True))
-    outcome(started())
+def test_what_a_method_prints_is_no_answer(capfd):
+    assert answer(lambda _: print("hello", flush=True)) is None
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == ("", "hello\n")
 
@@ -251,9 +234,10 @@ def test_a_script_without_a_guard_uses_processes(folder, tmp_path):
 
 ORPHANS = """
 import os, sys, time
-from directrank.experiments.jobs.worker import Worker, serialised
-workers = [Worker(serialised(time.sleep, 600)) for _ in range(2)]
-workers[0].instruct()
+import threading
+from directrank.experiments.executors import Worker, serialised
+workers = [Worker(serialised(lambda: time.sleep)) for _ in range(2)]
+threading.Thread(target=workers[0].answer, args=(600,), daemon=True).start()
 print(*(each._process.pid for each in workers), flush=True)
 time.sleep(1)
 os._exit(9)
@@ -283,29 +267,40 @@ def test_work_that_a_process_cannot_read_is_told():
     exec("class Lost: pass", module.__dict__)
     sys.modules["made_up"] = module
     try:
-        process = started(module.Lost())
+        work = executors.serialised(applied, module.Lost())
     finally:
         del sys.modules["made_up"]
+    worker = executors.Worker(work)
     with pytest.raises(ModuleNotFoundError, match="made_up"):
-        outcome(process)
+        worker.answer(None)
+    worker.end()
 
 
-def test_a_process_at_work_needs_no_thread_here_and_can_be_ended(monkeypatch):
+def test_a_comparison_that_ends_early_leaves_no_process_and_no_thread(folder, monkeypatch):
     """What runs on after it can complain after the last line of a program that was stopped."""
-    monkeypatch.setattr(parallel, "run_share", lambda *_: time.sleep(600))
-    before = threading.enumerate()
-    process = started()
-    process.look()
+    workers, before = [], threading.enumerate()
+
+    class Known(executors.Worker):
+        def __init__(self, work):
+            super().__init__(work)
+            workers.append(self)
+
+    def take(self):
+        while len(workers) < 2:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(executors, "Worker", Known)
+    monkeypatch.setattr(executors, "processors", lambda: 2)
+    monkeypatch.setattr(executors.Processes, "take", take)
+    with pytest.raises(KeyboardInterrupt):
+        compare(folder, "counted", jobs=2)
     assert threading.enumerate() == before
-    process.end()
-    assert process._process.returncode == -signal.SIGKILL
+    assert [worker._process.returncode for worker in workers] == [-signal.SIGKILL] * 2
 
 
-def test_an_interrupt_of_the_terminal_does_not_reach_processes(monkeypatch):
-    monkeypatch.setattr(parallel, "run_share", lambda *_: signal.raise_signal(signal.SIGINT))
-    process = started()
-    assert os.getpgid(process._process.pid) != os.getpgid(0)
-    outcome(process)
+def test_an_interrupt_of_the_terminal_does_not_reach_processes():
+    assert answer(lambda _: (signal.raise_signal(signal.SIGINT), os.getpgid(0)))[1] != os.getpgid(0)
 
 
 def test_a_line_that_only_a_process_has_read_is_named(folder, tmp_path):

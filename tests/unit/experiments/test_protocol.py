@@ -8,7 +8,6 @@ import math
 import os
 import signal
 import sqlite3
-from collections import Counter
 from typing import ClassVar
 
 import numpy as np
@@ -20,13 +19,12 @@ from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
-from directrank.experiments.demos.vectors import write_folds
-from directrank.experiments.jobs.rows import signature
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.demos import write_folds
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
+from directrank.experiments.results import CHOSEN
 from directrank.experiments.sources import Splits
-from directrank.experiments.tables.chosen import CHOSEN
+from directrank.experiments.store import Store, signature
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -164,7 +162,7 @@ def test_damaged_fit_is_made_again_and_no_other(folder, tmp_path, damage):
     out = tmp_path / "run"
     first = compare(folder, "counting", measures=MEASURES, out=out)
     connection = sqlite3.connect(out / "store.sqlite")
-    rows = connection.execute("SELECT key, label, value FROM cells").fetchall()
+    rows = connection.execute("SELECT key, label, value FROM records").fetchall()
     cells = [key for key, label, _ in rows if label == "Fold2 counting"]
     fits = [(key, text) for key, label, text in rows if label.startswith("Fold2") and "[" in label]
     (key, good), (_, other) = fits
@@ -173,8 +171,8 @@ def test_damaged_fit_is_made_again_and_no_other(folder, tmp_path, damage):
         damage
     ]
     assert bad != good
-    connection.execute("UPDATE cells SET value = ? WHERE key = ?", (bad, key))
-    connection.execute("DELETE FROM cells WHERE key = ?", cells)
+    connection.execute("UPDATE records SET value = ? WHERE key = ?", (bad, key))
+    connection.execute("DELETE FROM records WHERE key = ?", cells)
     connection.commit()
     connection.close()
     again = compare(folder, "counting", measures=MEASURES, out=out)
@@ -182,19 +180,23 @@ def test_damaged_fit_is_made_again_and_no_other(folder, tmp_path, damage):
     assert again.to_csv("standard") == first.to_csv("standard")
 
 
+def saved(out) -> list[tuple[str, str]]:
+    """Return key and label of every record of a store."""
+    with contextlib.closing(sqlite3.connect(out / "store.sqlite")) as connection:
+        return connection.execute("SELECT key, label FROM records").fetchall()
+
+
 def resigned(out, label, change) -> None:
     """Change the records whose label begins so, and sign them again."""
     with contextlib.closing(sqlite3.connect(out / "store.sqlite")) as connection, connection:
-        rows = connection.execute("SELECT key, label, state, event, value FROM cells").fetchall()
-        for key, found, state, event, text in rows:
+        rows = connection.execute("SELECT key, label, value FROM records").fetchall()
+        for key, found, text in rows:
             if found.startswith(label):
                 record = json.loads(text)
                 change(record)
                 text = json.dumps(record)
-                digest = signature(key, state, event, text.encode())
-                connection.execute(
-                    "UPDATE cells SET value = ?, sha256 = ? WHERE key = ?", (text, digest, key)
-                )
+                change_row = "UPDATE records SET value = ?, sha256 = ? WHERE key = ?"
+                connection.execute(change_row, (text, signature(key, text.encode()), key))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_a_fit_that_could_not_be_read_back_fails_at_once(folder, tmp_path, monke
 def test_damaged_record_of_a_cell_costs_no_fit(folder, tmp_path):
     first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     with sqlite3.connect(tmp_path / "run" / "store.sqlite") as connection:
-        connection.execute("UPDATE cells SET value = '{}' WHERE label = 'Fold1 counting'")
+        connection.execute("UPDATE records SET value = '{}' WHERE label = 'Fold1 counting'")
     connection.close()
     again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert len(Counting.fits) == 6
@@ -365,21 +367,21 @@ def test_interrupted_run_keeps_its_cells(folder, tmp_path):
 
 @pytest.mark.heavy
 def test_full_disk_loses_no_finished_fit(folder, tmp_path, monkeypatch):
-    from directrank.experiments.jobs.store import Store
+    from directrank.experiments.store import Store
 
-    real, kept = Store.exchange, []
+    real, kept = Store.save, []
 
-    def full(self, finished, *wanted):
-        if len(kept) + len(finished) > 5:  # the data check, three fits and a cell have been kept
+    def full(self, rows):
+        if len(kept) + len(rows) > 5:  # the data check, three fits and a cell have been kept
             raise OSError(28, "No space left on device")
-        kept.extend(finished)
-        return real(self, finished, *wanted)
+        kept.extend(rows)
+        return real(self, rows)
 
-    monkeypatch.setattr(Store, "exchange", full)
+    monkeypatch.setattr(Store, "save", full)
     with pytest.raises(OSError, match="No space left"):
         compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    monkeypatch.setattr(Store, "exchange", real)
-    before, fits = len(Counting.fits), sum("[" in label for _, label, _, _ in kept)
+    monkeypatch.setattr(Store, "save", real)
+    before, fits = len(Counting.fits), sum("[" in label for _, label, _ in kept)
     whole = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert before > fits >= 2
     assert len(Counting.fits) - before == 6 - fits
@@ -438,7 +440,7 @@ def test_equal_points_leave_the_first(folder, monkeypatch):
 
 def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
     """The relevance of the test part cannot be read before the cell is assembled."""
-    from directrank.experiments import sweep
+    from directrank.experiments import executors, sweep
 
     class Sealed(QueryGroups):
         open = False
@@ -467,7 +469,9 @@ def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
     monkeypatch.setattr(sweep, "assemble", assemble)
     splits = Splits(groups, make_shifted(groups, 100), sealed)
     Sealed.open = False
-    records = sweep.Sweep(plan, Store(None), Observer(), lambda fold: splits).run()
+    reader, observer = (lambda fold: splits), Observer()
+    executor = executors.Here(plan, reader, observer)
+    records = sweep.Sweep(plan, Store(None), observer, executor, reader).run()
     assert records == assembled
     assert "error" not in records[0]
 
@@ -573,13 +577,9 @@ def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, t
     assert (failed["method"], failed["error"]["type"]) == ("deadly", "ProcessDied")
     assert "died 2 times" in failed["error"]["message"]
     assert result.mean("upside", "AP", "standard") > 0
-    # The fit was tried twice, and its cell failed with it. What lay in the same hands may be handed out
-    # again, but everything ends once.
-    log = Store(tmp_path).log()
-    leases = Counter(row["key"] for row in log if row["event"] == "leased")
-    ends = Counter(row["key"] for row in log if row["event"] in ("done", "failed"))
-    assert set(ends.values()) == {1}
-    assert sorted(leases[row["key"]] for row in log if row["event"] == "failed") == [1, 2]
+    # The failed fit and its cell are not kept: a rerun tries them again.
+    labels = [label for _, label in saved(tmp_path)]
+    assert len(labels) == len(set(labels)) == 1 + 1 + 3 + 1  # check, fit at ridge 0, three fits, their cell
 
 
 @pytest.mark.slow

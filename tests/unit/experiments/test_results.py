@@ -15,7 +15,7 @@ from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.experiments import read_results, results
 from directrank.experiments.options import Options
-from directrank.experiments.records.of_cells import OPTIONS
+from directrank.experiments.records import OPTIONS
 from directrank.experiments.results import COLUMNS, signed
 from directrank.storage.strict_json import as_plain, dump, parse
 

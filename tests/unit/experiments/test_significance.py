@@ -9,9 +9,7 @@ import pytest
 from scipy import stats
 
 from directrank.experiments import Comparison
-from directrank.experiments.tables.formats import FORMATS, contrasts_csv, latex, markdown, plain
-from directrank.experiments.tables.layout import Table, p_value
-from directrank.experiments.tables.significance import (
+from directrank.experiments.significance import (
     bootstrap_interval,
     effect_size,
     holm,
@@ -19,6 +17,7 @@ from directrank.experiments.tables.significance import (
     significance,
     t_test,
 )
+from directrank.experiments.tables import FORMATS, Table, contrasts_csv, latex, markdown, p_value, plain
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +68,9 @@ def test_random_patterns_agree_with_scipy(differences):
 
 
 def test_randomisation_in_blocks_is_the_same(differences, monkeypatch):
-    monkeypatch.setattr("directrank.experiments.tables.significance.FLIPS", 1000)
+    monkeypatch.setattr("directrank.experiments.significance.FLIPS", 1000)
     whole = randomisation_test(differences)
-    monkeypatch.setattr("directrank.experiments.tables.significance.BLOCK", 80 * 7)
+    monkeypatch.setattr("directrank.experiments.significance.BLOCK", 80 * 7)
     in_blocks = randomisation_test(differences)
     # Other blocks draw other numbers, and estimate the same.
     assert in_blocks == pytest.approx(whole, abs=0.08)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from directrank.experiments.tables.formats import plain
-from directrank.experiments.tables.layout import Table
+from directrank.experiments.tables import Table, plain
 from directrank.report.charts import Line, Scale, line_chart
 
 

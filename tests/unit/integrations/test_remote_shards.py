@@ -14,10 +14,10 @@ import pytest
 
 from directrank import QueryGroups, make_ranking
 from directrank.data.frames import from_frame
-from directrank.data.remote.workers import RemoteGroups
 from directrank.data.store import StoreWriter
 from directrank.errors import MethodError
 from directrank.estimators.methods import configured
+from directrank.features import WorkerFeatures
 from directrank.models.scorer_kinds import take_apart
 from directrank.solvers.stumps import HistogramStumps
 from directrank.surrogates import Objective
@@ -96,9 +96,9 @@ def bits(value):
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("directrank.data.shards.SHARD_BYTES", 2**9)
+    monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**9)
     # Several blocks a shard.
-    monkeypatch.setattr("directrank.data.shards.BLOCK_BYTES", 2**8)
+    monkeypatch.setattr("directrank.features.shards.BLOCK_BYTES", 2**8)
     monkeypatch.setattr(holder, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=2)))
 
 
@@ -114,11 +114,8 @@ def groups(small_shards):
 def distributed(groups, losses=()):
     load = from_rows(lambda shard: groups.features[shard.rows], groups.queries, groups.shards)
     network = Network(losses)
-    remote = RemoteGroups(
-        DaskWorkers(network, groups.shards, load), RAW, groups.queries, groups.n_features,
-        feature_names=groups.feature_names, name=groups.name, labelled=groups.labelled,
-    )  # fmt: skip
-    return remote, network
+    workers = DaskWorkers(network, groups.shards, load)
+    return groups.with_features(WorkerFeatures(workers, RAW, groups.features.shape)), network
 
 
 def sums(features, indptr, blocks, factor, vector):
@@ -127,12 +124,12 @@ def sums(features, indptr, blocks, factor, vector):
     return np.stack(weighed), indptr.copy()
 
 
-def doubled(features, indptr, blocks):
-    return 2.0 * features
+def doubled(features, indptr, blocks, out):
+    out[:] = 2.0 * features
 
 
-def first_two(features, indptr, blocks):
-    return np.ascontiguousarray(features[:, :2])
+def first_two(features, indptr, blocks, out):
+    out[:] = features[:, :2]
 
 
 def documents(features, indptr, blocks):
@@ -144,10 +141,10 @@ def test_sums_of_shards_are_those_made_here(groups, losses):
     remote, _ = distributed(groups, losses)
     vector = np.arange(float(groups.n_docs))
     for _ in range(3):
-        here = groups.over_shards(sums, 0.5, rows=(vector,))
-        there = remote.over_shards(sums, 0.5, rows=(vector,))
+        here = groups.source.over_shards(sums, 0.5, rows=(vector,))
+        there = remote.source.over_shards(sums, 0.5, rows=(vector,))
         assert bits(here) == bits(there)
-        assert remote.total(documents) == groups.n_docs
+        assert remote.source.total(documents) == groups.n_docs
 
 
 def test_columns_and_the_first_row_are_fetched(groups):
@@ -160,22 +157,22 @@ def test_columns_and_the_first_row_are_fetched(groups):
 
 def test_features_made_of_others_stay_where_they_are_until_nobody_uses_them(groups):
     remote, network = distributed(groups, range(30, 400, 17))
-    twice = remote.transformed(doubled)
-    fewer = twice.transformed(first_two, feature_names=["x", "y"])
+    twice = remote.with_features(remote.source.transformed(doubled))
+    fewer = twice.with_features(twice.source.transformed(first_two, n_features=2), ["x", "y"])
     assert (fewer.n_features, fewer.feature_names, twice.n_features) == (2, ("x", "y"), groups.n_features)
     gc.collect()
     for _ in range(4):
         np.testing.assert_array_equal(fewer.features[:, 1], 2.0 * groups.features[:, 1])
         np.testing.assert_array_equal(twice.features[:, 4], 2.0 * groups.features[:, 4])
     vector = np.arange(float(groups.n_docs))
-    here = QueryGroups.from_inner(2.0 * groups.features, groups.queries).over_shards(
+    here = QueryGroups.from_inner(2.0 * groups.features, groups.queries).source.over_shards(
         sums, 0.5, rows=(vector,)
     )
-    assert bits(here) == bits(twice.over_shards(sums, 0.5, rows=(vector,)))
+    assert bits(here) == bits(twice.source.over_shards(sums, 0.5, rows=(vector,)))
     del twice, fewer
     gc.collect()
-    assert remote.total(documents) == groups.n_docs
-    living = {id(placed.actor) for placed in remote.workers._placed}
+    assert remote.source.total(documents) == groups.n_docs
+    living = {id(placed.actor) for placed in remote.source.workers._placed}
     kept = [
         set(held) for actor in network.actors if id(actor) in living for held in actor.held.shards.values()
     ]
@@ -184,10 +181,10 @@ def test_features_made_of_others_stay_where_they_are_until_nobody_uses_them(grou
 
 def test_work_is_shared_and_no_shard_is_in_two_places(groups):
     remote, _ = distributed(groups, (40,))
-    remote.total(documents)
+    remote.source.total(documents)
     by_worker = {"a": 0, "b": 0}
-    for placed in remote.workers._placed:
-        by_worker[placed.address] += sum(remote.workers._n_docs(each) for each in placed.shards)
+    for placed in remote.source.workers._placed:
+        by_worker[placed.address] += sum(remote.source.workers._n_docs(each) for each in placed.shards)
     assert sum(by_worker.values()) == groups.n_docs
     assert abs(by_worker["a"] - by_worker["b"]) <= 2 * max(len(groups.X[s.rows]) for s in groups.shards)
 
@@ -195,11 +192,11 @@ def test_work_is_shared_and_no_shard_is_in_two_places(groups):
 def test_losses_one_after_the_other_end_in_one_error_and_losses_between_answers_do_not(groups):
     remote, _ = distributed(groups, range(1, 200))
     with pytest.raises(MethodError, match=f"{MOST_LOSSES} workers of the network were lost one after"):
-        remote.total(documents)
+        remote.source.total(documents)
     remote, network = distributed(groups)
     for _ in range(2 * MOST_LOSSES):
         network.losses.add(next(network.calls) + 1)
-        assert remote.total(documents) == groups.n_docs
+        assert remote.source.total(documents) == groups.n_docs
 
 
 def objectives(groups, name, losses=()):
@@ -208,7 +205,9 @@ def objectives(groups, name, losses=()):
     weights = np.arange(1.0, groups.n_queries + 1)
     remote, network = distributed(groups, losses)
     here = Objective(surrogate, groups.queries, groups.shards, weights=weights)
-    there = Objective(surrogate, groups.queries, groups.shards, weights=weights, workers=remote.workers)
+    there = Objective(
+        surrogate, groups.queries, groups.shards, weights=weights, workers=remote.source.workers
+    )
     return (here, groups.features), (there, remote.features), network
 
 
@@ -282,12 +281,10 @@ def test_a_store_is_cut_as_here(groups, tmp_path):
     writer.finish(groups.queries, groups.n_features, None, "made", True)
     load = from_store(tmp_path / "store", groups.queries, groups.shards, verify=True)
     workers = DaskWorkers(Network((7,)), groups.shards, load)
-    remote = RemoteGroups(
-        workers, RAW, groups.queries, groups.n_features, feature_names=None, name="", labelled=True
-    )
+    remote = groups.with_features(WorkerFeatures(workers, RAW, groups.features.shape))
     vector = np.arange(float(groups.n_docs))
-    there = remote.over_shards(sums, 0.5, rows=(vector,))
-    assert bits(groups.over_shards(sums, 0.5, rows=(vector,))) == bits(there)
+    there = remote.source.over_shards(sums, 0.5, rows=(vector,))
+    assert bits(groups.source.over_shards(sums, 0.5, rows=(vector,))) == bits(there)
 
 
 def test_rows_of_a_data_frame_may_be_in_any_partition(small_shards):

@@ -28,8 +28,8 @@ from directrank.errors import MeasureNameError, MethodError
 from directrank.estimators import Regression
 from directrank.estimators.methods import Method, configured
 from directrank.experiments import read_results
-from directrank.experiments.jobs.identity import identity_of
-from directrank.experiments.jobs.store import Store
+from directrank.experiments.identity import identity_of
+from directrank.experiments.store import Store
 from directrank.measures import AP
 from directrank.measures.families.definition import Definition
 from directrank.solvers import LBFGS
@@ -187,7 +187,7 @@ def test_cells_are_made_again_when_the_file_of_a_measure_changes(folder, tmp_pat
         )
     assert all(one != other for one, other in zip(np.ravel(found[0]), np.ravel(found[1]), strict=True))
     with Store(run)._transaction() as connection:  # the fits do not depend on the measure
-        events = connection.execute("SELECT count(*) FROM cells WHERE label LIKE '% on train'").fetchone()
+        events = connection.execute("SELECT count(*) FROM records WHERE label LIKE '% on train'").fetchone()
     assert tuple(events) == (3,)
 
 

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
-from directrank.data.shards import map_in_order
-from directrank.scorers import Linear, LogLinear, QueryLinear, missing_values
-from directrank.scorers.missing_values import counted_medians, filled, medians, missing_counts
-from directrank.scorers.query_ranges import (
+from directrank.features.medians import filled, medians, missing_counts
+from directrank.features.query_ranges import (
     are_scaled_inside_queries,
     scaled_inside_queries,
     scaled_inside_queries_naive,
 )
+from directrank.scorers import Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import CHOICES, fit_scaling
 
 
@@ -48,9 +47,10 @@ def test_medians_depend_on_values_alone():
 
 def test_medians_of_many_rows_by_definition(monkeypatch):
     """Limits from a sample; ties at the limits, sorted rows, rare values, and samples that mislead."""
-    monkeypatch.setattr(missing_values, "FEWEST_ROWS", 1000)
-    monkeypatch.setattr(missing_values, "LEAST_SAMPLE", 200)
-    monkeypatch.setattr(missing_values, "LARGEST_SAMPLE", 200)
+    monkeypatch.setattr("directrank.features.medians.FEWEST_ROWS", 1000)
+    monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**14)
+    monkeypatch.setattr("directrank.features.medians.LEAST_SAMPLE", 200)
+    monkeypatch.setattr("directrank.features.medians.LARGEST_SAMPLE", 200)
     rng = np.random.default_rng(5)
     n = 3001
     X = rng.normal(size=(n, 12)).astype(np.float32)
@@ -73,7 +73,7 @@ def test_medians_of_many_rows_by_definition(monkeypatch):
         ]
         found = medians(rows)
         np.testing.assert_array_equal(found, np.array(expected, np.float32))
-        assert medians(rows, lambda of, ranges: map_in_order(of, ranges, 3)).tobytes() == found.tobytes()
+        assert medians(rows, n_threads=3).tobytes() == found.tobytes()
         assert medians(np.ascontiguousarray(rows[::-1])).tobytes() == found.tobytes()
 
 
@@ -162,7 +162,7 @@ def test_holes_do_not_hide_that_features_are_scaled():
 
 
 @pytest.mark.parametrize("n", [1, 2, 299, 300])
-def test_medians_by_counting_are_those_by_sorting(n):
+def test_medians_of_few_and_many_shards_are_those_by_definition(n, monkeypatch):
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, 8)).astype(np.float32)
     X[:, 0] = np.nan
@@ -171,13 +171,20 @@ def test_medians_by_counting_are_those_by_sorting(n):
     X[:, 3] = np.finfo(np.float32).max
     X[:, 4] *= np.float32(1e-42)  # subnormal numbers
     X[rng.random(X.shape) < 0.3] = np.nan
-    found = counted_medians(groups_of(X))
-    assert found.tobytes() == medians(X).tobytes()
+    one = medians(X)
+    known = [column[~np.isnan(column)].astype(float) for column in X.T]
+    expected = [np.median(column) + 0.0 if len(column) else 0.0 for column in known]
+    np.testing.assert_array_equal(one, np.array(expected, np.float32))
+    monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**9)
+    monkeypatch.setattr("directrank.features.medians.FEWEST_ROWS", 200)
+    assert medians(groups_of(X).source).tobytes() == one.tobytes()
 
 
-def test_counted_medians_leave_out_queries_without_weight():
+@pytest.mark.parametrize("fewest", [30, 2**15])
+def test_medians_leave_out_documents_that_do_not_count(fewest, monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
-    weights = np.array([0.0, 1, 2, 0, 1, 1])
-    counted = np.repeat(weights > 0, 10)
+    monkeypatch.setattr("directrank.features.medians.FEWEST_ROWS", fewest)
+    counted = np.repeat(np.array([0.0, 1, 2, 0, 1, 1]) > 0, 10)
     groups = groups_of(X)
-    assert counted_medians(groups, weights).tobytes() == medians(groups.features[counted]).tobytes()
+    expected = np.median(groups.features[counted].astype(float), axis=0).astype(np.float32)
+    np.testing.assert_array_equal(medians(groups.source, counted), expected)

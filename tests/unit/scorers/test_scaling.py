@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.scorers import Linear, LogLinear, QueryLinear
-from directrank.scorers.column_statistics import column_statistics, column_statistics_naive
-from directrank.scorers.query_ranges import (
+from directrank.features.moments import column_statistics, column_statistics_naive
+from directrank.features.query_ranges import (
     are_scaled_inside_queries,
     scaled_inside_queries,
     scaled_inside_queries_naive,
 )
+from directrank.scorers import Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import fit_scaling
 
 KINDS = ("none", "standard", "log", "query")
@@ -47,7 +47,7 @@ def features(draw):
 @settings(max_examples=25, deadline=None)
 def test_statistics_equal_their_definition(X, bits):
     logarithm = (bits >> np.arange(7)) % 2 == 1
-    found, naive = column_statistics(groups_of(X), logarithm), column_statistics_naive(X, logarithm)
+    found, naive = column_statistics(groups_of(X).source, logarithm), column_statistics_naive(X, logarithm)
     size = np.maximum(np.abs(naive.smallest), np.abs(naive.largest))
     assert (np.abs(found.mean - naive.mean) <= 1e-14 * size).all()
     assert (np.abs(found.deviation - naive.deviation) <= 1e-14 * size).all()
@@ -150,8 +150,8 @@ def test_a_query_of_weight_0_is_not_read_and_weight_2_is_a_copy():
     groups = groups_of(X, 6)
     plain = np.full(3, False)
     X[:10] = 1e6
-    weighted = column_statistics(groups_of(X, 6), plain, np.array([0.0, 1, 1, 1, 1, 2]))
-    copied = column_statistics(groups_of(np.concatenate((X[10:], X[50:])), 6), plain)
+    weighted = column_statistics(groups_of(X, 6).source, plain, np.repeat([0.0, 1, 1, 1, 1, 2], 10))
+    copied = column_statistics(groups_of(np.concatenate((X[10:], X[50:])), 6).source, plain)
     np.testing.assert_allclose(weighted.mean, copied.mean, rtol=1e-12)
     np.testing.assert_allclose(weighted.deviation, copied.deviation, rtol=1e-12)
     assert (weighted.largest == groups.features[10:].max(axis=0)).all()

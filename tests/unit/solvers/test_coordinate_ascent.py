@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank import CoordinateAscent, QueryGroups, evaluate, make_ranking
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.measures import AP
 from directrank.solvers import CoordinateAscent as Ascent
 from directrank.surrogates import MeasureItself, Objective

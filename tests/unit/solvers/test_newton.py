@@ -83,7 +83,7 @@ def test_huber_is_close_to_the_hinge(groups):
 
 def test_products_with_the_hessian(groups):
     for n_features in (6, 2**15):  # one shard, and many in single precision
-        from directrank.data.shards import make_shards
+        from directrank.features.shards import make_shards
 
         shards = make_shards(groups.queries.indptr, n_features)
         objective = Objective(Pairwise(margin="logistic"), groups.queries, shards, n_threads=2)

@@ -117,8 +117,6 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 from ownform import bound_form
 from directrank.data import make_ranking
-from directrank.data.remote.workers import RemoteFeatures
-from directrank.errors import MethodError
 from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, SmoothedPositions
@@ -156,8 +154,6 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 from ownmeasure import Constant
 from directrank.data import make_ranking
-from directrank.data.remote.workers import RemoteFeatures
-from directrank.errors import MethodError
 from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, SmoothedPositions

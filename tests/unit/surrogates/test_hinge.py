@@ -237,7 +237,7 @@ class TestGradeWeights:
     def test_weights_come_from_all_queries_not_from_a_shard(self):
         groups = collection(9, n_queries=60, n_docs=30, n_features=900)
         one = group_rows(groups.queries.relevance, np.repeat(np.arange(60), 30))[0]
-        from directrank.data.shards import make_shards
+        from directrank.features.shards import make_shards
 
         scores = np.random.default_rng(0).normal(size=groups.n_docs)
         values = [

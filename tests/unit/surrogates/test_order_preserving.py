@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
-from directrank.data.shards import make_shards
+from directrank.features.shards import make_shards
 from directrank.measures import NDCG
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity, Objective
 from directrank.surrogates.pairs.exponential import potentials_naive

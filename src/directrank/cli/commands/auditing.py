@@ -51,7 +51,7 @@ def audit(
     from directrank.diagnostics import audit as audited
     from directrank.measures import parse_measure
     from directrank.models import load
-    from directrank.report.charts.audit import draw as audit_chart
+    from directrank.report.pictures import draw as audit_chart
     from directrank.storage.atomic import write_atomically
 
     with usage(f"--measure {measure}"):

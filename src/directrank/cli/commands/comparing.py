@@ -44,9 +44,9 @@ def demo(
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
     if text:
-        from directrank.experiments.demos.texts import run_text_demo as run
+        from directrank.experiments.demos import run_text_demo as run
     else:
-        from directrank.experiments.demos.vectors import run_demo as run
+        from directrank.experiments.demos import run_demo as run
 
     check_folder(out, "--out", force=force)
     story = _observed(lambda observer: run(out, observer, force=force), out, json or quiet)
@@ -162,7 +162,7 @@ def compare(
     from directrank.cli.progress import plan_line
     from directrank.experiments.protocol import carry_out, prepare
     from directrank.experiments.sources import source_name
-    from directrank.experiments.tables.formats import FORMATS
+    from directrank.experiments.tables import FORMATS
     from directrank.storage.names import slug
 
     if len(source) not in (1, 3):
@@ -237,7 +237,7 @@ def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any
 
 
 def _print_comparison(result: "Comparison", form: str) -> None:
-    from directrank.experiments.tables.formats import FORMATS
+    from directrank.experiments.tables import FORMATS
 
     tables = [result.headline(convention) for convention in result.conventions]
     if len(result.folds) > 1:
@@ -255,7 +255,7 @@ def _print_comparison(result: "Comparison", form: str) -> None:
 
 def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Path], None]) -> int:
     """Write the page of a comparison, print its results, and return the exit code."""
-    from directrank.experiments.tables.endings import unfinished_lines
+    from directrank.experiments.results import unfinished_lines
     from directrank.report import write_report
 
     page = folder / "report.html"

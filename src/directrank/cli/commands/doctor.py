@@ -43,7 +43,7 @@ def compiled() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
-    from directrank.experiments.jobs.environment import versions
+    from directrank.experiments.identity import versions
 
     yield "python", platform.python_version(), True
     for name, version in versions().items():
@@ -53,7 +53,7 @@ def _versions() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    from directrank.data.shards import processors
+    from directrank.features.shards import processors
 
     yield "platform", platform.platform(), True
     yield "processors", str(processors()), True

@@ -74,7 +74,7 @@ def evaluate(
     if len(runs) == 1 and report is None and baseline is None:
         _evaluate_one(data, runs[0], names(measures), convention, per_query, how, json)
         return
-    from directrank.experiments.runs.evaluated import evaluate_runs
+    from directrank.experiments.evaluated import evaluate_runs
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
@@ -89,7 +89,7 @@ def evaluate(
 def _evaluate_one(
     data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, how: Any, json: bool
 ) -> None:
-    from directrank.experiments.runs.submissions import Judged
+    from directrank.experiments.submissions import Judged
     from directrank.measures import evaluate as measured
 
     judged = Judged(data, how)
@@ -152,7 +152,7 @@ def _print_differences(result: "Comparison") -> None:
     tested = result.summary["significance"][result.conventions[0]]
     if tested["baseline"] is None and len(result.methods) > 2:
         return
-    from directrank.experiments.tables.layout import p_value
+    from directrank.experiments.tables import p_value
 
     adjusted = f"p_{tested['correction']}"
     rows = [

@@ -8,8 +8,8 @@ from directrank.cli.output import print_columns, print_json, print_paragraph, re
 from directrank.errors import install_line
 
 if TYPE_CHECKING:
-    from directrank.experiments.rivals.named import NamedRival
-    from directrank.experiments.rivals.rival import Rival
+    from directrank.experiments.entries import NamedRival
+    from directrank.experiments.rivals import Rival
 
 
 def methods(
@@ -21,8 +21,8 @@ def methods(
 ) -> None:
     """List the methods to train, or the parameters of one."""
     from directrank.estimators.methods import METHODS, OWN
-    from directrank.experiments.rivals.named import FORMS, RIVALS, methods_of
-    from directrank.experiments.rivals.rival import Rival
+    from directrank.experiments.entries import FORMS, RIVALS, methods_of
+    from directrank.experiments.rivals import Rival
 
     if name is not None:
         with usage():
@@ -86,7 +86,7 @@ def _rival_facts(named: "NamedRival") -> dict:
 def _print_parameters(method, *, json: bool) -> None:
     """Print the parameters of a method that `--set` and `--grid` take."""
     from directrank.estimators.parameters.allowed import parameters_of
-    from directrank.experiments.overrides import SET_ELSEWHERE
+    from directrank.experiments.entries import SET_ELSEWHERE
 
     found = [
         each._replace(default=method.fixed.get(name, each.default))
@@ -112,7 +112,7 @@ def _print_parameters(method, *, json: bool) -> None:
 
 
 def _method_facts(method) -> dict:
-    from directrank.experiments.jobs.identity import shown
+    from directrank.experiments.identity import shown
     from directrank.measures.naming.names import name_of
 
     return {

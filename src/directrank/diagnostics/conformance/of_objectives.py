@@ -7,10 +7,10 @@ import numpy as np
 from directrank.contracts import Surrogate
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.data.shards import make_shards
 from directrank.diagnostics.conformance.of_surrogates import bound
 from directrank.diagnostics.conformance.promises import Promise, need
 from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
+from directrank.features.shards import make_shards
 from directrank.surrogates import Objective
 
 

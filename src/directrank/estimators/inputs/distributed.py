@@ -1,16 +1,13 @@
-"""Training and scoring where the features are in other processes (`directrank.data.remote.workers`)."""
+"""Training and scoring where the features are in other processes (`directrank.features.workers`)."""
 
 from typing import Any, get_args
 
-import numpy as np
 from sklearn.base import clone
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.groups import QueryGroups
-from directrank.data.remote.workers import Held, RemoteFeatures, RemoteGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators.parameters.allowed import parameters_of
-from directrank.scorers import OF_QUERIES, Linear
 from directrank.solvers import SOLVERS
 
 #: Methods that workers can share, for messages.
@@ -19,44 +16,9 @@ OTHERS = "another method, such as approxndcg, ranksvm or adarank"
 DECIDING = ("solver", "search")
 
 
-class RemoteLinear(Linear):
-    """A linear scorer that has rows scored where they are."""
-
-    def __reduce__(self):
-        return Linear, (self.coefficients, self.fill)
-
-    def at(self, parameters: np.ndarray) -> "RemoteLinear":
-        """Return the scorer with these coefficients."""
-        return RemoteLinear(np.array(parameters, dtype=np.float64), self.fill)
-
-    def scores(self, features: Any) -> np.ndarray:
-        """Return the scores of documents, float64 (n_docs,)."""
-        if not isinstance(features, RemoteFeatures):
-            return super().scores(features)
-        return remote_scores(features, self)
-
-
-def scoring_where(groups: QueryGroups, scorer: Any) -> Any:
-    """Return a scorer that can score the rows of these groups."""
-    if not isinstance(groups, RemoteGroups) or not isinstance(scorer, Linear):
-        return scorer
-    return RemoteLinear(scorer.coefficients, scorer.fill)
-
-
-def remote_scores(features: RemoteFeatures, scorer: Any) -> np.ndarray:
-    """Return the scores of documents in their inner order, float64 (n_docs,)."""
-    return np.concatenate(features.workers.over_shards(_scores, features.key, scorer))
-
-
-def _scores(held: Held, key: str, scorer: Any) -> np.ndarray:
-    if isinstance(scorer, OF_QUERIES):
-        return scorer.scores(held[key], held["queries"].indptr)
-    return scorer.scores(held[key])
-
-
 def check_distributed(ranker: Any, surrogate: Surrogate, solver: Solver, groups: QueryGroups) -> None:
     """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
-    if groups.workers is None or solver.sums_over_shards:
+    if groups.source.workers is None or solver.sums_over_shards:
         return
     found = {name: values for name in DECIDING if (values := _choices(ranker, surrogate, name))}
     settings = [f"set {name} to {' or '.join(values)}" for name, values in found.items()]

@@ -20,6 +20,7 @@ from directrank.estimators.inputs.checks import (
     qid_of_rows,
     query_weights,
 )
+from directrank.features import ArrayFeatures, Features
 
 #: The form of X: NaN is a missing value.
 FEATURES: dict[str, Any] = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
@@ -58,15 +59,15 @@ def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
     return QueryGroups(features, target, names, feature_names=getattr(ranker, "feature_names_in_", None))
 
 
-def features_of(ranker: Any, X) -> tuple[Any, Callable[[np.ndarray], np.ndarray]]:
+def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.ndarray]]:
     """Return the features to score, and the function that puts scores in the caller's order of rows."""
     check_is_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
     X = columns_in_order(as_dense(X, dtype=dtype), getattr(ranker, "feature_names_in_", None))
     if isinstance(X, QueryGroups):
         check_width(X, ranker)
-        return X.features, X.to_caller
-    return _validated(ranker, X, reset=False, dtype=dtype), np.asarray
+        return X.source, X.to_caller
+    return ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype)), np.asarray
 
 
 def _validated(ranker: Any, X, reset: bool = True, dtype: Any = FEATURES["dtype"]) -> np.ndarray:

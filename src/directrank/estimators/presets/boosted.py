@@ -8,7 +8,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from directrank.data.remote.workers import RemoteFeatures
 from directrank.estimators.inputs.reading import features_of
 from directrank.estimators.parameters.allowed import FROM_1, Interval
 from directrank.estimators.parameters.declared import AnyMeasure, Normalise, estimator, positional
@@ -61,9 +60,9 @@ class BoostedRanker(Ranker):
             In this process, not on a cluster.
         """
         features, in_caller_order = features_of(self, X)
-        if isinstance(features, RemoteFeatures):
+        if features.workers is not None:
             raise TypeError("staged_predict is for data in this process, not on a cluster: use predict")
-        yield from map(in_caller_order, self.scorer_.staged_scores(features))
+        yield from map(in_caller_order, self.scorer_.staged_scores(features.rows))
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -29,7 +29,7 @@ except ImportError as _error:
     raise ImportError(f"dask cannot be used ({_error}): {install_line('dask')}") from None
 
 from directrank.data.groups import QueryGroups
-from directrank.data.remote.workers import RemoteGroups
+from directrank.features import WorkerFeatures
 from directrank.integrations.dask.clusters import connect
 from directrank.integrations.dask.heartbeats import Heartbeats
 from directrank.integrations.dask.placement import DaskWorkers
@@ -46,7 +46,7 @@ def distribute(
     qid: str = "qid",
     features: Sequence[str] | None = None,
     verify: bool = True,
-) -> RemoteGroups:
+) -> QueryGroups:
     """Have the workers of a cluster load data, shard by shard.
 
     Parameters
@@ -63,7 +63,7 @@ def distribute(
 
     Returns
     -------
-    RemoteGroups
+    QueryGroups
         Query groups for `Ranker.fit`, its `eval_set`, `predict` and `score`, as long as the client is open.
 
     Raises
@@ -76,9 +76,9 @@ def distribute(
     if isinstance(data, str | os.PathLike):
         groups = QueryGroups.open(data, verify=False)
         return _loaded(client, groups, from_store(data, groups.queries, groups.shards, verify=verify))
-    if isinstance(data, RemoteGroups):
-        return data
     if isinstance(data, QueryGroups):
+        if data.source.workers is not None:
+            return data
         given: QueryGroups = data
         load = from_rows(lambda shard: given.features[shard.rows], given.queries, given.shards)
         return _loaded(client, given, load)
@@ -143,20 +143,21 @@ def predict(ranker: Any, data: Any, *, client: Any = None, **columns: Any) -> np
         return ranker.predict(distribute(data, open_client, **columns))
 
 
-def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> RemoteGroups:
-    return RemoteGroups(
-        DaskWorkers(Heartbeats(client), groups.shards, load), RAW, groups.queries, groups.n_features,
-        feature_names=groups.feature_names, name=groups.name, labelled=groups.labelled,
-    )  # fmt: skip
+def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> QueryGroups:
+    workers = DaskWorkers(Heartbeats(client), groups.shards, load)
+    return groups.with_features(WorkerFeatures(workers, RAW, (groups.n_docs, groups.n_features)))
 
 
-def _from_frame(client, frame, relevance, qid, features) -> RemoteGroups:
+def _from_frame(client, frame, relevance, qid, features) -> QueryGroups:
     from directrank.integrations.dask.frames import FrameRows
 
     heartbeats = Heartbeats(client)
     found = FrameRows(heartbeats, frame, relevance, qid, features)
     load = from_rows(found.rows_of, found.queries, found.shards)
-    return RemoteGroups(
-        DaskWorkers(heartbeats, found.shards, load), RAW, found.queries, len(found.columns),
-        feature_names=found.columns, name="", labelled=found.labelled,
-    )  # fmt: skip
+    workers = DaskWorkers(heartbeats, found.shards, load)
+    return QueryGroups.from_inner(
+        WorkerFeatures(workers, RAW, (found.queries.n_docs, len(found.columns))),
+        found.queries,
+        feature_names=found.columns,
+        labelled=found.labelled,
+    )

@@ -8,8 +8,8 @@ from typing import Any
 from dask import config
 from distributed import Client, LocalCluster
 
-from directrank.data.shards import processors
 from directrank.errors import MethodError
+from directrank.features.shards import processors
 
 LOCAL = "local"
 #: Without an address, Dask's HTTP server takes port 8787, and warns if it is in use.

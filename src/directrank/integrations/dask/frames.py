@@ -8,8 +8,8 @@ import pandas as pd
 from dask.delayed import delayed
 
 from directrank.data.frames import from_frame
-from directrank.data.shards import Shard, make_shards
 from directrank.errors import DataError
+from directrank.features.shards import Shard, make_shards
 from directrank.integrations.dask.heartbeats import Heartbeats
 
 

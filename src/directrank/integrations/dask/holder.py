@@ -7,8 +7,8 @@ import numpy as np
 from distributed import get_worker
 from threadpoolctl import ThreadpoolController
 
-from directrank.data.remote.workers import Held
-from directrank.data.shards import map_in_order
+from directrank.features.shards import map_in_order
+from directrank.features.workers import Held
 
 
 class Answer(NamedTuple):

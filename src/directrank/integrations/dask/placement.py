@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from distributed import Future
 
-from directrank.data.shards import Shard
 from directrank.errors import MethodError
+from directrank.features.shards import Shard
 from directrank.integrations.dask.heartbeats import BETWEEN_LOOKS, GONE, Heartbeats
 from directrank.integrations.dask.holder import Answer, Holder
 
@@ -44,7 +44,7 @@ class Placed:
 
 
 class DaskWorkers:
-    """The workers of a cluster that hold the shards of some query groups (`directrank.data.remote.workers`).
+    """The workers of a cluster that hold the shards of some query groups (`directrank.features.workers`).
 
     Parameters
     ----------

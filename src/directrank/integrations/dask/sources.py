@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.data.remote.workers import Held
-from directrank.data.shards import Block, Shard
 from directrank.data.store import FEATURES, check_rows, manifest_of, read_manifest
 from directrank.errors import DataError
+from directrank.features.shards import Block, Shard
+from directrank.features.workers import Held
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import open_matrix
 

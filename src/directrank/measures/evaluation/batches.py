@@ -8,8 +8,8 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.data.shards import map_in_order, processors
 from directrank.errors import MethodError
+from directrank.features.shards import map_in_order, processors
 from directrank.measures.naming.names import is_own
 from directrank.measures.positions import Positions, positions_of, with_unretrieved
 

@@ -1,4 +1,4 @@
-"""The sections of the page, in order. To add one, write a file here and a line in the tuple."""
+"""The sections of the page, in order. To add one, write its function here and a line in the tuple."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,9 +6,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from directrank.report.facts import Facts
-from directrank.report.sections import data, glossary, reproduce, time
-from directrank.report.sections.models import bounds, settings, training, weights
-from directrank.report.sections.results import curves, folds, queries, table, ties
+from directrank.report.sections import about, models, results, settings
 
 
 class Section(NamedTuple):
@@ -20,17 +18,17 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
-    Section("results", "Results", table.build),
-    Section("curves", "Curves", curves.build),
-    Section("folds", "Fold by fold", folds.build),
-    Section("queries", "Query by query", queries.build),
-    Section("settings", "Settings", settings.build),
-    Section("training", "Training", training.build),
-    Section("bounds", "Theory checks", bounds.build),
-    Section("weights", "Feature weights", weights.build),
-    Section("ties", "Ties", ties.build),
-    Section("time", "Time", time.build),
-    Section("data", "Data", data.build),
-    Section("glossary", "Glossary", glossary.build),
-    Section("reproduce", "Reproduce", reproduce.build),
+    Section("results", "Results", results.results),
+    Section("curves", "Curves", results.curves),
+    Section("folds", "Fold by fold", results.folds),
+    Section("queries", "Query by query", results.queries),
+    Section("settings", "Settings", settings.settings),
+    Section("training", "Training", models.training),
+    Section("bounds", "Theory checks", models.bounds),
+    Section("weights", "Feature weights", models.weights),
+    Section("ties", "Ties", results.ties),
+    Section("time", "Time", models.time),
+    Section("data", "Data", about.data),
+    Section("glossary", "Glossary", about.glossary),
+    Section("reproduce", "Reproduce", about.reproduce),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Part, Surrogate
-from directrank.data.remote.workers import Held, Workers
+from directrank.features.workers import Held, Workers
 from directrank.surrogates.on_all_queries import gradient_plugin
 
 

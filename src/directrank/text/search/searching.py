@@ -9,9 +9,9 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
+from directrank.features.medians import filled
+from directrank.features.query_ranges import scaled_inside_queries
 from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, scores_in_queries
-from directrank.scorers.missing_values import filled
-from directrank.scorers.query_ranges import scaled_inside_queries
 from directrank.text.features.candidates import bm25_top
 from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix

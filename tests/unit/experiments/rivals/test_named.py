@@ -11,14 +11,12 @@ from sklearn.linear_model import Ridge
 
 from directrank import QueryGroups, Rival, compare, evaluate, make_ranking
 from directrank.errors import install_line
+from directrank.experiments import boosted
+from directrank.experiments.boosted import LightGBM, Watch, XGBoost
+from directrank.experiments.entries import RIVALS, methods_of, rival_of
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
-from directrank.experiments.rivals import boosted
-from directrank.experiments.rivals.boosted import Watch
-from directrank.experiments.rivals.learner import Task, rows_of, without_relevance
-from directrank.experiments.rivals.lightgbm import LightGBM
-from directrank.experiments.rivals.named import RIVALS, methods_of, rival_of
-from directrank.experiments.rivals.xgboost import XGBoost
+from directrank.experiments.rivals import Task, rows_of, without_relevance
 
 NAMES = [each.name for each in RIVALS if each.learner.library != "catboost"]
 #: Small fits.
@@ -99,7 +97,7 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner
     "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
 )
 def test_training_itself_stops(parts, learner, monkeypatch):
-    monkeypatch.setattr(f"directrank.experiments.rivals.{learner.library}.PATIENCE", 3)
+    monkeypatch.setattr("directrank.experiments.boosted.PATIENCE", 3)
     found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
     assert len(found.trace) == found.rounds + 3 < 200
 

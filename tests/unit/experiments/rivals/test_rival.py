@@ -10,8 +10,8 @@ from sklearn.linear_model import LinearRegression
 import rival_examples as fakes
 from directrank import QueryGroups, Rival, compare, evaluate, make_ranking, write_report
 from directrank.experiments import Observer, read_results
-from directrank.experiments.rivals.described import UndescribedError, described
-from directrank.experiments.rivals.learner import Learned, Learner, rows_of, without_relevance
+from directrank.experiments.identity import UndescribedError, described
+from directrank.experiments.rivals import Learned, Learner, rows_of, without_relevance
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": True}
 

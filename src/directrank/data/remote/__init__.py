@@ -1,1 +1,0 @@
-"""Query groups whose features are in other processes."""

@@ -1,1 +1,0 @@
-"""The demos: on feature vectors, and on texts."""

@@ -1,0 +1,297 @@
+"""The methods of a comparison: what names and objects stand for, with the settings that replace theirs."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from directrank.errors import install_line
+from directrank.estimators.method import split_specs
+from directrank.estimators.methods import Configured, configured
+from directrank.estimators.parameters.allowed import parameters_of
+from directrank.estimators.ranker import Ranker
+from directrank.experiments.boosted import ROUNDS, BoostedTrees, CatBoost, LightGBM, XGBoost
+from directrank.experiments.identity import is_installed
+from directrank.experiments.options import of_option
+from directrank.experiments.rivals import AnyMethod, Rival, can_be_rival, has_methods
+from directrank.experiments.submissions import RunFiles
+from directrank.measures import DEFAULT_MEASURE
+from directrank.storage.names import printable
+
+
+@dataclass(frozen=True)
+class NamedRival:
+    """A rival that the command line knows by name; its library is imported when it is used.
+
+    Parameters
+    ----------
+    name, summary, paper : str
+    learner : BoostedTrees
+    grid, fixed : mapping
+        The points to choose from on validation, and other parameters.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    learner: BoostedTrees
+    grid: Mapping[str, tuple] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def install(self) -> str:
+        """The command that installs its library."""
+        return install_line(self.learner.library)
+
+    def rival(self) -> Rival:
+        """Return it as a row of a comparison.
+
+        Raises
+        ------
+        ValueError
+            If its library is not installed.
+        """
+        if not self.learner.is_installed:
+            raise ValueError(f"{self.name} needs {self.learner.library}: {self.install}")
+        return Rival(self.name, self.learner, self.grid, self.fixed, self.summary, self.paper, self.name)
+
+
+# One step size each, small enough for early stopping to find a good number of rounds; columns are drawn at
+# random, as these libraries are mostly used. What limits the size of a tree is chosen.
+_STEPS = {"n_estimators": ROUNDS, "learning_rate": 0.05, "colsample_bytree": 0.8}
+_LEAVES = {"num_leaves": (7, 15, 31), "min_child_samples": (20, 100)}
+_DEPTHS = {"max_depth": (3, 5, 7), "min_child_weight": (0.1, 1.0)}
+_LEVELS = {"depth": (4, 6), "l2_leaf_reg": (3.0, 30.0)}
+_BURGES, _CATBOOST = "Burges, MSR-TR-2010-82", "Gulin, Kuralenok, Pavlov, ICML 2011 workshop"
+
+#: Every rival with a name, in the order of printing.
+RIVALS = (
+    NamedRival(
+        "lightgbm:lambdarank", "LightGBM's LambdaMART, stopped early", _BURGES,
+        LightGBM("lambdarank"), _LEAVES, _STEPS,
+    ),
+    NamedRival(
+        "lightgbm:rank_xendcg", "LightGBM's trees on the cross entropy of Bruch, stopped early",
+        "Bruch, WWW 2021", LightGBM("rank_xendcg"), _LEAVES, _STEPS,
+    ),
+    NamedRival(
+        "xgboost:rank:ndcg", "XGBoost's LambdaMART for nDCG, stopped early", _BURGES,
+        XGBoost("rank:ndcg"), _DEPTHS, _STEPS,
+    ),
+    NamedRival(
+        "xgboost:rank:map", "XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", _BURGES,
+        XGBoost("rank:map"), _DEPTHS, _STEPS,
+    ),
+    NamedRival(
+        "catboost:YetiRank", "CatBoost's trees on noisy rankings, stopped early", _CATBOOST,
+        CatBoost("YetiRank"), _LEVELS, {"iterations": 300, "learning_rate": 0.1},
+    ),
+)  # fmt: skip
+#: Forms of names that stand for any class, or any folder.
+FORMS = {
+    "sklearn:MODULE.CLASS": "an estimator with fit and predict of an installed package",
+    "runs:NAME=FOLDER": "rankings made elsewhere: a file of scores or a TREC run for each fold",
+}
+_SOURCE = re.compile(r"\s*(lightgbm|xgboost|catboost|sklearn|runs):", re.I)
+
+
+def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[AnyMethod]:
+    """Return the methods that a list stands for: names with commas, or a sequence of names and objects.
+
+    ``all`` stands for directrank's own methods. An object with `fit` and `predict` is a rival called as its
+    class.
+
+    Raises
+    ------
+    ValueError
+        If a method is unknown, or its library is not installed, or an object is no method.
+    """
+    pieces = split_specs(spec) if isinstance(spec, str) else _listed(spec)
+    if not pieces:
+        return list(configured([], select_by))  # raises the error about an empty list
+    missing = [each for each in RIVALS if each.name in _lowered(pieces) and not each.learner.is_installed]
+    if len(missing) > 1:
+        commands = dict.fromkeys(f"{each.name} ({each.install})" for each in missing)
+        raise ValueError(f"not installed: {', '.join(commands)}")
+    return [method for piece in pieces for method in _methods(piece, select_by)]
+
+
+def is_rival(piece: Any) -> bool:
+    """Whether a piece of a list is a rival, or names one."""
+    return isinstance(piece, Rival) or (isinstance(piece, str) and _SOURCE.match(piece) is not None)
+
+
+def rival_of(piece: str) -> Rival:
+    """Return the rival of a name, such as ``lightgbm:lambdarank``, ``sklearn:…`` or ``runs:NAME=FOLDER``.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or it cannot be imported.
+    """
+    source, _, rest = piece.strip().partition(":")
+    if source.lower() == "runs":
+        return _runs(piece, rest)
+    if source.lower() == "sklearn":
+        return _installed(piece.strip(), rest.strip())
+    found = [each for each in RIVALS if each.name.lower() == piece.strip().lower()]
+    if not found:
+        known = ", ".join(each.name for each in RIVALS)
+        raise ValueError(f"no method is called {piece!r}; there are {known}")
+    return found[0].rival()
+
+
+def _methods(piece: Any, select_by: Any) -> Iterator[AnyMethod]:
+    if isinstance(piece, Rival):
+        yield piece
+    elif is_rival(piece):
+        yield rival_of(piece)
+    elif can_be_rival(piece) and not isinstance(piece, Ranker):
+        yield Rival(type(piece).__name__, piece)
+    else:
+        yield from _own(piece, select_by)
+
+
+def _own(piece: Any, select_by: Any) -> Sequence[AnyMethod]:
+    """Return directrank's own methods that a piece stands for."""
+    try:
+        return configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
+    except TypeError:
+        shown = f"the class {piece.__name__}" if isinstance(piece, type) else repr(piece)[:60]
+        expected = "expected a name, or an object with fit and predict"
+        raise ValueError(f"{shown} is no method of a comparison: {expected}") from None
+
+
+def _listed(spec: Any) -> list[Any]:
+    return [spec] if isinstance(spec, (Rival, Configured)) or can_be_rival(spec) else list(spec)
+
+
+def _lowered(pieces: Sequence[Any]) -> set[str]:
+    """Return the names of rivals in a list, as they are written in the table."""
+    typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
+    return {each.name for each in RIVALS if each.name.lower() in typed}
+
+
+def _runs(piece: str, rest: str) -> Rival:
+    label, equals, folder = (each.strip() for each in rest.partition("="))
+    folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
+    if not (label and equals and folder):
+        raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
+    path = Path(folder)
+    if not path.exists():
+        raise ValueError(f"{piece}: there is no folder {printable(folder)}")
+    return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {printable(folder)}", name=piece)
+
+
+def _installed(piece: str, dotted: str) -> Rival:
+    """Return an estimator of an installed package; nothing but its module is imported."""
+    module, _, name = dotted.rpartition(".")
+    if not module or not all(word.isidentifier() for word in dotted.split(".")):
+        raise ValueError(f"{piece}: expected sklearn:MODULE.CLASS, such as sklearn:sklearn.svm.LinearSVR")
+    if not is_installed(module):
+        raise ValueError(f"{piece}: {module} is not of an installed package; from Python, pass an object")
+    try:
+        found = getattr(import_module(module), name, None)
+    except ImportError as error:
+        raise ValueError(f"{piece}: {error}") from None
+    if not isinstance(found, type) or not has_methods(found):
+        raise ValueError(f"{piece}: {dotted} is no class with methods fit and predict")
+    try:
+        estimator = found()
+    except TypeError as error:
+        raise ValueError(f"{piece}: {error}; from Python, pass an object") from None
+    return Rival(name, estimator, name=piece)
+
+
+#: Constructor parameters that a comparison sets itself, and the remedy.
+SET_ELSEWHERE = {
+    "measure": "write the measure in brackets after the name of the method, as in adarank(AP)",
+    "select_by": "use --select-by (select_by= in Python)",
+    "random_state": "use --seed (seed= in Python)",
+}
+
+
+def overridden(
+    methods: Sequence[AnyMethod], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
+) -> list[Any]:
+    """Return methods with some of their parameters fixed, and with other grids.
+
+    Parameters
+    ----------
+    methods : sequence of Configured or Rival
+    settings : mapping of str to value
+        A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its
+        parameter, such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the
+        grid.
+    grids : mapping of str to sequence of values
+        The values that the validation set chooses from; keys are as in `settings`.
+
+    Raises
+    ------
+    ValueError
+        If no method has such a parameter, or it does not take a value.
+    """
+    found = list(methods)
+    for option, changes in (("settings", settings), ("grids", grids)):
+        for key in sorted(changes, key=lambda key: "." in key):
+            with of_option(option, key):
+                found = _changed(found, key, changes[key], in_grid=option == "grids")
+    return found
+
+
+def _changed(methods: Sequence[AnyMethod], key: str, value: Any, *, in_grid: bool) -> list[AnyMethod]:
+    prefix, _, parameter = key.rpartition(".")
+    if parameter in SET_ELSEWHERE:
+        raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
+    named = _named(methods, prefix) if prefix else methods
+    having = [each.label for each in named if parameter in _defaults(each)]
+    if not having:
+        raise ValueError(_unknown(parameter, named))
+    return [_with(each, parameter, value, in_grid) if each.label in having else each for each in methods]
+
+
+def _with(chosen: AnyMethod, parameter: str, value: Any, in_grid: bool) -> AnyMethod:
+    values = tuple(value) if in_grid else (value,)
+    if not values:
+        raise ValueError("a grid needs one value or more")
+    declared = {} if isinstance(chosen, Rival) else parameters_of(chosen.method.estimator)
+    for each in values if parameter in declared else ():
+        declared[parameter].check(each, chosen.label)
+    fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
+    if in_grid:
+        fixed.pop(parameter, None)
+        grid[parameter] = values
+    else:
+        grid.pop(parameter, None)
+        fixed[parameter] = value
+    if isinstance(chosen, Rival):
+        return replace(chosen, fixed=fixed, grid=grid)
+    return replace(chosen, method=replace(chosen.method, fixed=fixed, grid=grid))
+
+
+def _named(methods: Sequence[AnyMethod], name: str) -> list[AnyMethod]:
+    """Return the methods that have a label, or a name."""
+    found = [each for each in methods if name in (each.label, isinstance(each, Rival) and each.name)]
+    if not found:
+        (wanted,) = methods_of([name], getattr(methods[0], "select_by", DEFAULT_MEASURE))
+        found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
+    if not found:
+        raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")
+    return found
+
+
+def _defaults(chosen: AnyMethod) -> dict[str, Any]:
+    if isinstance(chosen, Rival):
+        return chosen.parameters()
+    return chosen.method.estimator().get_params(deep=False)
+
+
+def _unknown(parameter: str, methods: Sequence[AnyMethod]) -> str:
+    known = dict.fromkeys(name for each in methods for name in _defaults(each) if name not in SET_ELSEWHERE)
+    near = get_close_matches(parameter, known, 1)
+    advice = f"did you mean {near[0]}? " if near else ""
+    who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"
+    return f"{who} parameter {parameter!r}; {advice}known: {', '.join(known)}"

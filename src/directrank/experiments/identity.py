@@ -1,0 +1,236 @@
+"""What a result depends on: code, versions, and the objects in its key."""
+
+import hashlib
+import inspect
+import os
+import platform
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import directrank
+from directrank.contracts import Measure
+from directrank.features.shards import processors
+from directrank.measures.naming.names import is_own
+from directrank.plugins import LOADED
+from directrank.storage.names import printable
+from directrank.storage.strict_json import as_plain, dump
+
+#: Sources that decide a result. Other sources, such as the page, may change without a new fit.
+DECISIVE = (
+    "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
+    "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
+    "experiments/entries.py", "experiments/rivals.py", "experiments/boosted.py",
+    "experiments/submissions.py", "diagnostics/audit.py", "diagnostics/test_diagnostics.py",
+)  # fmt: skip
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+
+
+@cache
+def code_digest() -> str:
+    """Return the SHA-256, in hex, of the sources that decide a result."""
+    root = Path(directrank.__file__).parent
+    digest = hashlib.sha256()
+    for name in DECISIVE:
+        for source in sorted([root / name] if name.endswith(".py") else (root / name).rglob("*.py")):
+            digest.update(source.relative_to(root).as_posix().encode())
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+@cache  # Every fit records versions, and reading the metadata of a package takes milliseconds.
+def versions() -> dict[str, str]:
+    """Return the versions that a fitted model depends on, by package."""
+    return {"directrank": directrank.__version__, **{name: version(name) for name in PACKAGES}}
+
+
+def environment() -> dict[str, str]:
+    """Return what a reader needs to set up the same environment."""
+    return {
+        **versions(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processors": str(processors()),
+        "code": code_digest()[:16],
+        **{f"plug-in {printable(Path(each.origin).name)}": each.digest[:16] for each in LOADED.values()},
+    }
+
+
+#: Objects inside each other that are looked into.
+DEEPEST = 8
+#: Packages whose version, or whose own digest, every key has; and what is compiled into Python.
+KNOWN = {"directrank", "numpy", "scipy", "sklearn", "typing", "abc", *sys.builtin_module_names}
+
+
+def identity_of(*values: Any) -> str:
+    """Return a SHA-256, in hex, that differs for values that differ in state or in code.
+
+    A class or function that is not directrank's counts with the whole file of its module. What cannot be told
+    apart, such as a class typed into a notebook or an object without attributes, differs at every call.
+    """
+    sources = sorted({_source(each) for value in values for each in _foreign(value, DEEPEST)})
+    return hashlib.sha256(dump([_described(list(values), DEEPEST), sources]).encode()).hexdigest()
+
+
+def shown(value: Any) -> Any:
+    """Return a value with each object as its name, for records and people."""
+    return as_plain(value, lambda each: each if _is_plain(each) else _name(each))
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _name(value: Any) -> str:
+    name = getattr(value, "name", None) or getattr(value, "__name__", None)
+    return name if isinstance(name, str) else type(value).__name__
+
+
+def _described(value: Any, depth: int) -> Any:
+    """Return a value with objects as plain data: their class and state."""
+    return as_plain(value, lambda each: each if _is_plain(each) else _object(each, depth - 1))
+
+
+def _object(value: Any, depth: int) -> Any:
+    if isinstance(value, type):
+        return value.__qualname__
+    if isinstance(value, Measure) and not is_own(value):
+        return value.name
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    return [type(value).__qualname__, _described(_state(value), depth) if depth else ""]
+
+
+def _state(value: Any) -> Any:
+    """Return what an object holds; what cannot be seen differs at every call."""
+    if inspect.isfunction(value):
+        cells = [each.cell_contents for each in value.__closure__ or ()]
+        return [_code(value.__code__), cells, value.__defaults__, value.__kwdefaults__]
+    if inspect.ismethod(value):
+        return [value.__func__, value.__self__]
+    if inspect.isroutine(value):
+        return value.__qualname__
+    hidden = type(value).__module__ == "functools" or not hasattr(value, "__dict__")
+    return uuid.uuid4().hex if hidden else vars(value)
+
+
+def _code(code: Any) -> list[Any]:
+    """Return what a function does, without the names of files and the numbers of lines."""
+    inner = [_code(each) if inspect.iscode(each) else repr(each) for each in code.co_consts]
+    return [code.co_name, code.co_code.hex(), inner, list(code.co_names)]
+
+
+def _foreign(value: Any, depth: int) -> Iterator[Any]:
+    """Yield the classes and functions in a value, with the bases of classes, that are not directrank's."""
+    if _is_plain(value) or depth == 0:
+        return
+    if isinstance(value, type) or inspect.isroutine(value):
+        bases = value.__mro__ if isinstance(value, type) else (value,)
+        yield from (each for each in bases if not _is_known(each))
+        return
+    if isinstance(value, Mapping):
+        inner = list(value.values())
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        inner = list(value)
+    else:
+        inner = [type(value), *getattr(value, "__dict__", {}).values()]
+    for each in inner:
+        yield from _foreign(each, depth - 1)
+
+
+def _is_known(code: Any) -> bool:
+    return str(getattr(code, "__module__", "")).partition(".")[0] in KNOWN
+
+
+def _source(code: Any) -> str:
+    """Return the digest of the module of a class or function."""
+    module = sys.modules.get(str(getattr(code, "__module__", "")))
+    # The file of a plug-in may have changed since it was loaded.
+    loaded = getattr(module, "__source_sha256__", None)
+    file = getattr(module, "__file__", None)
+    if loaded is None and file is not None and Path(file).is_file():
+        loaded = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    return f"{code.__qualname__} {loaded or uuid.uuid4().hex}"
+
+
+class UndescribedError(ValueError):
+    """Nothing says in plain values what an object is, so a rerun could not tell it from another."""
+
+
+def described(value: Any, place: str = "") -> Any:
+    """Return a value as plain values: of an estimator its class, the code of the class and its parameters.
+
+    Parameters
+    ----------
+    value : object
+        Numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are defined
+        at the top of a module.
+    place : str, optional
+        The name of the value, for messages.
+
+    Raises
+    ------
+    UndescribedError
+        If it is, or holds, anything else.
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (np.generic, np.ndarray)):
+        return {"array": value.dtype.str, "values": described(value.tolist(), place)}
+    if isinstance(value, (list, tuple)):
+        return [described(each, f"{place}[{at}]") for at, each in enumerate(value)]
+    if isinstance(value, dict):
+        return {str(key): described(each, f"{place}.{key}") for key, each in value.items()}
+    if isinstance(value, type) or inspect.isroutine(value):
+        return _place_of(value, place)
+    return {"class": _place_of(type(value), place), "parameters": _parameters_of(value, place)}
+
+
+def library_of(code: Any) -> tuple[str, str] | None:
+    """Return the name and version of the installed package that defines a class or function, or None."""
+    top = str(getattr(code, "__module__", "")).partition(".")[0]
+    names = _packages().get(top, ())
+    return (names[0], version(names[0])) if names else None
+
+
+@cache  # Reading the metadata of all packages takes half a second.
+def _packages() -> dict[str, list[str]]:
+    return dict(packages_distributions())
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module belongs to an installed package."""
+    return module.partition(".")[0] in _packages()
+
+
+def _parameters_of(value: Any, place: str) -> Any:
+    """Return the parameters of an estimator; of an object without `get_params`, its attributes."""
+    listed = getattr(value, "get_params", None)
+    parameters = listed(deep=False) if listed else getattr(value, "__dict__", None)
+    if not isinstance(parameters, dict):
+        raise UndescribedError(f"{place or 'the object'} ({type(value).__name__}) has no parameters to store")
+    return {name: described(each, f"{place}.{name}".lstrip(".")) for name, each in parameters.items()}
+
+
+def _place_of(value: Any, place: str) -> list[str]:
+    """Return where a class or function is defined: its name, its package, and the digest of its file."""
+    module, name = str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", ""))
+    file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+    source = hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".py" else ""
+    package = "python" if module.partition(".")[0] in sys.stdlib_module_names - {"__main__"} else ""
+    package = package or " ".join(library_of(value) or ())
+    if "<" in name or not (source or package):
+        where = f"{place}, " if place else ""
+        raise UndescribedError(
+            f"{where}{name or 'an object'}, is not defined at the top of a module that is a file, so that a "
+            "rerun could not tell it from another"
+        )
+    return [f"{module}.{name}", package, source]

@@ -1,1 +1,0 @@
-"""The store of finished work, its leases, and the processes that share it."""

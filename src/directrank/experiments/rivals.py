@@ -1,0 +1,469 @@
+"""Methods of other libraries as rows of a comparison."""
+
+import contextlib
+import copy
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from directrank.data import QueryGroups
+from directrank.errors import MethodError
+from directrank.estimators.methods import Configured
+from directrank.experiments.identity import UndescribedError, described, library_of
+from directrank.measures.evaluation.arguments import checked_scores
+from directrank.storage.strict_json import as_plain, dump
+
+#: The status of a fit of which nothing says whether it has converged.
+UNKNOWN = "not known"
+
+Parameters = Mapping[str, Any]
+
+
+class Rows(NamedTuple):
+    """Documents as other libraries take them: queries one after the other, rows in the caller's order.
+
+    The inner order of `QueryGroups` is no choice: it is by relevance, and some libraries break ties by the
+    order of rows.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_docs, n_features), float32
+        Raw features, with NaN for missing ones.
+    relevance : ndarray of shape (n_docs,), float64
+    sizes : ndarray of shape (n_queries,), int64
+        Documents of each query.
+    place : ndarray of shape (n_docs,), int64
+        The caller's row of each document.
+    """
+
+    X: np.ndarray
+    relevance: np.ndarray
+    sizes: np.ndarray
+    place: np.ndarray
+
+    @property
+    def query(self) -> np.ndarray:
+        """The number of each document's query, ascending."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def to_caller(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores of these rows in the caller's row order."""
+        found = np.empty_like(scores)
+        found[self.place] = scores
+        return found
+
+
+def rows_of(groups: QueryGroups) -> Rows:
+    """Return the documents of query groups, as other libraries take them."""
+    queries = groups.queries
+    order = np.lexsort((queries.row, np.repeat(np.arange(queries.n_queries), queries.sizes)))
+    return Rows(groups.features[order], queries.relevance[order], queries.sizes, queries.row[order])
+
+
+def without_relevance(groups: QueryGroups) -> QueryGroups:
+    """Return documents without their relevance; neither their order nor their grades tell it."""
+    return QueryGroups(
+        groups.X, None, groups.qid, docid=groups.docid, feature_names=groups.feature_names, name=groups.name
+    )
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a learner is asked for: scores of the validation and the test set, learned from the training set.
+
+    Attributes
+    ----------
+    fold : str
+    train, vali, test : QueryGroups
+        The test set has no relevance. Without a validation set there is nothing to stop by.
+    parameters : mapping
+        Parameters of the learner at a point of the grid.
+    seed, n_threads : int
+    monitor : callable or None
+        From scores of the validation set, in the caller's order, to the mean of the measure of selection.
+    rounds : int or None
+        The number of rounds, where it is known; else the validation set chooses it.
+    """
+
+    fold: str
+    train: QueryGroups
+    vali: QueryGroups | None
+    test: QueryGroups
+    parameters: Parameters
+    seed: int
+    n_threads: int
+    monitor: Callable[[np.ndarray], float] | None
+    rounds: int | None = None
+
+
+class Learned(NamedTuple):
+    """Scores in the caller's row order; None where a set was not scored.
+
+    `rounds` is the number of rounds that the scores use, and `trace` the validation value after each round.
+    """
+
+    vali: np.ndarray | None
+    test: np.ndarray
+    status: str = UNKNOWN
+    message: str = ""
+    rounds: int | None = None
+    trace: tuple[float, ...] = ()
+
+
+class Learner(ABC):
+    """A way to score the documents of a fold.
+
+    Attributes
+    ----------
+    stops_early : bool
+        Whether the measure of selection chooses inside a fit.
+    is_random : bool
+        Whether a fit depends on a seed.
+    partial : bool
+        Whether documents may be without a score: runs hold what was retrieved.
+    reads_docid : bool
+        Whether the names of documents decide the scores: runs find documents by them.
+    """
+
+    stops_early = False
+    is_random = False
+    partial = False
+    reads_docid = False
+
+    @abstractmethod
+    def describe(self, fold: str) -> Any:
+        """Return plain values that, with the parameters, decide the scores on a fold."""
+
+    @abstractmethod
+    def learn(self, task: Task) -> Learned:
+        """Return the scores of the validation and the test set."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that can be set, with their values."""
+        return {}
+
+    def check(self, parameters: Parameters) -> None:
+        """Raise `ValueError` for parameters that cannot be set."""
+        unknown = [name for name in parameters if name not in self.parameters()]
+        if unknown:
+            raise ValueError(f"no parameter is called {unknown[0]!r}")
+
+    def libraries(self) -> dict[str, str]:
+        """Return the versions of the libraries that this needs beside directrank's own, by name."""
+        return {}
+
+
+#: Arguments by which `fit` takes the query of each row, or the sizes of queries.
+QUERY, SIZES = ("qid", "group_id"), "group"
+#: Last parts of the names of parameters that are a seed or a number of threads.
+SEEDS, THREADS = ("random_state", "random_seed", "seed"), ("n_jobs", "nthread", "thread_count", "num_threads")
+#: Silences CatBoost, which takes only one of these.
+VOICES = ("verbose", "logging_level", "verbose_eval", "silent")
+
+
+class ForeignEstimator(Learner):
+    """An object with `fit` and `predict`, trained on raw features.
+
+    Queries are passed to a `fit` that has an argument for them: ``qid``, ``group_id`` or ``group``.
+
+    Parameters
+    ----------
+    estimator : object
+        It is copied before it is fitted.
+    """
+
+    def __init__(self, estimator: Any):
+        self.estimator = estimator
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the estimator has a parameter that is a seed."""
+        return bool(_ending(self.parameters(), SEEDS)) or _library(self.estimator) == "catboost"
+
+    def describe(self, fold: str) -> Any:
+        """Return the class, its code and the parameters."""
+        return described(self.estimator)
+
+    def libraries(self) -> dict[str, str]:
+        """Return the package of the class with its version."""
+        found = library_of(type(self.estimator))
+        return {} if found is None else dict([found])
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the estimator, and of those inside it."""
+        return _parameters(self.estimator)
+
+    def check(self, parameters) -> None:
+        """Raise `ValueError` if the estimator does not take a parameter."""
+        if parameters and not hasattr(self.estimator, "set_params"):
+            name = type(self.estimator).__name__
+            raise ValueError(f"{name} has no set_params, so its parameters cannot be chosen from a grid")
+        if _library(self.estimator) is None:  # the libraries of trees have more than their objects list
+            super().check(parameters)
+
+    def learn(self, task: Task) -> Learned:
+        """Fit a copy of the estimator and return its predictions."""
+        estimator: Any = clone(self.estimator, safe=False)
+        if estimator is self.estimator:
+            estimator = copy.deepcopy(self.estimator)
+        chosen = {**task.parameters, **settings(estimator, task.seed, task.n_threads)}
+        if chosen:
+            estimator.set_params(**chosen)
+        train = rows_of(task.train)
+        estimator.fit(train.X, train.relevance, **queries_for(estimator, train))
+        # Forests add the predictions of their trees in the order in which threads end.
+        single = dict.fromkeys(_ending(_parameters(estimator), ("n_jobs",)), 1)
+        if single and task.n_threads > 1:
+            estimator.set_params(**single)
+        vali = None if task.vali is None else _predicted(estimator, task.vali)
+        return Learned(vali, _predicted(estimator, task.test))
+
+
+def queries_for(estimator: Any, rows: Rows) -> dict[str, np.ndarray]:
+    """Return the argument by which `fit` takes queries; none if there is none."""
+    for name in QUERY:
+        if has_fit_parameter(estimator, name):
+            return {name: rows.query}
+    return {SIZES: rows.sizes} if has_fit_parameter(estimator, SIZES) else {}
+
+
+def settings(estimator: Any, seed: int, n_threads: int) -> dict[str, Any]:
+    """Return the parameters that a comparison sets: seeds, threads, and what makes a fit repeatable."""
+    known, seed = _parameters(estimator), seed % 2**31  # the libraries of trees take no larger one
+    found = dict.fromkeys(_ending(known, SEEDS), seed) | dict.fromkeys(_ending(known, THREADS), n_threads)
+    library = _library(estimator)
+    if library == "lightgbm":
+        found |= {"deterministic": True, "force_row_wise": True, "verbosity": -1}
+    if library == "catboost":
+        seeds, threads = _ending(known, SEEDS), _ending(known, THREADS)
+        found |= {} if seeds else {"random_seed": seed}
+        found |= {} if threads else {"thread_count": n_threads}
+        found |= {} if set(VOICES) & set(known) else {"verbose": False}
+        found["allow_writing_files"] = False
+    return found
+
+
+def _predicted(estimator: Any, groups: QueryGroups) -> np.ndarray:
+    """Return predictions in the caller's row order; the length is checked later."""
+    rows = rows_of(groups)
+    scores = np.asarray(estimator.predict(rows.X))
+    return rows.to_caller(scores) if scores.shape == rows.place.shape else scores
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    return estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
+
+
+def _ending(names, endings: tuple[str, ...]) -> list[str]:
+    """Return the names, also of estimators inside others, whose last part is one of some words."""
+    return [name for name in names if name.rpartition("__")[2] in endings]
+
+
+def _library(estimator: Any) -> str | None:
+    """Return the library of trees that a class is from, or inherits from."""
+    tops = [each.__module__.partition(".")[0] for each in type(estimator).__mro__]
+    return next((top for top in tops if top in ("lightgbm", "xgboost", "catboost")), None)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A method of another library as a row of a comparison, beside those of directrank.
+
+    It is trained on the same folds, on raw features, and the validation set chooses a point of its grid. If
+    it has a parameter ``random_state`` (or ``random_seed``, ``seed``), three seeds are trained and the values
+    of each query averaged, unless the comparison names its seeds.
+
+    Parameters
+    ----------
+    label : str
+        The name in tables.
+    estimator : object
+        Anything with ``fit(X, y)`` and ``predict(X)``. If ``fit`` has an argument ``qid``, ``group_id`` or
+        ``group``, it gets the queries. The object itself is never fitted.
+    grid : mapping of str to sequence, optional
+        Parameters that the validation set chooses, as ``estimator.set_params`` takes them.
+    fixed : mapping, optional
+        Other parameters.
+    summary, paper : str, optional
+        What it does, in one line, and where it was published.
+    name : str, optional
+        The name on the command line.
+
+    Attributes
+    ----------
+    label, estimator, grid, fixed, summary, paper, name
+        As given.
+
+    Raises
+    ------
+    ValueError
+        If the object cannot be trained, or a value of the grid is not plain.
+
+    Examples
+    --------
+    >>> from directrank import Rival
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> rival = Rival("forest", RandomForestRegressor(), grid={"min_samples_leaf": (1, 5, 20)})
+    >>> len(rival.points())
+    3
+    """
+
+    label: str
+    estimator: Any
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+    paper: str = ""
+    name: str = ""
+    _token: str = field(default_factory=lambda: uuid4().hex, repr=False, compare=False)
+
+    #: A rival has no measure of its own that is known.
+    measure = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or not self.label.strip():
+            raise ValueError(f"a rival needs a name, such as Rival('forest', …), not {self.label!r}")
+        if not isinstance(self.estimator, Learner) and not can_be_rival(self.estimator):
+            raise ValueError(f"{self.label}: {_shown(self.estimator)} has no methods fit and predict")
+        for name, values in self.grid.items():
+            if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
+                raise ValueError(f"{self.label}: the grid of {name} must be a list of one value or more")
+            _check_plain(f"{self.label}: the grid of {name}", list(values))
+        self.learner.check(dict.fromkeys([*self.grid, *self.fixed]))
+        object.__setattr__(self, "summary", self.summary or _summary(self.estimator))
+        object.__setattr__(self, "name", self.name or self.label)
+
+    @property
+    def method(self) -> "Rival":
+        """Itself: it has what the table of methods says of a method, as `directrank.estimators.methods`."""
+        return self
+
+    @cached_property
+    def learner(self) -> Learner:
+        """What is trained."""
+        return self.estimator if isinstance(self.estimator, Learner) else ForeignEstimator(self.estimator)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a fit depends on its seed."""
+        return self.learner.is_random
+
+    def points(self) -> list[dict[str, Any]]:
+        """Return the grid: one dict of parameters for each point."""
+        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return all parameters that can be set, with their values."""
+        return {**self.learner.parameters(), **self.fixed}
+
+    def check(self, point: Mapping[str, Any]) -> None:
+        """Raise `ValueError` if a point of the grid cannot be set."""
+        self.learner.check({**self.fixed, **point})
+
+    def reads_select_by(self, point: Mapping[str, Any]) -> bool:
+        """Say whether the measure of selection chooses inside a fit."""
+        return self.learner.stops_early
+
+    def identity(self, fold: str) -> Any:
+        """Return plain values that decide what a fit on a fold learns, beside its point and seed."""
+        try:
+            return {"rival": self.learner.describe(fold), "fixed": described(dict(self.fixed))}
+        except UndescribedError:
+            return {"rival": self._token}  # results of such a rival are not stored
+
+    def check_storable(self) -> None:
+        """Raise `ValueError` if results cannot be stored, because a rerun would not know the rival again."""
+        if not isinstance(self.learner, ForeignEstimator):
+            return
+        try:
+            described([self.estimator, dict(self.fixed)])
+        except UndescribedError as error:
+            raise UndescribedError(
+                f"{self.label}: results cannot be stored: {error}; define it in a module, or compare without "
+                "a folder (out=None in Python)"
+            ) from None
+
+    def learn(self, task: Task) -> Learned:
+        """Return the scores of a fold; what the rival prints goes to the standard error.
+
+        Raises
+        ------
+        MethodError
+            If the scores of all documents of a set are equal, or the rival ends the process.
+        DataError
+            If a score is missing or NaN.
+        """
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                found = self.learner.learn(task)
+        except SystemExit as error:
+            raise MethodError(f"{self.label} ended with exit code {error.code}") from None
+        return found._replace(
+            vali=None if found.vali is None else self._checked("validation", found.vali, task.vali),
+            test=self._checked("test", found.test, task.test),
+        )
+
+    def _checked(self, what: str, scores: np.ndarray, groups: QueryGroups | None) -> np.ndarray:
+        assert groups is not None
+        held = ~np.isnan(scores) if self.learner.partial else None
+        values = checked_scores(scores, groups.n_docs, retrieved=held)
+        known = values if held is None else values[held]
+        if len(known) > 1 and (known == known[0]).all() and len(known) == len(values):
+            raise MethodError(f"{self.label} gives every document of the {what} set the score {known[0]:g}")
+        return values
+
+
+#: The methods of a comparison: directrank's own and others.
+AnyMethod = Configured | Rival
+
+
+def can_be_rival(value: Any) -> bool:
+    """Whether an object can be trained and asked for scores."""
+    return not isinstance(value, type) and has_methods(value)
+
+
+def has_methods(value: Any) -> bool:
+    """Whether an object or a class has the methods of an estimator."""
+    return all(callable(getattr(value, name, None)) for name in ("fit", "predict"))
+
+
+def libraries_of(methods: Iterable[AnyMethod]) -> dict[str, str]:
+    """Return the versions of the libraries of rivals, by name."""
+    rivals = [each for each in methods if isinstance(each, Rival)]
+    return {name: version for each in rivals for name, version in each.learner.libraries().items()}
+
+
+def check_storable(methods: Iterable[AnyMethod]) -> None:
+    """Raise `ValueError` if the results of a rival cannot be stored."""
+    for each in methods:
+        if isinstance(each, Rival):
+            each.check_storable()
+
+
+def _summary(estimator: Any) -> str:
+    """Return what the documentation says of an estimator, in one line."""
+    lines = (type(estimator).__doc__ or "").strip().splitlines()
+    said = lines[0].strip().rstrip(".") if lines else ""
+    name = type(estimator).__name__
+    return f"{name}: {said[0].lower()}{said[1:]}" if said else name
+
+
+def _shown(value: Any) -> str:
+    is_class = isinstance(value, type)
+    return f"the class {value.__name__} (give an object of it)" if is_class else repr(value)[:60]
+
+
+def _check_plain(what: str, value: Any) -> None:
+    try:
+        dump(as_plain(value))
+    except TypeError:
+        raise ValueError(f"{what} must hold numbers, text, lists, true, false or none") from None

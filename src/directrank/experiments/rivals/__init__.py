@@ -1,1 +1,0 @@
-"""Methods of other libraries and rankings made elsewhere, as rows of a comparison."""

@@ -1,1 +1,0 @@
-"""Rankings made elsewhere: TREC runs and files of scores, evaluated and compared."""

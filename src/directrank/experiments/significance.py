@@ -1,0 +1,391 @@
+"""Tests of differences between methods, on the values of queries.
+
+The tests take differences, one row a query and one column a pair of methods. Smucker, Allan and Carterette
+(CIKM 2007) recommend the randomisation test for such values.
+"""
+
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from directrank.errors import DataError
+from directrank.experiments.options import CORRECTIONS, one_of
+from directrank.measures import parse_measure
+from directrank.measures.evaluation.evaluate import Evaluation
+
+if TYPE_CHECKING:
+    from directrank.experiments.results import Comparison
+
+
+ALPHA = 0.05
+#: Two methods tie on a query where their values differ by no more than this.
+SAME = 1e-12
+FLIPS = 20_000
+RESAMPLES = 5_000
+#: The share of resampled means that an interval covers.
+LEVEL = 0.95
+#: Numbers in a block of signs or counts: 64 MiB of float64.
+BLOCK = 1 << 23
+#: Sums closer than this to the observed one, relative to the sum of magnitudes, count as equal to it.
+ROUNDING = 1e-13
+
+
+def significance(
+    result: "Comparison", convention: str, *, baseline: str | None = None, correction: str = "holm"
+) -> dict[str, Any]:
+    """Return which differences between methods are significant, measure by measure.
+
+    The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
+    skipped. Corrections are over the pairs of one measure.
+
+    Parameters
+    ----------
+    result : Comparison
+    convention : str
+        One of those in the report.
+    baseline : str, optional
+        Only pairs with this method are tested; all pairs by default.
+    correction : {"holm", "bh"}, default="holm"
+        Which adjusted p-value must be below `ALPHA` for a letter.
+
+    Returns
+    -------
+    dict
+        ``letters``: the letter of each method. ``better_than``: by measure and method, the letters of the
+        methods that it is significantly better than. ``pairs``: by measure, one dict a pair with
+        ``method``, ``baseline``, ``queries``, ``difference`` (mean of method minus baseline), ``low`` and
+        ``high`` (its bootstrap interval), ``effect``, ``wins``, ``ties``, ``losses`` (queries), ``p_t``,
+        ``p_randomisation``, ``p_holm``, ``p_bh``. ``intervals``: by measure and method, low and high of its
+        mean.
+
+    Raises
+    ------
+    ValueError
+        If there is no such baseline or correction.
+    """
+    one_of("correction", CORRECTIONS)(correction)
+    failed = {cell["method"] for cell in result.failed}
+    whole = [each for each in result.methods if each not in failed]
+    tested = list(combinations(whole, 2))
+    if baseline is not None:
+        one_of("method", result.methods)(baseline)
+        tested = [(each, baseline) for each in whole if each != baseline and baseline in whole]
+    letters = dict(zip(result.methods, _letters(len(result.methods)), strict=True))
+    pairs = {measure: _contrasts(result, convention, measure, tested) for measure in result.measures}
+    return {
+        "alpha": ALPHA,
+        "correction": correction,
+        "baseline": baseline,
+        "level": LEVEL,
+        "flips": FLIPS,
+        "resamples": RESAMPLES,
+        "letters": letters,
+        "better_than": {
+            measure: _better_than(found, letters, f"p_{correction}", result.is_error(measure))
+            for measure, found in pairs.items()
+        },
+        "pairs": pairs,
+        "intervals": {measure: _intervals(result, convention, measure, whole) for measure in result.measures},
+    }
+
+
+def _intervals(
+    result: "Comparison", convention: str, measure: str, methods: Sequence[str]
+) -> dict[str, list[float]]:
+    """Return the bootstrap interval of each method's mean over folds; queries are resampled."""
+    if not methods:
+        return {}
+    values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
+    sizes = [len(result.cell(methods[0], fold)["per_query"][convention][measure]) for fold in result.folds]
+    counted = np.isfinite(values).all(axis=1)
+    fold = np.repeat(np.arange(len(sizes)), sizes)[counted]
+    if not len(fold):
+        return {}
+    # The mean over folds weighs a query of a small fold more than one of a large fold.
+    n_counted = np.bincount(fold)
+    scaled = values[counted] * (len(fold) / (np.count_nonzero(n_counted) * n_counted[fold]))[:, None]
+    low, high = (ends.tolist() for ends in bootstrap_interval(scaled))
+    return {each: [low[place], high[place]] for place, each in enumerate(methods)}
+
+
+def per_query(result: "Comparison", convention: str, measure: str, method: str) -> np.ndarray:
+    """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
+    cells = [result.cell(method, fold) for fold in result.folds]
+    return np.concatenate([np.array(cell["per_query"][convention][measure], dtype=float) for cell in cells])
+
+
+def _contrasts(
+    result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Return the tests of each pair of methods by a measure."""
+    from scipy.stats import false_discovery_control
+
+    if not pairs:
+        return []
+    values = {name: per_query(result, convention, measure, name) for pair in pairs for name in pair}
+    differences = np.stack([values[first] - values[second] for first, second in pairs], axis=1)
+    # A convention may skip queries; these have no value under any method.
+    differences = differences[np.isfinite(differences).all(axis=1)]
+    if not len(differences):
+        return []
+    columns = contrasts(differences, result.is_error(measure))
+    p = columns["p_randomisation"]
+    columns |= {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
+    return [
+        {"method": first, "baseline": second, "queries": len(differences)}
+        | {name: column[place].item() for name, column in columns.items()}
+        for place, (first, second) in enumerate(pairs)
+    ]
+
+
+def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndarray]:
+    """Return what paired differences say, an array of shape (n_pairs,) by name.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+    error : bool, default=False
+        Whether smaller values are better.
+    """
+    low, high = bootstrap_interval(differences)
+    gains = -differences if error else differences
+    return {
+        "difference": differences.mean(axis=0),
+        "low": low,
+        "high": high,
+        "effect": effect_size(differences),
+        "wins": (gains > SAME).sum(axis=0),
+        "ties": (np.abs(gains) <= SAME).sum(axis=0),
+        "losses": (gains < -SAME).sum(axis=0),
+        "p_t": t_test(differences),
+        "p_randomisation": randomisation_test(differences),
+    }
+
+
+def _better_than(
+    found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str, error: bool
+) -> dict[str, str]:
+    beaten: dict[str, list[str]] = {name: [] for name in letters}
+    for each in found:
+        if each[adjusted] < ALPHA and each["difference"]:
+            ahead = (each["difference"] > 0) != error
+            winner, loser = (each["method"], each["baseline"])[:: 1 if ahead else -1]
+            beaten[winner].append(letters[loser])
+    return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
+
+
+def _letters(n: int) -> list[str]:
+    return [*string.ascii_letters[:n], *(f"({place})" for place in range(53, n + 1))]
+
+
+def t_test(differences: np.ndarray) -> np.ndarray:
+    """Return two-sided p-values of Student's paired t-test, (n_pairs,).
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        1 where all differences are 0 or there are fewer than two; 0 where all are the same other number.
+    """
+    from scipy.special import stdtr
+
+    n = len(differences)
+    if n < 2:
+        return np.ones(differences.shape[1])
+    return 2.0 * stdtr(n - 1, -np.abs(effect_size(differences)) * np.sqrt(n))
+
+
+def randomisation_test(differences: np.ndarray) -> np.ndarray:
+    """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,).
+
+    Under the null hypothesis each query's difference is equally likely to have the opposite sign; the
+    statistic is the mean. One matrix of signs serves all pairs, so that the test is a matrix product. All 2^n
+    patterns of signs are tried if there are no more than `FLIPS`; otherwise `FLIPS` random ones and the
+    observed one, so that p is never 0.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+    """
+    n, n_pairs = differences.shape
+    exact = 2**n <= FLIPS
+    slack = ROUNDING * np.abs(differences).sum(axis=0)
+    observed = np.abs(differences.sum(axis=0)) - slack
+    reached = np.zeros(n_pairs, dtype=np.int64)
+    for signs in _all_signs(n) if exact else _random_signs(n):
+        reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
+    return reached / 2**n if exact else (reached + 1) / (FLIPS + 1)
+
+
+def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the percentile bootstrap interval of the mean difference over queries.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_pairs)
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_pairs,)
+    """
+    n = len(differences)
+    rng = np.random.default_rng(0)
+    means = [
+        np.stack([np.bincount(row, minlength=n) for row in rng.integers(n, size=(size, n))]) @ differences / n
+        for size in _block_sizes(RESAMPLES, n)
+    ]
+    low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return low, high
+
+
+def effect_size(differences: np.ndarray) -> np.ndarray:
+    """Return the mean difference in units of its standard deviation over queries (Cohen's d_z).
+
+    0 where all differences are 0, infinite where all are the same other number, NaN below two queries.
+    """
+    if len(differences) < 2:
+        return np.full(differences.shape[1], np.nan)
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mean == 0, 0.0, mean / spread)
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Return p-values adjusted by Holm's step-down rule, which bounds the chance of any false discovery."""
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
+
+
+def _block_sizes(total: int, n: int) -> list[int]:
+    most = max(1, BLOCK // max(n, 1))
+    return [min(most, total - done) for done in range(0, total, most)]
+
+
+def _all_signs(n: int) -> Iterator[np.ndarray]:
+    patterns = np.arange(2**n)[:, None] >> np.arange(n)
+    yield 1.0 - 2.0 * (patterns & 1)
+
+
+def _random_signs(n: int) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(0)
+    for size in _block_sizes(FLIPS, n):
+        yield 1.0 - 2.0 * rng.integers(2, size=(size, n), dtype=np.int8)
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """The difference between two rankings, and whether it may be chance.
+
+    Attributes
+    ----------
+    queries : int
+        Number of queries that have a value under both.
+    difference : float
+        Mean of the first minus mean of the second.
+    low, high : float
+        95 % interval of the difference: percentile bootstrap over queries.
+    p : float
+        Two-sided p-value of Fisher's randomisation test, the one `directrank.compare` uses.
+    p_t : float
+        Two-sided p-value of Student's paired t-test.
+    effect : float
+        The difference in units of the standard deviation of the queries' differences.
+    wins, ties, losses : int
+        Queries on which the first is better, equal, worse.
+
+    Examples
+    --------
+    >>> from directrank import paired_test
+    >>> found = paired_test([0.5, 0.25, 1.0, 0.75], [0.25, 0.25, 0.5, 0.5])
+    >>> found.difference, found.wins, found.losses
+    (0.25, 3, 0)
+    """
+
+    queries: int
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_t: float
+    effect: float
+    wins: int
+    ties: int
+    losses: int
+
+
+def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
+    """Test whether two rankings of the same queries differ.
+
+    Parameters
+    ----------
+    a, b : Evaluation, or array of shape (n_queries,)
+        From `directrank.evaluate` with ``per_query=True``; or the values of the queries, in one order. A
+        query with NaN in either is left out.
+    measure : str, optional
+        The measure to compare, where `a` and `b` have several. With arrays it says whether smaller is better,
+        as for WPD.
+
+    Returns
+    -------
+    PairedTest
+
+    Raises
+    ------
+    DataError
+        If the queries differ, or none has a value under both.
+    ValueError
+        If there are no values of queries, or several measures and none is named.
+
+    Examples
+    --------
+    >>> test = paired_test([0.5, 0.75, 1.0], [0.25, 0.5, 0.75])
+    >>> test.difference, test.p
+    (0.25, 0.25)
+    """
+    evaluated = [each for each in (a, b) if isinstance(each, Evaluation)]
+    name = measure or next(map(_only_measure, evaluated), None)
+    if isinstance(a, Evaluation) and isinstance(b, Evaluation) and not np.array_equal(a.qid, b.qid):
+        raise DataError("the two evaluations have different queries; evaluate both on the same data")
+    values = [_values(each, name) for each in (a, b)]
+    if values[0].ndim != 1 or values[0].shape != values[1].shape:
+        raise DataError(f"values have shapes {values[0].shape} and {values[1].shape}; expected one a query")
+    differences = values[0] - values[1]
+    differences = differences[np.isfinite(differences)]
+    if not len(differences):
+        raise DataError("no query has a value in both; there is nothing to compare")
+    found = contrasts(differences[:, None], name is not None and _is_error(name, evaluated))
+    numbers: dict[str, Any] = {name: column.item() for name, column in found.items()}
+    p = numbers.pop("p_randomisation")
+    return PairedTest(queries=len(differences), p=p, **numbers)
+
+
+def _is_error(name: str, evaluated: list[Evaluation]) -> bool:
+    known = next((each.computed[name] for each in evaluated if name in each.computed), None)
+    return parse_measure(known or name).is_error
+
+
+def _only_measure(evaluation: Evaluation) -> str:
+    names = [*evaluation]
+    if len(names) != 1:
+        raise ValueError(f"there are several measures; give measure= one of {', '.join(names)}")
+    return names[0]
+
+
+def _values(given: Any, measure: str | None) -> np.ndarray:
+    if not isinstance(given, Evaluation):
+        return np.asarray(given, float)
+    if given.per_query is None:
+        raise ValueError("the evaluation has no values of queries; call evaluate(..., per_query=True)")
+    name = measure if measure in [*given] else parse_measure(str(measure)).name
+    if name not in given.per_query:
+        raise ValueError(f"{name} was not evaluated; expected one of {', '.join(given)}")
+    return given.per_query[name]

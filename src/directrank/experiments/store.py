@@ -1,0 +1,255 @@
+"""Finished work on disk: one table in one SQLite file, which survives that its process is killed."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import sqlite3
+import struct
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from directrank.errors import DataError
+from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
+
+NAME = "store.sqlite"
+#: Seconds to wait for another process that has locked the file.
+PATIENCE = 120.0
+#: "DRst", and the version of the table below.
+APPLICATION, VERSION = 0x44527374, 4
+#: The header of a file of SQLite: its first bytes, and, as far as here, the numbers of version and program.
+MAGIC, HEADER = b"SQLite format 3\0", struct.Struct(">16s 44x i 4x i")
+# No column has a constraint: SQLite refuses a whole file for one damaged value that breaks it.
+SCHEMA = (
+    "CREATE TABLE records (key PRIMARY KEY, label, value, sha256) WITHOUT ROWID",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
+# The checksum is of bytes: a damaged text need not be text any more.
+QUERY = "SELECT CAST(value AS BLOB), CAST(sha256 AS TEXT) FROM records WHERE key = ?"
+
+
+class Store:
+    """Records by key, in ``store.sqlite`` of a folder, or in memory.
+
+    Every record has a checksum; a damaged record counts as absent, so that its work is done again. So does
+    a record that `accepts` does not accept.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Created, with the file, when the first record is saved. None keeps records in memory.
+
+    Raises
+    ------
+    DataError
+        On first use, if the file is damaged or not a store.
+    OSError
+        On any use, if the disk is full, or the file cannot be read or written.
+
+    Attributes
+    ----------
+    accepts : callable
+        From a key and its value to whether the value is what the key stands for; everything by default.
+    """
+
+    def __init__(self, folder: str | os.PathLike | None):
+        self.path = None if folder is None else Path(folder) / NAME
+        self.accepts: Callable[[str, dict[str, Any]], bool] = lambda key, value: True
+        self._open: sqlite3.Connection | None = None
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Return the record of a key, or None."""
+        return self.records([key]).get(key)
+
+    def records(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the records of the keys that have one."""
+        return dict(self._pairs(keys))
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Return the keys that `records` would return, without their records."""
+        return {key for key, _ in self._pairs(keys)}
+
+    def save(self, rows: Iterable[tuple[str, str, dict[str, Any]]]) -> None:
+        """Save records with their keys and labels, in one commit; they are on disk when this returns."""
+        with self._transaction() as connection:
+            for key, label, value in rows:
+                text = dump(value)
+                row = (key, label, text, signature(key, text.encode()))
+                connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", row)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        if self._open is not None and self.path is not None:
+            self._open.close()
+            self._open = None
+
+    def _pairs(self, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        if self._open is None and (self.path is None or not self.path.exists()):
+            return
+        with self._transaction("DEFERRED") as connection:
+            for key in keys:
+                value = _read(connection, key)
+                if value is not None and self.accepts(key, value):
+                    yield key, value
+
+    @contextlib.contextmanager
+    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        with _translated_errors(self.path):
+            if self._open is None:
+                self._open = _opened(self.path)
+            self._open.execute(f"BEGIN {kind}")
+            try:
+                yield self._open
+                self._open.execute("COMMIT")
+            except BaseException:
+                if self._open.in_transaction:
+                    self._open.execute("ROLLBACK")
+                raise
+
+
+def key_of(facts: Any) -> str:
+    """Return the key of a record: the SHA-256, in hex, of the facts that the record depends on."""
+    return hashlib.sha256(dump(as_plain(facts)).encode()).hexdigest()
+
+
+def signature(key: str, text: bytes) -> str:
+    """Return the checksum of a row: of its key and the text of its value."""
+    return hashlib.sha256(f"{key}\0".encode("utf-8", "surrogatepass") + text).hexdigest()
+
+
+def _read(connection: sqlite3.Connection, key: str) -> dict[str, Any] | None:
+    """Return the record of a key, or None if there is none, or it is damaged."""
+    row = connection.execute(QUERY, (key,)).fetchone()
+    if row is None or row[1] != signature(key, row[0] or b""):
+        return None
+    try:
+        value = parse(row[0] or b"")
+    except StrictJSONError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """Return a connection that waits for locks and whose commits are on disk when they return."""
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    # Text that a damaged byte has made invalid must not raise; the checksums of records find it.
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            problem = f"{error.strerror}, but no folder; choose another with --out"
+            raise type(error)(error.errno, problem, str(path.parent)) from error
+        _refuse_others(path)
+    connection = connect(":memory:" if path is None else str(path))
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def _translated_errors(path: Path | None) -> Iterator[None]:
+    """Raise errors of SQLite as OSError or DataError, with the remedy."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        name = getattr(error, "sqlite_errorname", "")
+        damaged = name.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR"))
+        if damaged or not isinstance(error, sqlite3.OperationalError):
+            raise _unusable(path, str(error)) from error
+        code, advice = _operating(name)
+        raise OSError(code, f"{error}; {advice}", str(path)) from error
+
+
+def _operating(name: str) -> tuple[int, str]:
+    if name == "SQLITE_FULL":
+        return errno.ENOSPC, "free some space and rerun the same command; finished work is reused"
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return errno.EACCES, "make the folder writable, or choose another with --out"
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return errno.EBUSY, "another process has locked the store; rerun the same command"
+    return errno.EIO, "is the disk full or failing? Then rerun the same command; finished work is reused"
+
+
+def _unusable(path: Path | None, problem: str) -> DataError:
+    """Return the error about a file that is not a store, with the remedy."""
+    what = f"not a store of directrank, or damaged ({' '.join(problem.split())})"
+    remedy = "move it away, or choose another folder with --out, and rerun the same command"
+    return DataError(f"{path}: {what}; {remedy}")
+
+
+def _refuse_others(path: Path) -> None:
+    """Refuse the file of another program or version, which SQLite would change when it opens it.
+
+    The table and the numbers of program and version are written in one transaction, so that every file of
+    ours that is not empty has the numbers in its header.
+    """
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise OSError(errno.EACCES, "this is no file; move it away, or choose another with --out", str(path))
+    with path.open("rb") as file:
+        header = file.read(HEADER.size)
+    if not header:
+        return
+    if len(header) < HEADER.size or not header.startswith(MAGIC):
+        raise _unusable(path, "file is not a database")
+    _, version, application = HEADER.unpack(header)
+    _refuse_kind(path, application, version)
+
+
+def _refuse_kind(path: Path | None, application: int, version: int) -> None:
+    if application != APPLICATION:
+        raise _unusable(path, "a database of another program")
+    if version != VERSION:
+        raise _unusable(path, f"version {version}, this release reads {VERSION}")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Create the table of a new file; refuse the file of another program or version, or a damaged one."""
+    if _kind(connection) == (0, 0, 0):
+        connection.execute("BEGIN IMMEDIATE")
+        # Another process may have created the table during the wait.
+        for statement in SCHEMA if _kind(connection) == (0, 0, 0) else ():
+            connection.execute(statement)
+        connection.execute("COMMIT")
+    application, version, _ = _kind(connection)
+    _refuse_kind(path, application, version)
+    _write_ahead(connection)
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise _unusable(path, problem)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    # This statement alone does not wait for locks when several processes open a new file at once.
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _kind(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Return the number of the program, the version of its table, and the number of tables and indices."""
+    facts = (
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    )
+    return tuple(connection.execute(facts).fetchone())

@@ -1,1 +1,0 @@
-"""Tables of a comparison: their contents, significance tests, and formats."""

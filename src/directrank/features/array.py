@@ -1,0 +1,163 @@
+"""The interface of features, and features of this process: in an array, which may be mapped from a file."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from directrank.features.shards import Shard, make_shards, map_in_order
+from directrank.kernels.aligned import aligned_zeros
+from directrank.storage.mapped import is_mapped, temporary_matrix
+
+
+class Features(Protocol):
+    """Features of documents, (n_docs, n_features), wherever they lie.
+
+    Functions are of modules, so that they can be sent to another process. They are called with the features
+    of a shard, the boundaries of its queries, its blocks (counted from 0), the arguments, and the shard's own
+    rows of each vector of `rows`.
+    """
+
+    #: Processes that hold the features; None if this one does.
+    workers: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of documents and of features."""
+        ...
+
+    @property
+    def rows(self) -> Any:
+        """What solvers slice by the rows of a part, in a statistic of `BoundObjective.over_shards`."""
+        ...
+
+    def over_shards(
+        self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = (), n_threads: int = 1
+    ) -> list[Any]:
+        """Return what a function returns for each shard, in shard order."""
+        ...
+
+    def total(
+        self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = (), n_threads: int = 1
+    ) -> Any:
+        """Return the sum over shards of an array of whole numbers, which may be added in any order."""
+        ...
+
+    def columns(self, first: int, stop: int) -> np.ndarray:
+        """Return some features of all documents, (n_docs, stop - first), C-contiguous."""
+        ...
+
+    def transformed(
+        self,
+        function: Callable,
+        *arguments: Any,
+        n_features: int | None = None,
+        dtype: type = np.float32,
+        n_threads: int = 1,
+        in_place: bool = False,
+    ) -> "Features":
+        """Return what a function makes of the features, where they are.
+
+        Its last argument is an array for the result: zeros of `dtype` with a row for each row of the shard,
+        and with `n_features` columns, by default as many as there are. With `in_place` the result may take
+        the place of these features.
+        """
+        ...
+
+
+class ArrayFeatures:
+    """Features in an array of this process, which may be mapped from a file.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_docs, n_features), C-contiguous
+    indptr : ndarray of shape (n_queries + 1,), int64, optional
+        Query q has the rows ``indptr[q]:indptr[q + 1]``. Without queries, shards are runs of rows, and
+        functions get None for their boundaries.
+    """
+
+    workers = None
+
+    def __init__(self, array: np.ndarray, indptr: np.ndarray | None = None):
+        self.rows, self.indptr = array, indptr
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of documents and of features."""
+        return self.rows.shape
+
+    @cached_property
+    def shards(self) -> tuple[Shard, ...]:
+        """Runs of whole queries; they depend on the data alone."""
+        n_docs, n_features = self.shape
+        return make_shards(np.arange(n_docs + 1) if self.indptr is None else self.indptr, n_features)
+
+    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[Any]:
+        """Return what a function returns for each shard; see `Features`."""
+
+        def applied(shard: Shard) -> Any:
+            own = (vector[shard.rows] for vector in rows)
+            return function(*self._of(shard), *arguments, *own)
+
+        return map_in_order(applied, self.shards, n_threads)
+
+    def total(self, function, *arguments, rows=(), n_threads=1) -> Any:
+        """Return the sum over shards of an array of whole numbers; see `Features`."""
+        return sum(self.over_shards(function, *arguments, rows=rows, n_threads=n_threads))
+
+    def columns(self, first: int, stop: int) -> np.ndarray:
+        """Return some features of all documents, (n_docs, stop - first), C-contiguous."""
+        return np.concatenate(self.over_shards(columns_of_shard, first, stop))
+
+    def transformed(
+        self, function, *arguments, n_features=None, dtype=np.float32, n_threads=1, in_place=False
+    ) -> "ArrayFeatures":
+        """Return what a function makes of the features, in a file if these are in one; see `Features`."""
+        shape = (len(self.rows), n_features or self.rows.shape[1])
+        out = self.rows if in_place else zeros_like(self.rows, shape, dtype)
+
+        def fill(shard: Shard) -> None:
+            features, indptr, blocks = self._of(shard)
+            # Kernels are promised that what they write does not overlap what they read.
+            read = features.copy() if in_place else features
+            function(read, indptr, blocks, *arguments, out[shard.rows])
+
+        map_in_order(fill, self.shards, n_threads)
+        return ArrayFeatures(out, self.indptr)
+
+    def _of(self, shard: Shard) -> tuple[np.ndarray, np.ndarray | None, tuple]:
+        """Return the features of a shard, the boundaries of its queries, and its blocks."""
+        indptr = self.indptr
+        if indptr is not None:
+            indptr = indptr[shard.first_query : shard.last_query + 1] - shard.first_row
+        return self.rows[shard.rows], indptr, shard.own_blocks
+
+
+def as_features(features: Any) -> Features:
+    """Return features for an array without queries, and features as they are."""
+    return ArrayFeatures(features) if isinstance(features, np.ndarray) else features
+
+
+def scored(scorer: Any, features: Any) -> np.ndarray:
+    """Return a scorer's scores of documents, computed where their features are, float64 (n_docs,)."""
+    return np.concatenate([np.empty(0), *as_features(features).over_shards(_scores_of_shard, scorer)])
+
+
+def _scores_of_shard(features: np.ndarray, indptr, blocks, scorer: Any) -> np.ndarray:
+    return scorer.scores(features)
+
+
+def zeros_like(features: np.ndarray, shape=None, dtype: type = np.float32) -> np.ndarray:
+    """Return zeros, by default of the shape of some features: in a temporary file if those are in a file."""
+    shape = features.shape if shape is None else shape
+    if not is_mapped(features):
+        return aligned_zeros(shape, dtype)
+    size, width = shape[0] * shape[1], np.dtype(dtype).itemsize
+    numbers = temporary_matrix((-(-size * width // 4), 1))
+    return numbers.reshape(-1).view(dtype)[:size].reshape(shape)
+
+
+def columns_of_shard(features: np.ndarray, indptr, blocks, first: int, stop: int) -> np.ndarray:
+    """Return some features of the documents of a shard."""
+    return features[:, first:stop].copy()

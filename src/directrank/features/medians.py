@@ -1,0 +1,175 @@
+"""Missing values of features: NaN, the medians that stand for them, and the features filled with these."""
+
+import numpy as np
+
+from directrank.features.array import Features, as_features, zeros_like
+from directrank.kernels.compile import kernel
+
+#: Medians of this many documents and more are looked for between limits, which a sample gives. Of the values
+#: of a shard, at most this share is kept.
+FEWEST_ROWS, MOST_BETWEEN = 2**15, 0.2
+#: Rows of a sample, from one in 512: the more there are, the fewer values are kept.
+LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 512
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+
+
+def missing_counts(features: Features | np.ndarray) -> np.ndarray:
+    """Return the number of missing values of each feature, int64 (n_features,)."""
+    counts = as_features(features).total(_missing_of_shard)
+    return np.zeros(features.shape[1], np.int64) + counts
+
+
+def _missing_of_shard(features: np.ndarray, indptr, blocks) -> np.ndarray:
+    # A sum is NaN if one of its terms is, and much faster than a look at each of them.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspect = np.flatnonzero(~np.isfinite(features.sum(axis=0)))
+    counts = np.zeros(features.shape[1], np.int64)
+    counts[suspect] = [np.isnan(features[:, k]).sum() for k in suspect]
+    return counts
+
+
+def medians(
+    features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
+) -> np.ndarray:
+    """Return the median of the values of each feature, float32 (n_features,); 0 without any value.
+
+    A sample of rows gives limits between which the median of each feature almost surely is. In one pass,
+    values below are counted, and those between are kept, among which the median is then found. Where it is
+    outside, or there are few rows, all values are sorted apart.
+
+    Parameters
+    ----------
+    features : Features or ndarray of shape (n_docs, n_features), float32
+    counted : ndarray of shape (n_docs,), bool, optional
+        The documents that count; all by default.
+    n_threads : int, default=1
+        Results do not depend on it.
+    """
+    source, n_features = as_features(features), features.shape[1]
+    which = np.arange(features.shape[0]) if counted is None else np.flatnonzero(counted)
+    rows = () if counted is None or len(which) == len(counted) else (counted,)
+    out, whole = np.zeros(n_features, np.float32), np.ones(n_features, np.bool_)
+    if len(which) >= FEWEST_ROWS:
+        low, high = _limits(_sample(source, which))
+        shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
+        for k in range(n_features):
+            counts = np.stack([shard[0][k] for shard in shards]).sum(axis=0)
+            median = _middle(counts, [shard[1][k] for shard in shards], low[k], high[k])
+            whole[k] = median is None
+            out[k] = 0.0 if median is None else median
+    for k in np.flatnonzero(whole) if len(which) else ():
+        out[k] = _median(source.columns(int(k), int(k) + 1)[which, 0])
+    return out
+
+
+def _sample(features: Features, which: np.ndarray) -> np.ndarray:
+    """Return rows from everywhere, at distances that follow no rule of the data, such as equal queries."""
+    number = np.arange(min(max(len(which) // ONE_IN, LEAST_SAMPLE), LARGEST_SAMPLE))
+    sampled = np.zeros(features.shape[0], np.bool_)
+    places = (number + number * GOLDEN_RATIO % 1.0) * (len(which) / len(number))
+    sampled[which[places.astype(np.int64)]] = True
+    return np.concatenate(features.over_shards(_some_rows, rows=(sampled,)))
+
+
+def _some_rows(features: np.ndarray, indptr, blocks, which: np.ndarray) -> np.ndarray:
+    return features[which]
+
+
+def _limits(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits that enclose each median with a probability of all but 1e-6."""
+    ordered = np.sort(sample, axis=0)  # missing values are last
+    known = (~np.isnan(sample)).sum(axis=0)
+    width = np.ceil(2.5 * np.sqrt(known)).astype(np.int64)
+    columns, last = np.arange(sample.shape[1]), np.maximum(known - 1, 0)
+    low, high = (np.clip(known // 2 + sign * width, 0, last) for sign in (-1, 1))
+    return ordered[low, columns], ordered[high, columns]
+
+
+def _between(features: np.ndarray, indptr, blocks, low, high, counted=None) -> tuple:
+    """Return how many values of each feature are below, at and above two limits, and those between them."""
+    features = features if counted is None else features[counted]
+    counts = np.zeros((len(low), 5), np.int64)
+    inside = np.empty((len(low), int(MOST_BETWEEN * len(features)) + 1), np.float32)
+    _count_and_keep(features, low, high, counts, inside)
+    return counts, [
+        values[: min(n, len(values))].copy() for n, values in zip(counts[:, 2], inside, strict=True)
+    ]
+
+
+def _middle(counts: np.ndarray, inside: list[np.ndarray], low, high) -> np.float32 | None:
+    """Return the median from counts of values below, at `low`, between, at `high` and above."""
+    kept, known = np.concatenate(inside), int(counts.sum())
+    if known == 0 or len(kept) < counts[2]:
+        return None
+    ends, middle = counts.cumsum(), ((known - 1) // 2, known // 2)
+    if middle[0] < ends[0] or middle[1] >= ends[3]:
+        return None
+    within = [place - ends[1] for place in middle if ends[1] <= place < ends[2]]
+    ordered = np.partition(kept, within) if within else kept
+    values = [
+        low if place < ends[1] else high if place >= ends[2] else ordered[place - ends[1]] for place in middle
+    ]
+    return _mean_of_two(*values)
+
+
+def _mean_of_two(low, high) -> np.float32:
+    # Equal zeros may have different signs, in an order that depends on the order of rows.
+    return np.float32(0.5 * (float(low) + float(high)) + 0.0)
+
+
+@kernel
+def _count_and_keep(features, low, high, counts, inside):
+    # Without branches, which nothing could foretell; counts of a block are exact in float32.
+    one, none, last = np.float32(1), np.float32(0), inside.shape[1] - 1
+    seen = np.zeros((4, len(low)), np.float32)
+    below, at_low, at_high, above, kept = seen[0], seen[1], seen[2], seen[3], counts[:, 2].copy()
+    for i in range(features.shape[0]):
+        row = features[i]
+        for k in range(len(low)):
+            x, a, b = row[k], low[k], high[k]
+            below[k] += one if x < a else none
+            at_low[k] += one if x == a else none
+            at_high[k] += one if x == b else none
+            above[k] += one if x > b else none
+        for k in range(len(low)):
+            x = row[k]
+            inside[k, min(kept[k], last)] = x
+            kept[k] += (x > low[k]) & (x < high[k])
+    for k in range(len(low)):
+        same = low[k] == high[k]
+        counts[k, 0] += np.int64(below[k])
+        counts[k, 1] += np.int64(at_low[k])
+        counts[k, 2] = kept[k]
+        counts[k, 3] += np.int64(0 if same else at_high[k])
+        counts[k, 4] += np.int64(above[k])
+
+
+def _median(column: np.ndarray) -> np.float32:
+    """Return the median of a column, which is reordered."""
+    missing = np.isnan(column)
+    values = column[~missing] if missing.any() else column
+    if not len(values):
+        return np.float32(0.0)
+    # One place at a time is twice as fast as both.
+    half = len(values) // 2
+    values.partition(half)
+    high = values[half]
+    return _mean_of_two(high if len(values) % 2 else values[:half].max(), high)
+
+
+def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:
+    """Return features with the values of `fill` in place of NaN; the same array if nothing is missing.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_docs, n_features), float32
+    fill : ndarray of shape (n_features,), float32
+    """
+    columns = np.flatnonzero(missing_counts(features))
+    if not columns.size:
+        return features
+    out = zeros_like(features)
+    out[:] = features
+    for k in columns:
+        out[np.isnan(features[:, k]), k] = fill[k]
+    return out

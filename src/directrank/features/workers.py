@@ -1,0 +1,131 @@
+"""Features in other processes, shard by shard.
+
+What is done with them is sent there: functions of modules with small arguments, which return sums.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from directrank.features.array import columns_of_shard
+from directrank.kernels.aligned import aligned_zeros
+
+#: What a process holds of a shard: its ``queries``, its ``blocks`` (counted from 0), and what it was told to
+#: keep under other keys, such as features.
+Held = dict[str, Any]
+
+
+class Workers(Protocol):
+    """Processes that hold the features of some documents, shard by shard.
+
+    Functions are called with what a process holds of a shard, the arguments, and the shard's own rows of each
+    vector of `rows`, and its own queries of each vector of `by_query`.
+    """
+
+    def over_shards(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> list[Any]:
+        """Return what a function returns for each shard, in shard order."""
+        ...
+
+    def total(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> Any:
+        """Return the sum over shards of an array of whole numbers, which may be added in any order."""
+        ...
+
+    def keep(
+        self,
+        key: str,
+        function: Callable,
+        *arguments: Any,
+        rows: Sequence[np.ndarray] = (),
+        by_query: Sequence[np.ndarray] = (),
+    ) -> None:
+        """Keep what a function returns for each shard under a key, also where a shard is loaded again."""
+        ...
+
+    def change(
+        self, key: str, function: Callable, *, rows: Sequence[np.ndarray] = (), again: int = 1
+    ) -> None:
+        """Call a function on what is kept under a key, to change it; `again` times after loading again."""
+        ...
+
+    def drop_with(self, owner: Any, key: str) -> None:
+        """Forget what is kept under a key when its owner is gone."""
+        ...
+
+    def new_key(self, kind: str) -> str:
+        """Return a key that is not in use."""
+        ...
+
+
+class WorkerFeatures:
+    """Features that other processes hold, float32 (n_docs, n_features); columns can be fetched.
+
+    Parameters
+    ----------
+    workers : Workers
+    key : str
+        What they keep the features under.
+    shape : tuple of int
+    """
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, workers: Workers, key: str, shape: tuple[int, int]):
+        self.workers, self.key, self.shape = workers, key, shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def rows(self) -> "WorkerFeatures":
+        """The features themselves; in the processes that hold them, statistics get their rows."""
+        return self
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return self.shape[0] * self.shape[1]
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Return the first row, ``[0]``, or a column, ``[:, k]``; nothing else is fetched."""
+        if isinstance(index, int) and index == 0:
+            return self.over_shards(_first_row)[0]
+        if isinstance(index, tuple) and index[0] == slice(None):
+            return self.columns(int(index[1]), int(index[1]) + 1)[:, 0]
+        raise TypeError(f"features[{index}]: these features are in other processes; train without a client")
+
+    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[Any]:
+        """Return what a function returns for each shard; see `directrank.features.Features`."""
+        return self.workers.over_shards(_of_features, self.key, function, arguments, rows=rows)
+
+    def total(self, function, *arguments, rows=(), n_threads=1) -> Any:
+        """Return the sum over shards of an array of whole numbers; see `directrank.features.Features`."""
+        return self.workers.total(_of_features, self.key, function, arguments, rows=rows)
+
+    def columns(self, first: int, stop: int) -> np.ndarray:
+        """Return some features of all documents, (n_docs, stop - first), C-contiguous."""
+        return np.concatenate(self.over_shards(columns_of_shard, first, stop))
+
+    def transformed(
+        self, function, *arguments, n_features=None, dtype=np.float32, n_threads=1, in_place=False
+    ) -> "WorkerFeatures":
+        """Return what a function makes of each shard, kept where the shard is, as long as it is in use."""
+        key, shape = self.workers.new_key("features"), (len(self), n_features or self.shape[1])
+        self.workers.keep(key, _made_of, self.key, function, arguments, shape[1], dtype)
+        made = WorkerFeatures(self.workers, key, shape)
+        self.workers.drop_with(made, key)
+        return made
+
+
+def _of_features(held: Held, key: str, function: Callable, arguments: Sequence[Any], *rows) -> Any:
+    return function(held[key], held["queries"].indptr, held["blocks"], *arguments, *rows)
+
+
+def _made_of(held: Held, key: str, function: Callable, arguments: Sequence[Any], width: int, dtype) -> Any:
+    out = aligned_zeros((len(held[key]), width), dtype)
+    _of_features(held, key, function, (*arguments, out))
+    return out
+
+
+def _first_row(features: np.ndarray, indptr, blocks) -> np.ndarray:
+    return features[0].copy()

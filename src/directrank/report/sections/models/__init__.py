@@ -1,1 +1,0 @@
-"""Sections about the models."""

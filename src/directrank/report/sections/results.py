@@ -1,0 +1,353 @@
+"""The results: every method by every measure, curves, folds, queries and ties."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from directrank.experiments.cells import TOP
+from directrank.experiments.results import KEY, seeds_note
+from directrank.experiments.tables import MARK, Table
+from directrank.measures import CONVENTIONS, parse_measure
+from directrank.report.blocks import (
+    NOTHING,
+    Cell,
+    Column,
+    DotRow,
+    Row,
+    details,
+    dots,
+    enumerated,
+    figure,
+    grid,
+    note,
+    number,
+    paragraph,
+    score,
+    signed,
+    variant,
+)
+from directrank.report.charts import Line, Scale, colour, element, line_chart
+from directrank.report.facts import Facts, mean
+from directrank.report.opening import RULES
+
+
+def results(facts: Facts) -> list[Markup]:
+    """Return the table of every convention, and the chart of every measure."""
+    origin = (
+        "Every method was trained on the training queries. Its settings were selected on the validation "
+        f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. "
+        f"{_made_elsewhere(facts)}"
+        if facts.trained
+        else "Each row is a ranking that was made elsewhere, evaluated on the same queries. "
+    )
+    values = (
+        "Values lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
+    )
+    blocks: list[Markup] = [paragraph(origin + values)]
+    for convention in facts.result.conventions:
+        said = (_lowered(facts, convention), _tested(facts, convention), _seeds(facts), _unfinished(facts))
+        notes = [note(each) for each in said if each]
+        blocks.append(variant(_results_table(facts, convention), *notes, convention=convention))
+    if len(facts.result.conventions) > 1:
+        blocks.append(
+            note(
+                f"The same rankings are evaluated under two conventions: {facts.asked}, to compare with "
+                "published values, and standard, which does not depend on the order of the rows."
+            )
+        )
+    for measure in facts.measures:
+        for convention in facts.result.conventions:
+            chart = _folds_of_all(facts, convention, measure)
+            if chart is not None:
+                blocks.append(variant(chart, convention=convention, measure=measure))
+    return blocks
+
+
+def _results_table(facts: Facts, convention: str) -> Markup:
+    table = facts.result.headline(convention)
+    indices = {label: row for row, (label, _) in enumerate(table.rows)}
+    summaries = {each["label"]: each["summary"] for each in facts.summary["methods"]}
+    columns: list[str | Column] = ["method"]
+    for name, error in zip(table.columns, table.errors, strict=True):
+        order = ("ascending" if error else "descending") if name == facts.main else ""
+        columns.append(Column(name, "an error: smaller is better" if error else "", order))
+    marks = [[table.mark(row, column) for column in range(len(table.columns))] for row in indices.values()]
+    # All marks of a column are as wide as its longest, so that the numbers are aligned.
+    widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
+    rows = []
+    for label in facts.ranked(convention, facts.main):
+        at = indices[label]
+        padded = [mark.ljust(width) for mark, width in zip(marks[at], widths, strict=True)]
+        rows.append(_results_row(facts, table, convention, at, padded, summaries[label]))
+    n = len(facts.result.folds)
+    folds = f"mean of {n} folds" if n > 1 else "one fold"
+    return grid(
+        f"Test, {folds}, convention {convention}",
+        [*columns, "what it does" if facts.trained else "file"], rows, name="results", exact=True,
+    )  # fmt: skip
+
+
+def _results_row(
+    facts: Facts, table: Table, convention: str, row: int, marks: Sequence[str], summary: str
+) -> Row:
+    label, values = table.rows[row]
+    cells = []
+    for column, (measure, value) in enumerate(zip(table.columns, values, strict=True)):
+        if value is None:
+            cells.append(Cell("failed", tone="failed"))
+            continue
+        ends = facts.interval(convention, measure, label)
+        title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
+        cells.append(
+            Cell(table.shown(row, column), value, table.best(row, column), marks[column], title=title)
+        )
+    return facts.row(label, [*cells, Cell(summary, tone="what")], table.letter(row))
+
+
+def _tested(facts: Facts, convention: str) -> str:
+    """Return what the marks mean."""
+    tested = facts.tested(convention)
+    if not any(tested.get("pairs", {}).values()):
+        return ""
+    against = f"the baseline {tested['baseline']}" if tested["baseline"] else "every other method"
+    return (
+        ">ab: significantly better than the methods (a) and (b). Each method was tested "
+        f"against {against} by a two-sided randomisation test on paired queries: p < {tested['alpha']:g} "
+        f"after {RULES[tested['correction']]} within a measure. A missing mark does not show that two "
+        "methods are equal."
+    )
+
+
+def _seeds(facts: Facts) -> str:
+    """Return which rows are means over more seeds than others."""
+    return "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
+
+
+def _made_elsewhere(facts: Facts) -> str:
+    """Return which rows were not trained here."""
+    runs = [each["label"] for each in facts.summary["methods"] if each["name"].startswith("runs:")]
+    return f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
+
+
+def _unfinished(facts: Facts) -> str:
+    """Return what the dagger means."""
+    return f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
+
+
+def _lowered(facts: Facts, convention: str) -> str:
+    """Return why a convention lowers values: it scores queries with too few documents 0."""
+    kinds = CONVENTIONS[convention].zero_beyond_list
+    if not facts.whole or not kinds:
+        return ""
+    # The records have the grades of the first TOP documents, so a shorter list shows a query's size.
+    cells = [facts.result.cell(facts.whole[0], fold) for fold in facts.result.folds]
+    sizes = [len(grades) for cell in cells for grades in cell["ranked"]]
+    short = []
+    for name in facts.measures:
+        if name in facts.summary.get(KEY, {}):
+            continue
+        measure: Any = parse_measure(name)
+        if isinstance(measure, kinds) and measure.cutoff:
+            count = sum(size < min(measure.cutoff, TOP) for size in sizes)
+            least = "at least " if measure.cutoff > TOP else ""
+            short += [f"{name} on {least}{count} of {len(sizes)}"] if count else []
+    if not short:
+        return ""
+    return (
+        f"Values are lower here than under the standard convention because {convention} scores a measure at "
+        "cutoff k as 0 on a query with fewer than k documents, and keeps the query in the mean. This "
+        f"concerns {''.join(enumerated(short))} test queries."
+    )
+
+
+def _folds_of_all(facts: Facts, convention: str, measure: str) -> Markup | None:
+    result = facts.result
+    ranked = facts.ranked(convention, measure)
+    found = {
+        label: [result.value(label, fold, measure, convention) for fold in result.folds] for label in ranked
+    }
+    values = {label: [each for each in folds if each is not None] for label, folds in found.items()}
+    intervals = {label: facts.interval(convention, measure, label) for label in ranked}
+    known = [value for each in values.values() for value in each]
+    if not known:
+        return None
+    ends = [end for each in intervals.values() if each for end in each]
+    scale = Scale([*known, *ends], bounds=(0.0, 1.0))
+    rows = []
+    for label, folds in values.items():
+        mean = result.mean(label, measure, convention)
+        rows.append(DotRow(label, facts.index[label], folds, mean, intervals[label], mean))
+    return dots(
+        f"Test {measure} of every method on every fold; the numbers are in the tables",
+        f"Test {measure}, convention {convention}. A dot is a fold, the dark line the mean over folds"
+        + (f", the bar its {facts.level(convention)} bootstrap interval over queries." if ends else "."),
+        scale,
+        rows,
+    )
+
+
+#: This many of the best methods are highlighted at first.
+BOLD = 6
+
+
+def curves(facts: Facts) -> list[Markup]:
+    """Return a chart for every convention."""
+    charts = [(each, _curves_of(facts, each)) for each in facts.result.conventions]
+    shown = [variant(chart, convention=each) for each, chart in charts if chart is not None]
+    return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
+
+
+def _mean_curves(facts: Facts, convention: str) -> dict[str, list[float]]:
+    """Return the mean over folds of each method's curve, the best method first."""
+    curves = {}
+    for label in facts.ranked(convention, facts.main):
+        cells = facts.cells(label)
+        if label in facts.whole and all("curve" in cell for cell in cells):
+            by_fold = (cell["curve"][convention] for cell in cells)
+            curves[label] = [mean(values) for values in zip(*by_fold, strict=True)]
+    return curves
+
+
+def _curves_of(facts: Facts, convention: str) -> Markup | None:
+    curves = _mean_curves(facts, convention)
+    if not curves:
+        return None
+    cutoffs = range(1, len(next(iter(curves.values()))) + 1)
+    title = f"Mean test nDCG of the first k documents, convention {convention}"
+    best = max(curves, key=lambda label: curves[label][-1])
+    lines = [
+        Line(
+            label,
+            [(float(k), value) for k, value in zip(cutoffs, values, strict=True)],
+            colour(rank) + (" faint" if rank >= BOLD else ""),
+            facts.index[label],
+        )
+        for rank, (label, values) in enumerate(curves.items())
+    ]
+    drawing = line_chart(
+        title,
+        f"A line for each method over k from 1 to {cutoffs[-1]}; at k = {cutoffs[-1]}, {best} is highest. "
+        "The numbers are in a table below.",
+        lines[::-1],
+        height=300,
+        ticks=[(float(k), str(k)) for k in cutoffs],
+        across_name="k",
+    )
+    rows = [facts.row(label, [score(value) for value in values]) for label, values in curves.items()]
+    numbers = grid(title, ["method", *(f"@{k}" for k in cutoffs)], rows, name="curves")
+    return figure(drawing, f"{title}. Select a method in the key to highlight its line.", lines, numbers)
+
+
+def folds(facts: Facts) -> list[Markup]:
+    """Return a table for every measure and convention; with one fold they are folded."""
+    if not facts.trained:
+        return []
+    tables = [
+        variant(_folds_table(facts, convention, measure), convention=convention, measure=measure)
+        for measure in facts.measures
+        for convention in facts.result.conventions
+    ]
+    if len(facts.result.folds) == 1:
+        return [
+            paragraph("There is one fold, so its values are the means above."),
+            details("The table", *tables),
+        ]
+    return [
+        paragraph(
+            "The queries are divided into training, validation and test sets in several ways; each division "
+            "is a fold. A method that is ahead of another on every fold is probably better. The interval is "
+            "where the mean would lie if other queries like these had been drawn."
+        ),
+        *tables,
+    ]
+
+
+def _folds_table(facts: Facts, convention: str, measure: str) -> Markup:
+    table = facts.result.by_fold(convention, measure)
+    indices = {label: row for row, (label, _) in enumerate(table.rows)}
+    rows = []
+    for label in facts.ranked(convention, measure):
+        row = indices[label]
+        cells = [
+            Cell("failed", tone="failed")
+            if value is None
+            else Cell(table.shown(row, column), value, table.best(row, column))
+            for column, value in enumerate(table.rows[row][1])
+        ]
+        ends = facts.interval(convention, measure, label)
+        cells.append(Cell(f"{number(ends[0])} to {number(ends[1])}", ends[0]) if ends else NOTHING)
+        rows.append(facts.row(label, cells))
+    columns = ["method", *table.columns, f"{facts.level(convention)} interval of the mean"]
+    return grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
+
+
+def queries(facts: Facts) -> list[Markup]:
+    """Return the element in which two methods are compared."""
+    if len(facts.whole) < 2:
+        return []
+    return [
+        paragraph(
+            "On which queries is one method better than another? Each bar is a query: the difference between "
+            "the two methods on it. Below are the queries with the grades of the first ten documents as each "
+            "method ranked them."
+        ),
+        element(
+            "div",
+            {"id": "compare", "class": "mount"},
+            note(
+                "Comparing two methods query by query needs the script of this page. The values are in "
+                "results.json."
+            ),
+        ),
+    ]
+
+
+#: A table without a larger difference is folded.
+LITTLE = 0.005
+
+
+def ties(facts: Facts) -> list[Markup]:
+    """Return the number of tied documents and both values for every measure."""
+    if not any("ties" in cell for cell in facts.result.cells):
+        return []
+    return [
+        paragraph(
+            "Documents with equal scores have no order of their own. If they are evaluated in the order of "
+            "the rows, a method gains or loses by that order. The expected value over random orders does not "
+            "depend on it. Where the two differ, trust the expected value."
+        ),
+        *(variant(*_ties_blocks(facts, each), measure=each) for each in facts.measures),
+    ]
+
+
+def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
+    """Return the table, folded if ties change no value much."""
+    columns = [
+        "method", "tied documents", Column("queries affected", "with tied documents of different relevance"),
+        "expected", "by row order", "gain by row order",
+    ]  # fmt: skip
+    rows = _ties_rows(facts, measure)
+    table = grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
+    most = max(abs(row.cells[-1].value or 0.0) for row in rows)
+    if most > LITTLE:
+        return [table]
+    said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
+    return [paragraph(said), details("Ties of each method", table)]
+
+
+def _ties_rows(facts: Facts, measure: str) -> list[Row]:
+    rows = []
+    for label in facts.result.methods:
+        cells = [cell for cell in facts.cells(label) if "ties" in cell]
+        if len(cells) < len(facts.result.folds):
+            rows.append(facts.row(label, [NOTHING] * 5))
+            continue
+        documents, queries = (sum(cell["ties"][name] for cell in cells) for name in ("documents", "queries"))
+        by_rows = mean(cell["ties"]["input"][measure] for cell in cells)
+        expected = mean(cell["values"]["standard"]["test"][measure] for cell in cells)
+        gain, same = by_rows - expected, number(by_rows) == number(expected)
+        difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
+        counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
+        rows.append(facts.row(label, [*counts, score(expected), score(by_rows), difference]))
+    return rows

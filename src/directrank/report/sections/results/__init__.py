@@ -1,1 +1,0 @@
-"""Sections about the results of the methods."""
