@@ -14,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from directrank import compare, make_ranking
-from directrank.data import shards
+from directrank.features import shards
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
