@@ -26,7 +26,7 @@ import numpy as np
 
 from directrank import QueryGroups
 from directrank.data.grouping import group_rows
-from directrank.data.store.writing import StoreWriter
+from directrank.data.store import StoreWriter
 from directrank.estimators.methods import configured
 from directrank.scorers import Linear
 from directrank.solvers.passes import value_and_gradient

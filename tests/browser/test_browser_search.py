@@ -11,7 +11,7 @@ import pages
 from directrank import Regression
 from directrank.storage.names import printable
 from directrank.text import Searcher, build_index, make_features, open_index
-from directrank.text.search.serving import SearchServer
+from directrank.text.search.page import SearchServer
 
 pytestmark = pytest.mark.heavy
 

@@ -18,7 +18,7 @@ import pytest
 
 from directrank.cli import main
 from directrank.data import make_ranking
-from directrank.data.store.writing import StoreWriter
+from directrank.data.store import StoreWriter
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.estimators.methods import configured
 from directrank.features.shards import SHARD_BYTES

@@ -274,7 +274,7 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
 
 def test_trec_run_breaks_ties_by_rows_not_by_relevance():
     from directrank import QueryGroups
-    from directrank.data.trec.runs import trec_text
+    from directrank.data.files.scores import trec_text
 
     groups = QueryGroups(np.zeros((3, 1)), [0, 2, 1], ["q", "q", "q"], docid=["a", "b", "c"])
     lines = trec_text(groups, np.array([1.0, 1.0, 2.0]), "t").splitlines()

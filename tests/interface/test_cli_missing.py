@@ -11,7 +11,7 @@ from directrank import QueryGroups, load, make_ranking
 from directrank.cli import main
 from directrank.cli.options import Missing
 from directrank.data.files import ReadOptions
-from directrank.data.letor.reader import read_letor
+from directrank.data.files.letor import read_letor
 from directrank.experiments.demos import write_folds
 
 

@@ -123,9 +123,9 @@ def test_what_is_wrong_is_said_in_one_line(road, capsys, words, code, problem):
 
 
 def test_a_missing_extra_is_one_line(road, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "bm25s.stopwords", None)
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
     assert main(["index", str(road / "documents.smart"), "-o", str(road / "i3")]) == 3
-    assert capsys.readouterr().err == f"directrank: this needs bm25s: {install_line('text')}\n"
+    assert capsys.readouterr().err == f"directrank: this needs PyStemmer: {install_line('text')}\n"
 
 
 def test_a_folder_of_features_is_trained_on_once(road, capsys):

@@ -44,7 +44,7 @@ def distributed(
     if scheduler is None:
         yield data
         return
-    from directrank.data.store.manifest import manifest_of
+    from directrank.data.store import manifest_of
 
     try:
         from directrank.integrations.dask import connect, distribute

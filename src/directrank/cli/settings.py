@@ -39,7 +39,7 @@ def names(text: str) -> list[str]:
 
 def missing_rule(text: str) -> str | float:
     """Return the rule for NULL: ``nan``, ``error``, ``query_min`` or the number to use instead."""
-    from directrank.data.letor.reader import MISSING_RULES
+    from directrank.data.files.options import MISSING_RULES
 
     if text in MISSING_RULES:
         return text

@@ -1,10 +1,10 @@
 """Documents of queries, in memory and on disk."""
 
-from directrank.data.files.conversion import convert_data
+from directrank.data.files.letor import read_letor, write_letor
+from directrank.data.files.reading import convert_data
 from directrank.data.folds import Fold, find_folds, load_data, load_letor
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
-from directrank.data.letor import read_letor, write_letor
 from directrank.data.supervision import ObservedRankings, PreferenceGraph
 from directrank.data.synthetic import make_ranking
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from directrank.data.files import ENDINGS, ReadOptions, read_file, read_parts
+from directrank.data.files.letor import read_letor
+from directrank.data.files.options import MISSING
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.reader import MISSING, read_letor
-from directrank.data.store.manifest import MANIFEST, manifest_of
+from directrank.data.store import MANIFEST, manifest_of
 from directrank.errors import DataError
 
 PARTS = ("train", "vali", "test")
@@ -45,8 +46,7 @@ class Fold:
             Whether a qid may be in more than one set.
         **how : see `load_data`
             ``qid``, ``label``, ``docid``, ``features``, ``drop``, ``missing``, ``labelled`` and
-            ``first_feature``; and
-            ``open_file``, which opens a file to read its bytes.
+            ``first_feature``; and ``digests``, the SHA-256 that the bytes of files must have.
 
         Raises
         ------

@@ -10,7 +10,7 @@ import numpy as np
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
-from directrank.data.store.reading import read_store
+from directrank.data.store import read_store
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
 from directrank.features import ArrayFeatures, Features

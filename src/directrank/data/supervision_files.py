@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from directrank.data.files.opening import numbered_lines
 from directrank.data.groups import QueryGroups
 from directrank.data.supervision import ObservedRankings, PreferenceGraph
-from directrank.data.trec.text_lines import numbered_lines
 from directrank.errors import DataError
 
 #: Two documents and, optionally, a weight.

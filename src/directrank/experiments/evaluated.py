@@ -8,7 +8,7 @@ from typing import Any
 
 from directrank.contracts import Measure
 from directrank.data.files import ReadOptions
-from directrank.data.letor.reader import MISSING
+from directrank.data.files.options import MISSING
 from directrank.diagnostics.test_diagnostics import curve, ties
 from directrank.experiments.cells import ranked, sizes
 from directrank.experiments.identity import environment, shown

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.contracts import Measure
-from directrank.data.letor.reader import MISSING
+from directrank.data.files.options import MISSING
 from directrank.experiments.identity import identity_of, shown
 from directrank.experiments.records import seeds_after
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from directrank.contracts import Measure
-from directrank.data.letor.reader import MISSING
+from directrank.data.files.options import MISSING
 from directrank.errors import DataError
 from directrank.estimators.method import UNKNOWN
 from directrank.estimators.methods import METHODS

@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from io import RawIOBase
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,14 +13,14 @@ import numpy as np
 
 from directrank.data import QueryGroups, find_folds
 from directrank.data.files import Columns, ReadOptions, columns_of, read_parts
+from directrank.data.files.opening import refuse_special
 from directrank.data.folds import PARTS, Fold
 from directrank.data.frames import columns_in_order
-from directrank.data.letor.blocks import refuse_special
 from directrank.data.queries import Queries
-from directrank.data.store.manifest import manifest_of
+from directrank.data.store import manifest_of
 from directrank.errors import DataError
 from directrank.experiments.options import CHECKS
-from directrank.storage.hashed_file import HashedFile
+from directrank.storage import hashed_file
 from directrank.storage.names import printable
 
 
@@ -126,10 +125,10 @@ def _of_files(fold: Fold, how: Mapping[str, Any], digest_of: Callable[[Path], st
     files = {split: getattr(fold, split) for split in PARTS}
     digests = {split: _joined(list(map(digest_of, paths))) for split, paths in files.items()}
     names = {split: _shown(paths) for split, paths in files.items()}
-    unchanged = Unchanged({path: digest_of(path) for path in _files_of(fold)})
+    unchanged = {path: digest_of(path) for path in _files_of(fold)}
 
     def load() -> Splits:
-        return Splits(*fold.load(**how, open_file=unchanged))
+        return Splits(*fold.load(**how, digests=unchanged))
 
     columns = _columns([path for paths in files.values() for path in paths], how)
     return FoldSource(printable(fold.name), digests, names, load, columns)
@@ -154,31 +153,7 @@ def file_digest(path: Path) -> str:
         If it is a folder, a pipe or a device.
     """
     refuse_special(path)
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@dataclass(frozen=True)
-class Unchanged:
-    """Opens files whose bytes, when all are read, must still have the digests that results are kept under.
-
-    Parameters
-    ----------
-    digests : dict of Path to str
-        The SHA-256 of each file, in hex.
-    """
-
-    digests: Mapping[Path, str]
-
-    def __call__(self, path: Path) -> RawIOBase:
-        """Return an open file; its reader gets a DataError in place of the end if the file has changed."""
-
-        def ended(digest: str) -> None:
-            if digest != self.digests[path]:
-                problem = "changed while the comparison ran, so nothing of it is kept"
-                raise DataError(f"{printable(str(path))}: {problem}; rerun the same command")
-
-        return HashedFile(path.open("rb", buffering=0), ended)
+    return hashed_file.file_digest(path)
 
 
 def _text_digest(text: str) -> str:
@@ -266,7 +241,7 @@ class _Pool:
 
     def __call__(self) -> QueryGroups:
         if self.groups is None:
-            how = ReadOptions(**self.how, open_file=Unchanged(self.files))
+            how = ReadOptions(**self.how, digests=self.files)
             self.groups = read_parts({"all": list(self.files)}, how)["all"]
         return self.groups
 

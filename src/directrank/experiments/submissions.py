@@ -11,13 +11,26 @@ import numpy as np
 
 from directrank.data import QueryGroups, from_frame
 from directrank.data.files import ENDINGS, TABLE_ENDINGS, ReadOptions, read_file
-from directrank.data.files.runs import read_run_table, run_of, run_of_frame
+from directrank.data.files.scores import document_words, read_scores
+from directrank.data.files.trec import (
+    CALLED,
+    LETOR,
+    QRELS,
+    RUN,
+    SCORES,
+    Judgments,
+    Run,
+    form_of,
+    joined,
+    judgments_of,
+    read_qrels,
+    read_run,
+    read_run_table,
+    run_of,
+    run_of_frame,
+)
 from directrank.data.grouping import qid_array
 from directrank.data.queries import Queries
-from directrank.data.trec.forms import CALLED, LETOR, QRELS, RUN, SCORES, form_of
-from directrank.data.trec.judgments import Judgments, judgments_of, read_qrels
-from directrank.data.trec.retrieved import Run, joined, read_run
-from directrank.data.trec.runs import document_words, read_scores
 from directrank.errors import DataError, DataFormatError
 from directrank.experiments.rivals import Learned, Learner, Task
 from directrank.experiments.sources import file_digest

@@ -1,22 +1,21 @@
-"""A file that is hashed while it is read."""
+"""Digests of files: of a whole one, and of one that is hashed while it is read."""
 
 import hashlib
 import io
 from collections.abc import Callable
+from pathlib import Path
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256, in hex, of the bytes of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class HashedFile(io.RawIOBase):
-    """A file whose digest is known when its end is read.
+    """A file that can only be read from start to end, so that its digest is that of the bytes that were read.
 
-    It can only be read from start to end, so that the digest is that of the bytes that the reader got.
-    Wrap it in `io.BufferedReader` for small reads, and in `gzip.GzipFile` for compressed data.
-
-    Parameters
-    ----------
-    file : io.RawIOBase
-        Open, at its start.
-    ended : callable
-        Called with the SHA-256, in hex, each time the end is read; what it raises, the reader gets.
+    `ended` is called with the SHA-256, in hex, each time the end is read; what it raises, the reader gets.
     """
 
     def __init__(self, file: io.RawIOBase, ended: Callable[[str], None]):

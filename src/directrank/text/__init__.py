@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.text.collections.options import CollectionOptions
+    from directrank.text.collections.records import CollectionOptions
+    from directrank.text.features.definitions import own_feature
     from directrank.text.features.making import FeatureSet, make_features
-    from directrank.text.features.names import own_feature
     from directrank.text.features.writing import write_features
     from directrank.text.index.analysis import Analysis
     from directrank.text.index.building import build_index
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Analysis": "index.analysis",
-    "CollectionOptions": "collections.options",
+    "CollectionOptions": "collections.records",
     "FeatureSet": "features.making",
     "Index": "index.opening",
     "Searcher": "search.searching",
     "build_index": "index.building",
     "make_features": "features.making",
     "open_index": "index.opening",
-    "own_feature": "features.names",
+    "own_feature": "features.definitions",
     "write_features": "features.writing",
 }
 

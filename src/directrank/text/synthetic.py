@@ -23,53 +23,11 @@ TOPICS = {
     "money": "bank loan market interest currency investor price tax budget debt",
     "school": "teacher pupil lesson exam classroom homework library grammar essay term",
 }
-COMMON = [
-    "people",
-    "time",
-    "year",
-    "day",
-    "way",
-    "thing",
-    "world",
-    "life",
-    "hand",
-    "part",
-    "place",
-    "case",
-    "week",
-    "company",
-    "work",
-    "point",
-    "number",
-    "group",
-    "problem",
-    "fact",
-    "new",
-    "good",
-    "first",
-    "last",
-    "long",
-    "great",
-    "little",
-    "own",
-    "other",
-    "old",
-    "right",
-    "big",
-    "high",
-    "different",
-    "small",
-    "large",
-    "next",
-    "early",
-    "young",
-    "important",
-    "few",
-    "public",
-    "bad",
-    "same",
-    "able",
-]
+COMMON = (
+    "people time year day way thing world life hand part place case week company work point number group "
+    "problem fact new good first last long great little own other old right big high different small "
+    "large next early young important few public bad same able"
+)
 TITLE_WORDS, BODY_WORDS = 5, 45
 #: Shares of the words of titles and of bodies: of the topic, of the second topic, and of any topic by chance.
 TITLE_SHARES, BODY_SHARES = (0.35, 0.0, 0.3), (0.08, 0.05, 0.25)
@@ -110,7 +68,7 @@ def make_texts(n_docs: int = 600, n_queries: int = 60, *, random_state: int = 0)
     queries, judgements = [], []
     for number in range(n_queries):
         topic = number % len(topics)
-        words = [*random.choice(topics[topic], 2, replace=False), random.choice(COMMON)]
+        words = [*random.choice(topics[topic], 2, replace=False), random.choice(COMMON.split())]
         queries.append((f"q{number}", " ".join(words)))
         judgements += [
             (f"q{number}", documents[row][0], 2 if main[row] == topic else 1)
@@ -125,7 +83,7 @@ def _text(
 ) -> str:
     """Return words, of which these shares are of these lists, and the others common."""
     places = np.searchsorted(np.cumsum(shares), random.random(n_words), side="right")
-    return " ".join(str(random.choice([*sources, COMMON][place])) for place in places.tolist())
+    return " ".join(str(random.choice([*sources, COMMON.split()][place])) for place in places.tolist())
 
 
 def write_texts(texts: Texts, folder: Path) -> None:

@@ -12,8 +12,7 @@ from pyarrow import parquet
 
 from directrank import RankSVM, from_frame
 from directrank.data import QueryGroups, load_data
-from directrank.data.files.scores import score_columns
-from directrank.data.trec.runs import trec_text
+from directrank.data.files.scores import score_columns, trec_text
 from directrank.errors import DataError
 
 HEAD = "qid,label,docid,x\n"

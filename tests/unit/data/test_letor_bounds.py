@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from directrank.data import QueryGroups, memory, read_letor
+from directrank.data.files import opening as blocks
+from directrank.data.files.scores import read_scores
 from directrank.data.grouping import qid_array
-from directrank.data.letor import blocks
 from directrank.data.supervision_files import read_preferences
-from directrank.data.trec.runs import read_scores
 from directrank.errors import DataError, DataFormatError
 
 PEAK = """
@@ -57,7 +57,7 @@ def test_the_longest_line_is_read_and_a_longer_one_named(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"1 qid:1 1:1\n\n2 qid:1 1:2 #" + b"c" * 4000 + b"\n")
     assert read_letor(path).X[:, 0].tolist() == [1, 2]
-    monkeypatch.setattr(blocks.blocks_of, "__defaults__", (blocks.plain_file, 64))
+    monkeypatch.setattr(blocks.blocks_of, "__defaults__", ({}, 64))
     assert read_letor(path).X[:, 0].tolist() == [1, 2]
     path.write_bytes(b"1 qid:1 1:1\n\n2 qid:1 1:2 #" + b"c" * 6000 + b"\n")
     with pytest.raises(DataFormatError, match="line is longer than 5000 bytes") as caught:
@@ -66,7 +66,7 @@ def test_the_longest_line_is_read_and_a_longer_one_named(tmp_path, monkeypatch):
 
 
 def test_after_a_long_line_blocks_are_small_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks.blocks_of, "__defaults__", (blocks.plain_file, 64))
+    monkeypatch.setattr(blocks.blocks_of, "__defaults__", ({}, 64))
     path = tmp_path / "file"
     path.write_bytes(b"1 qid:1 1:1 #" + b"c" * 4000 + b"\n" + b"0 qid:1 1:2\n" * 100)
     sizes = [len(block.bytes) for block in blocks.blocks_of(path)]
@@ -100,7 +100,7 @@ def test_the_first_fault_is_told_whoever_finds_it(tmp_path, monkeypatch, text, l
 
 
 def test_a_fault_before_the_end_of_a_broken_archive_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks.blocks_of, "__defaults__", (blocks.plain_file, 64))
+    monkeypatch.setattr(blocks.blocks_of, "__defaults__", ({}, 64))
     whole = gzip.compress(b"1 qid:1 1:x\n" + b"".join(b"1 qid:1 1:%d\n" % each for each in range(9000)))
     (tmp_path / "file").write_bytes(whole[: len(whole) - 100])
     with pytest.raises(DataFormatError) as caught:

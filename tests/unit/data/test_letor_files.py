@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from directrank.data import read_letor
-from directrank.data.letor import blocks, reader
-from directrank.data.letor.exact import nearest_float32
+from directrank.data.files import opening as blocks
+from directrank.data.files.letor import LetorFiles
+from directrank.data.files.numbers import exact_float32 as nearest_float32
 from directrank.errors import DataError, DataFormatError
 
 
@@ -124,7 +125,7 @@ class TestMissing:
             read_letor(written(self.TEXT), missing=missing)
 
     def test_the_naive_twin(self):
-        from directrank.data.letor.second_pass import fill_query_minimum, fill_query_minimum_naive
+        from directrank.data.files.letor_lines import fill_query_minimum, fill_query_minimum_naive
 
         rng = np.random.default_rng(0)
         X = rng.normal(size=(40, 6)).astype(np.float32)
@@ -186,14 +187,13 @@ def test_a_folder_or_a_pipe_is_no_file(tmp_path):
 @pytest.mark.parametrize("after", [b"1 qid:1 1:1\n", b"1 qid:1 1:1\n" * 9])
 def test_a_file_that_changes_between_the_passes_is_noticed(written, monkeypatch, after):
     path = written(b"1 qid:1 1:1\n" * 3)
-    scan = reader.scan_letor
+    fill = LetorFiles.fill
 
-    def scan_then_change(*args, **kwargs):
-        result = scan(*args, **kwargs)
+    def change_then_fill(*args, **kwargs):
         path.write_bytes(after)
-        return result
+        return fill(*args, **kwargs)
 
-    monkeypatch.setattr(reader, "scan_letor", scan_then_change)
+    monkeypatch.setattr(LetorFiles, "fill", change_then_fill)
     with pytest.raises(DataFormatError, match=r"changed while it was read"):
         read_letor(path)
 

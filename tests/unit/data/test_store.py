@@ -20,8 +20,7 @@ from directrank import (
 )
 from directrank.cli import main
 from directrank.data.files import ReadOptions, read_parts
-from directrank.data.store.manifest import MANIFEST
-from directrank.data.store.writing import StoreWriter
+from directrank.data.store import MANIFEST, StoreWriter
 from directrank.errors import DataError
 from directrank.estimators.methods import configured
 from directrank.features import zeros_like
@@ -200,14 +199,14 @@ def test_only_ours_is_replaced(text, tmp_path):
 
 
 def test_an_interrupted_conversion_leaves_no_store(text, tmp_path, monkeypatch):
-    from directrank.data.store import writing
+    from directrank.data import store
 
     convert_data(text, tmp_path / "store")
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(writing, "_content", full)
+    monkeypatch.setattr(store, "_content", full)
     with pytest.raises(OSError, match="No space"):
         convert_data(text, tmp_path / "store")
     with pytest.raises(DataError, match="no store"):

@@ -11,10 +11,9 @@ import pytest
 from pyarrow import feather, parquet
 
 from directrank.data import find_folds, load_data, load_letor, make_ranking, write_letor
-from directrank.data.files import ReadOptions, columns_line
-from directrank.data.files.formats import ENDINGS, TABLES
+from directrank.data.files import ReadOptions, columns_line, tables
+from directrank.data.files.reading import ENDINGS
 from directrank.data.files.scores import FORMATS, format_of_scores, score_columns
-from directrank.data.files.tables import delimited, features
 from directrank.errors import DataError, install_line
 
 HEAD = "qid,relevance,doc,f1,f2\n"
@@ -58,7 +57,7 @@ WRITERS = {
 class TestFormats:
     @pytest.mark.parametrize("ending", WRITERS)
     def test_a_table_holds_what_the_text_holds(self, tmp_path, monkeypatch, ending):
-        monkeypatch.setattr(features, "BLOCK_ROWS", 5)
+        monkeypatch.setattr(tables, "BLOCK_ROWS", 5)
         groups = make_ranking(6, 7, 4, random_state=0)
         names = np.array([f"D{row}" for row in range(groups.n_docs)])
         groups = type(groups)(groups.X, groups.relevance, groups.qid, docid=names)
@@ -76,8 +75,8 @@ class TestFormats:
         assert table.feature_names == ("f1", "f2", "f3", "f4")
 
     def test_csv_in_many_blocks_compressed_or_not(self, written, monkeypatch):
-        monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
-        monkeypatch.setattr(delimited, "ROW_PER_HEADER", 1)
+        monkeypatch.setattr(tables, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(tables, "ROW_PER_HEADER", 1)
         text = HEAD + "".join(f"{row // 9},{row % 3},d{row},{row}.5,{-row}\n" for row in range(100))
         for name, content in (
             ("data.csv", text.encode()),
@@ -141,7 +140,7 @@ class TestFormats:
 
     def test_every_ending_belongs_to_one_format(self):
         assert len(set(ENDINGS)) == len(ENDINGS)
-        assert {ending for table in TABLES for ending in table.endings} < set(ENDINGS)
+        assert {ending for table in tables.TABLES for ending in table.endings} < set(ENDINGS)
 
 
 class TestColumns:
@@ -233,8 +232,8 @@ class TestFaults:
                 load_data(tmp_path / "a.parquet", missing="error")
 
     def test_a_cell_far_down_is_named_by_its_row(self, written, monkeypatch):
-        monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
-        monkeypatch.setattr(delimited, "ROW_PER_HEADER", 1)
+        monkeypatch.setattr(tables, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(tables, "ROW_PER_HEADER", 1)
         rows = [f"1,{row % 2},a,{row},2\n" for row in range(1, 101)]
         for place, problem in (
             (2, "column 'relevance', row 77: found 'x'"),

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups
-from directrank.data.trec.forms import form_of
-from directrank.data.trec.judgments import judgments_of, read_qrels
-from directrank.data.trec.retrieved import joined, read_run
-from directrank.data.trec.words import numbered, numbered_naive, read_rows
+from directrank.data.files.trec import form_of, joined, judgments_of, read_qrels, read_run
+from directrank.data.files.words import numbered, numbered_naive, read_rows
 from directrank.errors import DataError, DataFormatError
 
 QRELS = "a 0 d1 1\na 0 d2 0\nb 0 d1 2\nb 0 d9 -1\n"

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from directrank import compare, make_ranking
+from directrank.data.files.letor import LetorFiles
+from directrank.data.files.opening import opened
 from directrank.errors import DataError
 from directrank.experiments import Observer
 from directrank.experiments.demos import write_folds
-from directrank.experiments.sources import Unchanged, file_digest, folds_of
+from directrank.experiments.sources import file_digest, folds_of
 from directrank.experiments.store import Store
 from directrank.storage.hashed_file import HashedFile
 
@@ -99,17 +101,15 @@ def test_compressed_files_are_hashed_as_they_are_on_disk(folder):
 
 
 def test_a_change_between_the_two_passes_is_found(folder, monkeypatch):
-    from directrank.data.files import letor as module
+    fill = LetorFiles.fill
 
-    fill = module.fill_letor
+    def late(files, *arguments, **options):
+        path = Path(files.name)
+        if path.name == "vali.txt":
+            path.write_text(path.read_text().replace("1:0.", "1:7.", 1))  # as many rows and bytes
+        return fill(files, *arguments, **options)
 
-    def late(scan, *arguments, **options):
-        if scan.paths[0].name == "vali.txt":
-            text = scan.paths[0].read_text()
-            scan.paths[0].write_text(text.replace("1:0.", "1:7.", 1))  # as many rows and bytes
-        return fill(scan, *arguments, **options)
-
-    monkeypatch.setattr(module, "fill_letor", late)
+    monkeypatch.setattr(LetorFiles, "fill", late)
     with pytest.raises(DataError, match=r"vali\.txt: changed while"):
         folds_of(folder)[1][0].load()
 
@@ -124,7 +124,7 @@ def test_the_digest_is_that_of_the_bytes_however_they_are_read(tmp_path):
     path, content = tmp_path / "file", bytes(range(256)) * 1000
     path.write_bytes(content)
     for read in (lambda file: file.read(), lambda file: b"".join(iter(lambda: file.read(777), b""))):
-        with io.BufferedReader(Unchanged({path: file_digest(path)})(path)) as file:
+        with opened(path, {path: file_digest(path)}) as file:
             assert read(file) == content
     found: list[str] = []
     with HashedFile(io.FileIO(path), found.append) as file:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from directrank import evaluate, evaluate_runs, make_ranking, paired_test, write_letor
-from directrank.data.trec.runs import trec_text
+from directrank.data.files.scores import trec_text
 from directrank.errors import DataError
 from directrank.report.page import render
 

@@ -14,7 +14,7 @@ import pytest
 
 from directrank import QueryGroups, make_ranking
 from directrank.data.frames import from_frame
-from directrank.data.store.writing import StoreWriter
+from directrank.data.store import StoreWriter
 from directrank.errors import MethodError
 from directrank.estimators.methods import configured
 from directrank.features import WorkerFeatures

@@ -9,7 +9,7 @@ import pytest
 
 from directrank.errors import DataError
 from directrank.text import CollectionOptions
-from directrank.text.collections import opening
+from directrank.text.collections import records as module
 from directrank.text.collections.formats import FORMATS, format_of
 from directrank.text.collections.reading import read_documents, read_judgements, read_queries
 from directrank.text.collections.records import Document, Faults, Judgement, Query
@@ -75,7 +75,7 @@ def test_trec_is_read_in_linear_time(tmp_path):
 
 
 def test_long_documents_are_read_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "PIECE", 7)
+    monkeypatch.setattr(module, "PIECE", 7)
     text = "a&lt;b  c<b>d</b>e f < g &amp;amp; h" * 9
     content = f"<DOC><DOCNO>1</DOCNO><TEXT>\n{text}\n</TEXT></DOC>".encode()
     (one,) = documents(write(tmp_path, "x", content))[0]

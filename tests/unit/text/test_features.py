@@ -12,7 +12,7 @@ from directrank.errors import DataError
 from directrank.text import Analysis, build_index, open_index, own_feature
 from directrank.text.features import matrix
 from directrank.text.features.candidates import bm25_top, candidates, parse_rule
-from directrank.text.features.names import DEFINITIONS, PRESETS, features_named
+from directrank.text.features.definitions import DEFINITIONS, PRESETS, features_named
 from directrank.text.index.analysis import terms_of
 from text_examples import QUERIES, naive_features, texts, write_smart
 

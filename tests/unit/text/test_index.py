@@ -8,7 +8,7 @@ import pytest
 
 from directrank.errors import DataError
 from directrank.text import Analysis, build_index, open_index
-from directrank.text.index.layout import HEADER
+from directrank.text.index.folder import HEADER
 from text_examples import field_of, texts, write_smart
 
 

@@ -20,9 +20,8 @@ from directrank.scorers import (
     tree_of,
 )
 from directrank.text import Analysis, Searcher, build_index, make_features, open_index, own_feature
-from directrank.text.search.contributions import contributions
-from directrank.text.search.serving import SearchServer
-from directrank.text.search.snippets import Marker
+from directrank.text.search.page import SearchServer
+from directrank.text.search.searching import Marker, contributions
 from text_examples import QUERIES, texts, write_queries, write_smart
 
 

@@ -45,7 +45,7 @@ def convert(
     """
     from directrank.cli.progress import spinner
     from directrank.data.files import columns_line
-    from directrank.data.files.conversion import converted
+    from directrank.data.files.reading import converted
 
     how = read_options(
         missing, qid, label, docid, features, drop, n_features=n_features, first_feature=first_feature

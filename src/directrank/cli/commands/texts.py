@@ -11,8 +11,7 @@ from directrank.cli.settings import assignments, check_folder, names, value_of
 
 if TYPE_CHECKING:
     from directrank.text import CollectionOptions, Searcher
-    from directrank.text.search.searching import Found, Hit
-    from directrank.text.search.snippets import Piece
+    from directrank.text.search.searching import Found, Hit, Piece
 
 Encoding = Annotated[
     str | None,
@@ -190,7 +189,7 @@ def search(
 
 def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
     """Answer queries until Ctrl-C, which is how a server ends."""
-    from directrank.text.search.serving import SearchServer
+    from directrank.text.search.page import SearchServer
 
     try:
         server = SearchServer(searcher, name, port, n)
@@ -230,7 +229,7 @@ def _trained(folder: Path, method: str, *, quiet: bool) -> Path:
 
 def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> "CollectionOptions":
     from directrank.text import CollectionOptions
-    from directrank.text.collections.options import GUESSES
+    from directrank.text.collections.tables import GUESSES
 
     given = assignments("--columns", columns or (), str)
     if unknown := given.keys() - GUESSES.keys():
@@ -281,7 +280,7 @@ def _numbered(hit: "Hit") -> list["Piece"]:
 
 
 def _plain(text: str) -> "Piece":
-    from directrank.text.search.snippets import Piece
+    from directrank.text.search.searching import Piece
 
     return Piece(text, False)
 

@@ -1,10 +1,17 @@
 """How a file of documents is read: which columns are what, and what a missing value means."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from directrank.data.letor.blocks import Opener, plain_file
-from directrank.data.letor.reader import MISSING
+import numpy as np
+
+from directrank.data.files.opening import Digests
+
+#: Rules for missing values, beside numbers: they stay missing, are refused, or are the least of the query.
+MISSING_RULES = ("nan", "error", "query_min")
+#: The rule that holds unless another is given.
+MISSING = MISSING_RULES[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +40,8 @@ class ReadOptions:
         Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
     verify : bool, default=True
         Whether the features of a store are compared with their digests, which reads all of them.
-    open_file : callable
-        Opens a file to read its bytes from start to end; it may refuse them at the end.
+    digests : mapping of Path to str
+        The SHA-256, in hex, that the bytes of these files must have: a comparison keeps its results under it.
     """
 
     qid: str | None = None
@@ -49,4 +56,19 @@ class ReadOptions:
     first_feature: int | None = None
     counts_fit: bool = False
     verify: bool = True
-    open_file: Opener = plain_file
+    digests: Digests = field(default_factory=dict)
+
+    def null(self) -> np.float32:
+        """Return what a missing value becomes: NaN, which ``query_min`` replaces; infinity if it is refused.
+
+        Raises
+        ------
+        ValueError
+            If `missing` is not one of the rules.
+        """
+        if isinstance(self.missing, str):
+            if self.missing in MISSING_RULES:
+                return np.float32(np.inf if self.missing == "error" else np.nan)
+        elif math.isfinite(self.missing) and abs(self.missing) <= float(np.finfo(np.float32).max):
+            return np.float32(self.missing)
+        raise ValueError(f"missing={self.missing!r}, expected 'nan', 'error', 'query_min' or a finite number")

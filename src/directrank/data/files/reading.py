@@ -1,14 +1,102 @@
-"""Read files into query groups: one data set, or several that share their features."""
+"""Read files of any format into query groups: one data set, several that share their features, or a store."""
 
+import os
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from directrank.data.files.formats import scan_files
+import numpy as np
+
+from directrank.data.files import letor
+from directrank.data.files.columns import Columns, choose_columns
+from directrank.data.files.letor import LetorFiles
+from directrank.data.files.opening import check_digest
 from directrank.data.files.options import ReadOptions
+from directrank.data.files.tables import TABLES, TableFiles, table_of
 from directrank.data.groups import QueryGroups
+from directrank.data.store import StoreWriter, manifest_of, read_store
 from directrank.errors import DataError
+
+#: Every ending of the name of a table; and of all formats, in the order in which folders are searched.
+TABLE_ENDINGS = tuple(ending for table in TABLES for ending in table.endings)
+ENDINGS = (*letor.ENDINGS, *TABLE_ENDINGS)
+
+
+class StoredFiles:
+    """A store that is a data set.
+
+    Attributes
+    ----------
+    features : tuple of str, or int
+        The names of the features, or their number.
+    """
+
+    def __init__(self, paths: Sequence[Path], how: ReadOptions):
+        if len(paths) > 1:
+            raise DataError(f"{paths[0]}: a store is a whole data set; convert all files into one store")
+        check_digest(paths[0], how.digests)
+        self._path, self._stored = paths[0].parent, read_store(paths[0], verify=how.verify)
+        names = self._stored.feature_names
+        self.features = self._stored.features.shape[1] if names is None else tuple(names)
+        if how.features and set(how.features) != set(names or ()):
+            raise DataError(f"{self._path}: features of a store are chosen when it is made, by --features")
+
+    @property
+    def name(self) -> str:
+        """The folder, for messages."""
+        return str(self._path)
+
+    @property
+    def qid(self) -> np.ndarray:
+        """The name of each query."""
+        return self._stored.queries.qid
+
+    def fill(self, features: int | Sequence[str]) -> QueryGroups:
+        """Return the groups.
+
+        Raises
+        ------
+        DataError
+            If other features are wanted: nothing is copied.
+        """
+        asked = features if isinstance(features, int) else tuple(features)
+        if asked != self.features:
+            raise DataError(
+                f"{self._path}: the features of this store are not those of the other sets or of the model; "
+                "convert all sets with the same --features"
+            )
+        return QueryGroups.from_inner(**{**self._stored._asdict(), "name": str(self._path)})
+
+
+def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFiles | StoredFiles:
+    """Make the first pass over files that form one data set: relevance, queries and the features they have.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be used, or the files have different formats.
+    """
+    stores = [manifest for path in paths if (manifest := manifest_of(path)) is not None]
+    if stores:
+        return StoredFiles(stores if len(paths) == 1 else paths, how)
+    tables = [table_of(path) for path in paths]
+    if len(set(tables)) > 1:
+        raise DataError(f"{paths[0]} and {paths[-1]} have different formats; save both in one")
+    table = tables[0]
+    return LetorFiles(paths, how) if table is None else TableFiles(table, paths, how)
+
+
+def columns_of(path: Path, how: ReadOptions) -> Columns | None:
+    """Return which column of a file is what; None for LETOR text, which has no columns."""
+    table = table_of(path)
+    return None if table is None else choose_columns(table.schema(path).names, how, str(path))
+
+
+def columns_line(path: Path, how: ReadOptions) -> str:
+    """Return one line about which column of a file is what; nothing for LETOR text."""
+    columns = columns_of(path, how)
+    return "" if columns is None else columns.line()
 
 
 def read_file(path: Path, how: ReadOptions) -> QueryGroups:
@@ -69,3 +157,55 @@ def _refuse_shared(name: str, scans: Mapping[str, Any]) -> None:
                 f"({len(shared)} shared in all); expected parts without common queries: "
                 "split by query (in Python, allow_shared_queries=True loads them all the same)"
             )
+
+
+def convert_data(
+    path: str | os.PathLike, folder: str | os.PathLike, *, force: bool = False, **how: Any
+) -> QueryGroups:
+    """Turn a file of any format into a store: a folder that is opened without reading it into memory.
+
+    Every row of features is written to its final place in the file, so memory holds the labels and the
+    queries only.
+
+    Parameters
+    ----------
+    path : path-like
+        As `load_data` takes it: one file.
+    folder : path-like
+        The store: a new folder, an empty one, or one of ours, whose store is replaced.
+    force : bool, default=False
+        Take a folder that holds other files, too.
+    **how
+        Columns and missing values, as `load_data` takes them; and ``n_features``, the number of features
+        of LETOR text.
+
+    Returns
+    -------
+    QueryGroups
+        The store, opened.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be used.
+    FileExistsError
+        If the folder holds files of others.
+    OSError
+        If the store cannot be written.
+
+    Examples
+    --------
+    >>> groups = convert_data("train.txt", "train.store")  # doctest: +SKIP
+    """
+    return converted(Path(path), folder, ReadOptions(**how), force=force)
+
+
+def converted(path: Path, folder: str | os.PathLike, how: ReadOptions, *, force: bool = False) -> QueryGroups:
+    """Turn a file into a store and open it; see `convert_data`."""
+    scan: Any = scan_files([path], how)
+    if isinstance(scan, StoredFiles):
+        raise DataError(f"{path}: is a store already")
+    writer = StoreWriter(folder, force=force)
+    groups = scan.fill(scan.features, writer.allocate)
+    writer.finish(groups.queries, groups.n_features, groups.feature_names, groups.name, groups.labelled)
+    return QueryGroups.open(folder, verify=False)

@@ -12,7 +12,7 @@ from dask.delayed import delayed
 
 from directrank.data.frames import from_frame
 from directrank.data.queries import Queries
-from directrank.data.store.manifest import FEATURES, check_rows, manifest_of, read_manifest
+from directrank.data.store import FEATURES, check_rows, manifest_of, read_manifest
 from directrank.errors import DataError
 from directrank.features.shards import Block, Shard, make_shards
 from directrank.features.workers import Held

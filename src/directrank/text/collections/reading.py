@@ -8,19 +8,17 @@ from typing import Any, NamedTuple
 
 from directrank.errors import DataError
 from directrank.text.collections import tables
-from directrank.text.collections.columns import called
 from directrank.text.collections.formats import format_of
-from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.records import (
+    CollectionOptions,
     Document,
     Faults,
     Judgement,
     Query,
-    distinct_judgements,
-    distinct_queries,
     known_name,
     with_like_names,
 )
+from directrank.text.collections.tables import called
 
 #: BEIR's names of files, by role.
 BEIR = {"documents": "corpus.jsonl", "queries": "queries.jsonl", "judgements": "qrels/test.tsv"}
@@ -53,7 +51,7 @@ def read_documents(source: Any, how: CollectionOptions, faults: Faults) -> Docum
     lines = [f"documents: {', '.join(names)}, {of}"]
     if others:
         lines.append(f"not documents, by their names: {', '.join(each.name for each in others)}")
-    readers: list[Any] = [each.documents for each in formats]
+    readers = [form.readers["documents"][1] for form in formats]
     records = (
         record for reader, file in zip(readers, files, strict=True) for record in reader(file, how, faults)
     )
@@ -69,8 +67,7 @@ def read_queries(source: Any, how: CollectionOptions, faults: Faults) -> tuple[l
         If the file is not recognised or holds no query.
     """
     records, line = _records(source, "queries", how, faults)
-    queries = distinct_queries(records, faults)
-    return queries, [line]
+    return _distinct_queries(records, faults), [line]
 
 
 def read_judgements(
@@ -92,7 +89,7 @@ def read_judgements(
     records = (each._replace(qid=known_name(each.qid, names)) for each in records)
     if how.grades:
         records = (each._replace(grade=how.grades.get(each.grade, each.grade)) for each in records)
-    found = list(distinct_judgements(records, faults))
+    found = list(_distinct_judgements(records, faults))
     judged, lines = {each.qid for each in found}, [line]
     numbers = {str(number): each.qid for number, each in enumerate(queries, 1)}
     if not judged <= names and judged <= numbers.keys():
@@ -120,14 +117,14 @@ def read_judgements(
 
 def _records(source: Any, role: str, how: CollectionOptions, faults: Faults) -> tuple[Iterable[Any], str]:
     if not isinstance(source, (str, os.PathLike)):
-        return getattr(tables, role)(source, how, faults), f"{role}: a data frame"
+        return tables.READERS[role](source, how, faults), f"{role}: a data frame"
     path = Path(source)
     if path.is_dir():
         path = _compressed(path / BEIR[role])
         if not path.is_file():
             raise DataError(f"{source}: a folder without {BEIR[role]}; name the file of the {role}")
     form = format_of(path, role, how)
-    return getattr(form, role)(path, how, faults), f"{role}: {form.called}, {path}"
+    return form.readers[role][1](path, how, faults), f"{role}: {form.called}, {path}"
 
 
 def _files(path: Path) -> tuple[list[Path], list[Path]]:
@@ -157,3 +154,37 @@ def _with_titles(records: Iterator[Document], title_ends: str | None) -> Iterato
             title, _, body = record.body.partition(title_ends)
             record = Document(record.docid, title, body)
         yield record
+
+
+def _distinct_queries(queries: Iterable[Query], faults: Faults) -> list[Query]:
+    """Return queries without those whose name an earlier one has, which are counted.
+
+    Raises
+    ------
+    DataError
+        If there is no query.
+    """
+    found: dict[str, Query] = {}
+    for query in queries:
+        if query.qid in found:
+            faults.add("queries have the name of an earlier one and are left out", query.qid)
+        else:
+            found[query.qid] = query
+    if not found:
+        raise DataError("no query was found; expected at least one")
+    return list(found.values())
+
+
+def _distinct_judgements(judgements: Iterable[Judgement], faults: Faults) -> Iterator[Judgement]:
+    """Yield judgements without repeated ones, and with 0 in place of negative grades; both are counted."""
+    seen = set()
+    for each in judgements:
+        pair = each.qid, each.docid
+        if pair in seen:
+            faults.add("judgements repeat an earlier one and are left out", f"{each.qid} {each.docid}")
+            continue
+        seen.add(pair)
+        if each.grade < 0:
+            faults.add("negative grades count as 0 (not relevant)", f"{each.qid} {each.docid}")
+            each = each._replace(grade=0.0)
+        yield each

@@ -1,14 +1,66 @@
-"""Documents, queries and judgements, and the list of what was wrong with them."""
+"""Documents, queries and judgements: how they are read, their text, and what was wrong with them."""
 
+import codecs
+import os
+import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
+from directrank.data.files.opening import ANY_DIGEST
+from directrank.data.files.opening import opened as bytes_of
 from directrank.errors import DataError
 from directrank.storage.names import printable
 
 #: Names that are listed of each kind of fault, and their longest form.
 LISTED, SHOWN = 3, 40
+HEAD_BYTES = 1 << 16
+#: The second guess at an encoding; it decodes nearly all bytes.
+FALLBACK = "cp1252"
+NOT_UTF8 = f"texts are not UTF-8 and were read as {FALLBACK} (--encoding names another)"
+#: Texts are read in pieces of about so many characters: results of many words take many times their memory.
+PIECE = 1 << 20
+BLANK, TAG_BEGINS = re.compile(r"\s"), re.compile("<")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionOptions:
+    """How to read the files of a collection.
+
+    Attributes
+    ----------
+    form : str, optional
+        The name of a format; by default it is detected.
+    encoding : str, optional
+        The encoding of the text; by default UTF-8, and cp1252 for texts that are not.
+    columns : mapping of str to str
+        Columns of tables and keys of JSON lines by their role, such as ``{"body": "abstract"}``. Roles are
+        docid, title, body, qid, text and grade; those that are not given are guessed by usual names.
+    title_ends : str, optional
+        Text that ends the title, in a format without titles: what stands before its first occurrence is the
+        title.
+    topic_fields : tuple of str, default=("title",)
+        The parts of a TREC topic that make the text of the query: title, desc, narr.
+    grades : mapping of float to float
+        Grades in place of the codes of the judgements, such as ``{1: 4, 4: 1}``; others stay.
+    """
+
+    form: str | None = None
+    encoding: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    title_ends: str | None = None
+    topic_fields: tuple[str, ...] = ("title",)
+    grades: Mapping[float, float] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(f"no encoding is called {self.encoding!r}; try utf-8 or latin-1") from None
 
 
 def without_zeros(name: str) -> str:
@@ -83,35 +135,49 @@ class Faults:
         ]
 
 
-def distinct_queries(queries: Iterable[Query], faults: Faults) -> list[Query]:
-    """Return queries without those whose name an earlier one has, which are counted.
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes, decompressed, without a byte order mark, UTF-16 as UTF-8.
 
     Raises
     ------
     DataError
-        If there is no query.
+        If it is no regular file, or a broken archive.
     """
-    found: dict[str, Query] = {}
-    for query in queries:
-        if query.qid in found:
-            faults.add("queries have the name of an earlier one and are left out", query.qid)
-        else:
-            found[query.qid] = query
-    if not found:
-        raise DataError("no query was found; expected at least one")
-    return list(found.values())
+    if not path.is_file():
+        os.stat(path)  # says that nothing has this name
+        raise DataError(f"{path}: not a regular file, expected a file of documents, queries or judgements")
+    with bytes_of(path, ANY_DIGEST) as file:
+        mark = file.peek(len(codecs.BOM_UTF8))
+        if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            yield codecs.EncodedFile(file, "utf-8", "utf-16", "replace")  # pyright: ignore[reportReturnType]
+            return
+        if mark.startswith(codecs.BOM_UTF8):
+            file.read(len(codecs.BOM_UTF8))
+        yield file
 
 
-def distinct_judgements(judgements: Iterable[Judgement], faults: Faults) -> Iterator[Judgement]:
-    """Yield judgements without repeated ones, and with 0 in place of negative grades; both are counted."""
-    seen = set()
-    for each in judgements:
-        pair = each.qid, each.docid
-        if pair in seen:
-            faults.add("judgements repeat an earlier one and are left out", f"{each.qid} {each.docid}")
-            continue
-        seen.add(pair)
-        if each.grade < 0:
-            faults.add("negative grades count as 0 (not relevant)", f"{each.qid} {each.docid}")
-            each = each._replace(grade=0.0)
-        yield each
+def head_of(path: Path) -> bytes:
+    """Return the first bytes of a file, decompressed."""
+    with opened(path) as file:
+        return file.read(HEAD_BYTES)
+
+
+def decoded(content: bytes, encoding: str | None, name: str, faults: Faults) -> str:
+    """Return text: in the encoding that is given, or UTF-8 and else cp1252, which is counted."""
+    if encoding is not None:
+        return content.decode(encoding, "replace")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        faults.add(NOT_UTF8, name)
+        return content.decode(FALLBACK, "replace")
+
+
+def pieces(text: str, begin: re.Pattern[str]) -> Iterator[str]:
+    """Yield a text in pieces, each of which but the first one begins with a match of a pattern."""
+    start = 0
+    while found := begin.search(text, start + PIECE):
+        yield text[start : found.start()]
+        start = found.start()
+    yield text[start:]

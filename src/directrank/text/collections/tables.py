@@ -1,24 +1,45 @@
-"""Tables with named columns: CSV and TSV, Parquet, and data frames."""
+"""Tables with named columns: texts, judgements and vectors in CSV, Parquet, Arrow and data frames."""
 
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from directrank.data.files.tables import arrow, parquet
+import numpy as np
+
+from directrank.data.files.columns import guessed, plain_names
+from directrank.data.files.tables import SEPARATORS, TABLES, TableFormat
 from directrank.errors import DataError
-from directrank.text.collections.columns import chosen, text_of
-from directrank.text.collections.opening import FALLBACK, opened
-from directrank.text.collections.options import CollectionOptions
-from directrank.text.collections.records import Document, Faults, Judgement, Query
+from directrank.text.collections.records import (
+    FALLBACK,
+    CollectionOptions,
+    Document,
+    Faults,
+    Judgement,
+    Query,
+    opened,
+)
 
-NAME = "table"
-SEPARATORS = ",\t;|"
+#: Usual names of columns and keys, in lower case without punctuation, the most likely ones first.
+GUESSES = {
+    "docid": (
+        "id", "docid", "docno", "documentid", "corpusid", "did", "pid", "passageid", "doc", "document", "url",
+    ),
+    "title": ("title", "headline", "heading", "name"),
+    "body": ("text", "body", "contents", "content", "abstract", "passage", "description"),
+    "qid": ("queryid", "qid", "topicid", "topic", "id"),
+    "text": ("text", "query", "title", "question"),
+    "grade": ("score", "grade", "relevance", "rel", "label", "judgment", "judgement"),
+}  # fmt: skip
+#: Roles without which a record is of no use.
+NEEDED = ("docid", "qid", "body", "text")
+SHOWN = 12
 #: The rule of decoders by which bytes that are not UTF-8 become cp1252.
 BY_BYTE = "directrank-cp1252"
-BINARY = (parquet.FORMAT, arrow.FORMAT)
+BINARY = TABLES[1:]
 ENDINGS = (
     ".csv",
     ".tsv",
@@ -26,6 +47,45 @@ ENDINGS = (
 )
 #: A text is at most this long, in characters.
 LONGEST_CELL = 1 << 28
+REPEATED = "vectors have the name of an earlier one and are left out"
+
+
+def called(source: Any) -> str:
+    """Return what a path or a data frame is called in messages."""
+    return str(source) if isinstance(source, str | os.PathLike) else "data frame"
+
+
+def chosen(
+    names: Iterable[str], roles: Iterable[str], how: CollectionOptions, where: str
+) -> list[str | None]:
+    """Return the column of each role: as given, or the one with a usual name; None for one that need not be.
+
+    Raises
+    ------
+    DataError
+        If a column does not exist, or none is called like a role that is needed.
+    """
+    names, columns = list(names), []
+    plain, listed = plain_names(names), ", ".join(names[:SHOWN])
+    for role in roles:
+        column = how.columns.get(role)
+        if column is not None and column not in names:
+            raise DataError(f"{where}: no column {column!r}; the columns are {listed}")
+        column = column or guessed(GUESSES[role], plain)
+        if column is None and role in NEEDED:
+            raise DataError(
+                f"{where}: no column is called like a {role}; name it by --columns {role}=NAME; "
+                f"the columns are {listed}"
+            )
+        columns.append(column)
+    return columns
+
+
+def text_of(value: Any) -> str:
+    """Return a cell as text; nothing, and NaN, is empty."""
+    if value is None or value != value:
+        return ""
+    return value if isinstance(value, str) else str(value)
 
 
 def names_table(path: Path) -> bool:
@@ -55,12 +115,20 @@ def judgements(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[
         yield Judgement(text_of(qid), text_of(docid), value)
 
 
+#: What reads documents, queries and judgements.
+READERS = {"documents": documents, "queries": queries, "judgements": judgements}
+
+
 def _rows(source: Any, roles: Sequence[str], how: CollectionOptions) -> Iterator[Sequence[Any]]:
     """Yield the cells of the columns of these roles, row by row; None where there is no such column."""
     if not isinstance(source, Path):
         return _of_frame(source, roles, how)
-    binary = next((each for each in BINARY if source.name.lower().endswith(each.endings)), None)
+    binary = _binary(source)
     return _of_text(source, roles, how) if binary is None else _of_binary(binary, source, roles, how)
+
+
+def _binary(path: Path) -> TableFormat | None:
+    return next((form for form in BINARY if path.name.lower().endswith(form.endings)), None)
 
 
 def _of_text(path: Path, roles: Sequence[str], how: CollectionOptions) -> Iterator[Sequence[Any]]:
@@ -84,7 +152,7 @@ def _of_text(path: Path, roles: Sequence[str], how: CollectionOptions) -> Iterat
 
 
 def _of_binary(
-    table: Any, path: Path, roles: Sequence[str], how: CollectionOptions
+    table: TableFormat, path: Path, roles: Sequence[str], how: CollectionOptions
 ) -> Iterator[Sequence[Any]]:
     schema = table.schema(path)
     columns = chosen(schema.names, roles, how, str(path))
@@ -113,3 +181,97 @@ def _one_byte(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(BY_BYTE, _one_byte)
+
+
+class Vectors(NamedTuple):
+    """Vectors of the same length, one a row, and the row of each name."""
+
+    rows: dict[str, int]
+    values: np.ndarray
+
+
+def read_vectors(
+    source: Any, role: str, wanted: Collection[str], options: CollectionOptions, faults: Faults
+) -> Vectors:
+    """Return the vectors of the wanted names, float32; rows without a vector are skipped.
+
+    The source is Parquet, Arrow or a data frame, with a column of names, docid or qid by `role`, and one of
+    lists of numbers.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or vectors have different lengths or numbers that are not finite.
+    """
+    where, rows, parts = called(source), {}, [np.zeros((0, 0), np.float32)]
+    for names, vectors in _columns(source, role, options):
+        places = []
+        for place, (value, known) in enumerate(
+            zip(names.to_pylist(), vectors.is_valid().to_pylist(), strict=True)
+        ):
+            name = text_of(value)
+            if name in rows:
+                faults.add(REPEATED, name)
+            elif known and name in wanted:
+                rows[name] = len(rows)
+                places.append(place)
+        if places:
+            parts.append(_matrix(vectors.take(places), where))
+    if len({part.shape[1] for part in parts[1:]}) > 1:
+        raise DataError(f"{where}: its vectors have different lengths; expected the same for all")
+    values = np.concatenate(parts[1:] or parts)
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        name = list(rows)[int(np.argmin(finite))]
+        raise DataError(f"{where}: the vector of {name!r} has a number that is missing or not finite")
+    return Vectors(rows, values)
+
+
+def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tuple[Any, Any]]:
+    """Yield names and vectors, some rows at a time, as arrays of pyarrow."""
+    if not isinstance(source, Path):
+        import narwhals as nw
+
+        table = nw.from_native(source, eager_only=True).to_arrow()
+        columns = _chosen(table.schema, role, options, called(source))
+        for batch in table.to_batches():
+            yield batch.column(columns[0]), batch.column(columns[1])
+        return
+    form = _binary(source)
+    if form is None:
+        raise DataError(f"{source}: expected vectors in Parquet or Arrow, a file such as vectors.parquet")
+    schema = form.schema(source)
+    columns = _chosen(schema, role, options, called(source))
+    for batch in form.batches(source, {name: schema.field(name).type for name in columns}):
+        yield batch.column(columns[0]), batch.column(columns[1])
+
+
+def _chosen(schema: Any, role: str, options: CollectionOptions, where: str) -> tuple[str, str]:
+    """Return the columns of names and of vectors."""
+    found = [field.name for field in schema if _has_vectors(field.type)]
+    if len(found) != 1:
+        raise DataError(
+            f"{where}: has {len(found)} columns of lists of numbers, expected one; "
+            f"the columns are {', '.join(schema.names)}"
+        )
+    (name,) = chosen(schema.names, [role], options, where)
+    return name, found[0]  # pyright: ignore[reportReturnType]
+
+
+def _has_vectors(kind: Any) -> bool:
+    from pyarrow import types
+
+    lists = types.is_list, types.is_large_list, types.is_fixed_size_list
+    numbers = types.is_floating, types.is_integer
+    return any(each(kind) for each in lists) and any(each(kind.value_type) for each in numbers)
+
+
+def _matrix(vectors: Any, where: str) -> np.ndarray:
+    """Return lists of numbers as rows."""
+    from pyarrow.compute import list_value_length  # pyright: ignore[reportAttributeAccessIssue]
+
+    lengths = list_value_length(vectors).unique().to_pylist()
+    if len(lengths) > 1:
+        raise DataError(f"{where}: its vectors have different lengths; expected the same for all")
+    numbers = vectors.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
+    return numbers.reshape(len(vectors), lengths[0])

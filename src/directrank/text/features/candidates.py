@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.text.features.definitions.bm25 import K1, B, bm25_idf, bm25_saturation
-from directrank.text.index.fields import WHOLE
-from directrank.text.index.opening import Index
+from directrank.text.features.definitions import K1, B, bm25_idf, bm25_saturation
+from directrank.text.index.opening import WHOLE, Index
 
 DEFAULT = "bm25:200"
 RULE = re.compile(r"(?:bm25:(\d+))?(\+?)(judged)?")
@@ -46,16 +45,7 @@ def bm25_top(
     """Return the documents with the highest BM25 over the whole text, and their scores, best first.
 
     Documents without a term of the query are never returned. Documents with equal scores are in the order of
-    the collection.
-
-    Parameters
-    ----------
-    index : Index
-    terms : ndarray of int
-        The terms of the query, as often as it has them.
-    depth : int
-        The number of documents.
-    k1, b : float
+    the collection. Terms are as often in `terms` as the query has them.
     """
     postings = index.postings(WHOLE)
     different, copies = np.unique(terms, return_counts=True)
@@ -81,15 +71,7 @@ def bm25_top(
 def candidates(
     index: Index, terms: Sequence[np.ndarray], judged: Sequence[np.ndarray], rule: CandidateRule
 ) -> list[np.ndarray]:
-    """Return the candidate documents of each query.
-
-    Parameters
-    ----------
-    index : Index
-    terms, judged : sequence of ndarray of int
-        The terms and the judged documents of each query.
-    rule : CandidateRule
-    """
+    """Return the candidate documents of each query, from its terms and its judged documents."""
     found = []
     for own_terms, own_judged in zip(terms, judged, strict=True):
         first = bm25_top(index, own_terms, rule.depth)[0] if rule.depth else np.zeros(0, np.int64)

@@ -8,22 +8,27 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.text.collections.columns import called
-from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.reading import read_judgements, read_queries
-from directrank.text.collections.records import LISTED, Faults, Judgement, Query, known_name, with_like_names
+from directrank.text.collections.records import (
+    LISTED,
+    CollectionOptions,
+    Faults,
+    Judgement,
+    Query,
+    known_name,
+    with_like_names,
+)
+from directrank.text.collections.tables import called
 from directrank.text.features.candidates import DEFAULT, CandidateRule, candidates, parse_rule
-from directrank.text.features.embeddings import embedding_scores
+from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix
-from directrank.text.features.names import Feature, features_named
-from directrank.text.features.outside import outside_scores
+from directrank.text.features.outside import embedding_scores, outside_scores
 from directrank.text.index.opening import Index, open_index
 
 #: What the data set is called in messages.
 NAME = "features"
 UNKNOWN_TERMS = "queries have no term that the collection has and are left out"
 NO_CANDIDATE = "queries have no candidate document and are left out"
-NO_JUDGEMENT = "queries have no judgement"
 NO_DOCUMENT = "judged documents are not in the index"
 
 
@@ -46,10 +51,9 @@ class FeatureSet(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """The judged documents of a query that are in the index, and their grades."""
+    """The grades of the judged documents of a query that are in the index, and those of all relevant ones."""
 
-    documents: np.ndarray
-    grades: np.ndarray
+    grades: dict[int, float]
     relevant: list[float]
 
 
@@ -118,7 +122,10 @@ def make_features(
     for name, source in (embeddings or {}).items():
         column = embedding_scores(source, name, rows.qids, docids, options, faults)
         matrix, names = np.column_stack([matrix, column]), [*names, name]
-    grades = None if judged is None else _grades(rows, judged)
+    grades = None
+    if judged is not None:
+        pairs = zip(rows.qids, rows.documents, strict=True)
+        grades = np.array([judged[qid].grades.get(row, 0.0) for qid, own in pairs for row in own.tolist()])
     groups = QueryGroups(
         matrix,
         grades,
@@ -150,23 +157,18 @@ def _by_query(index: Index, records: Sequence[Judgement], source: str, faults: F
             f"lacks {', '.join(named[docid] for docid in missing[:LISTED])}, for example; give the "
             "judgements of this collection, with its names of documents, or index all of it"
         )
-    grouped: dict[str, list[tuple[int, float]]] = {}
+    judged: dict[str, _Judged] = {}
     for each in records:
+        of_query = judged.setdefault(each.qid, _Judged({}, []))
         if places[each.docid] < 0:
             faults.add(NO_DOCUMENT, named[each.docid])
-        grouped.setdefault(each.qid, []).append((places[each.docid], each.grade))
-    judged = {}
-    for qid, pairs in grouped.items():
-        documents, grades = (
-            np.array([pair[0] for pair in pairs], np.int64),
-            np.array([pair[1] for pair in pairs]),
-        )
-        known = documents >= 0
-        order = np.argsort(documents[known])
+        else:
+            of_query.grades.setdefault(places[each.docid], each.grade)
         # Relevant documents that the collection lacks cannot be found, and count all the same.
-        judged[qid] = _Judged(
-            documents[known][order], grades[known][order], sorted(grades[grades > 0].tolist(), reverse=True)
-        )
+        if each.grade > 0:
+            of_query.relevant.append(each.grade)
+    for of_query in judged.values():
+        of_query.relevant.sort(reverse=True)
     return judged
 
 
@@ -174,8 +176,9 @@ def _rows(
     index: Index, queries: Sequence[Query], judged: Mapping[str, _Judged], rule: CandidateRule, faults: Faults
 ) -> _Rows:
     terms = [index.terms(query.text) for query in queries]
-    none = np.zeros(0, np.int64)
-    own = [judged[each.qid].documents if each.qid in judged else none for each in queries]
+    own = [
+        np.array(sorted(judged[each.qid].grades if each.qid in judged else ()), np.int64) for each in queries
+    ]
     documents = candidates(index, terms, own, rule)
     rows = _Rows([], [], [])
     for query, own_terms, own_documents in zip(queries, terms, documents, strict=True):
@@ -190,17 +193,6 @@ def _rows(
     if not rows.qids:
         raise DataError(f"no query has a candidate document; {'; '.join(faults.lines())}")
     return rows
-
-
-def _grades(rows: _Rows, judged: Mapping[str, _Judged]) -> np.ndarray:
-    """Return the grade of each candidate; 0 without a judgement."""
-    grades = []
-    for qid, documents in zip(rows.qids, rows.documents, strict=True):
-        own = judged[qid]
-        place = np.minimum(np.searchsorted(own.documents, documents), max(len(own.documents) - 1, 0))
-        hit = own.documents[place] == documents if len(own.documents) else np.zeros(len(documents), bool)
-        grades.append(np.where(hit, own.grades[place] if len(own.grades) else 0.0, 0.0))
-    return np.concatenate(grades)
 
 
 def _said(groups: QueryGroups, rule: CandidateRule, relevant: Mapping[str, list[float]]) -> str:

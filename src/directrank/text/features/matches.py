@@ -1,4 +1,7 @@
-"""Where the terms of queries are in one field of their candidates: the source of all features."""
+"""Where the terms of queries are in one field of their candidates: the source of all features.
+
+Places in the order of the text are looked up only for the features that need them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.text.features.positions import Positions
-from directrank.text.index.opening import Postings
+from directrank.text.index.opening import BODY, TITLE, Forward, Postings
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,44 @@ def look_up(
     inside = np.flatnonzero(place < np.repeat(last, sizes))
     hit = inside[postings.documents[place[inside]] == documents[inside]]
     return Found(row[hit], pair[hit], place[hit])
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Every place of a term of a query in its candidates, pair after pair, in the order of the text.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (n_places,), int64
+        The pair of a query and a candidate document.
+    place : ndarray of shape (n_places,), int64
+        The number of terms of the field before this one.
+    number : ndarray of shape (n_places,), int64
+        Which of the different terms of its query it is, from 0.
+    term : ndarray of shape (n_places,), int64
+        The same as a row of the terms of all queries.
+    neighbours, times : ndarray of shape (n_neighbours,), int64
+        Rows of two terms that stand side by side in a query, as ``first * n_terms + second``, ascending, and
+        how often they do.
+    n_terms : int
+        The number of rows.
+    """
+
+    pair: np.ndarray
+    place: np.ndarray
+    number: np.ndarray
+    term: np.ndarray
+    neighbours: np.ndarray
+    times: np.ndarray
+    n_terms: int
+
+    def times_in_query(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return how often the query has the term `second` right after `first`."""
+        keys = first * self.n_terms + second
+        if not len(self.neighbours):
+            return np.zeros(len(keys), np.int64)
+        found = np.minimum(self.neighbours.searchsorted(keys), len(self.neighbours) - 1)
+        return np.where(self.neighbours[found] == keys, self.times[found], 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,35 +231,30 @@ def find_matches(
     pair_document: np.ndarray,
     find_positions: Callable[[], Positions],
 ) -> Matches:
-    """Return the matches of pairs.
-
-    Parameters
-    ----------
-    postings : Postings
-    wanted : QueryTerms
-    found : Found
-        In these postings.
-    n_candidates : ndarray of shape (n_queries,), int64
-        The number of pairs of each query.
-    pair_document : ndarray of shape (n_pairs,), int64
-        The document of each pair, query after query.
-    find_positions : callable
-        Without arguments.
-    """
+    """Return the matches of pairs, query after query, from what was looked up in the postings of a field."""
     n_docs, total = len(postings.lengths), max(postings.total, 1)
     df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
-    per_query = _per_query(wanted, df, cf, n_docs, total)
     pair_query = np.repeat(np.arange(len(n_candidates)), n_candidates)
+    known = cf > 0
+    copies = wanted.copies[known].astype(np.float64)
+
+    def of_query(values: np.ndarray) -> np.ndarray:
+        """Return the sum over the terms of the query that the field of the collection has, of each pair."""
+        return np.bincount(wanted.query[known], values, len(n_candidates))[pair_query]
+
     return Matches(
-        found.pair,
-        postings.counts[found.posting].astype(np.float64),
-        wanted.copies[found.row].astype(np.float64),
-        found.row,
-        df.astype(np.float64),
-        cf.astype(np.float64),
-        postings.lengths[pair_document].astype(np.float64),
-        postings.different[pair_document].astype(np.float64),
-        *(values[pair_query] for values in per_query),
+        pair=found.pair,
+        tf=postings.counts[found.posting].astype(np.float64),
+        copies=wanted.copies[found.row].astype(np.float64),
+        term=found.row,
+        term_df=df.astype(np.float64),
+        term_cf=cf.astype(np.float64),
+        length=postings.lengths[pair_document].astype(np.float64),
+        different=postings.different[pair_document].astype(np.float64),
+        query_length=of_query(copies),
+        query_terms=of_query(np.ones(len(copies))),
+        background=of_query(copies * np.log(cf[known] / total)),
+        idf_of_query=of_query(np.log(n_docs / df[known])),
         n_docs=float(n_docs),
         collection_length=float(total),
         mean_length=postings.mean_length,
@@ -227,15 +262,37 @@ def find_matches(
     )
 
 
-def _per_query(
-    wanted: QueryTerms, df: np.ndarray, cf: np.ndarray, n_docs: int, total: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sums over the terms of each query that the field of the collection has."""
-    known, n_queries = cf > 0, len(wanted.start) - 1
+def find_positions(
+    forward: Forward, field: str, terms: list[np.ndarray], n_candidates: np.ndarray, documents: np.ndarray
+) -> Positions:
+    """Return the places of the terms of queries, in their order, in the documents of the pairs of each."""
+    parts, first_term, first_pair = [np.zeros((4, 0), np.int64)], 0, 0
+    different = [np.unique(each, return_inverse=True) for each in terms]
+    n_terms = sum(len(each) for each, _ in different)
+    keys = [np.zeros(0, np.int64)]
+    for (own, numbers), size in zip(different, n_candidates.tolist(), strict=True):
+        pair, place, number = _of_query(forward, field, own, documents[first_pair : first_pair + size])
+        parts.append(np.stack([pair + first_pair, place, number, number + first_term]))
+        rows = numbers + first_term
+        keys.append(rows[:-1] * n_terms + rows[1:])
+        first_term, first_pair = first_term + len(own), first_pair + size
+    neighbours, times = np.unique(np.concatenate(keys), return_counts=True)
+    pair, place, number, term = np.concatenate(parts, axis=1)
+    return Positions(pair, place, number, term, neighbours, times, n_terms)
 
-    def summed(values: np.ndarray) -> np.ndarray:
-        return np.bincount(wanted.query[known], values, n_queries)
 
-    copies = wanted.copies[known].astype(np.float64)
-    background = summed(copies * np.log(cf[known] / total))
-    return summed(copies), summed(np.ones(len(copies))), background, summed(np.log(n_docs / df[known]))
+def _of_query(
+    forward: Forward, field: str, terms: np.ndarray, documents: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return pair, place and number of term of each place in the candidates of a query; `terms` ascend."""
+    starts, titles = forward.starts[documents], forward.title_lengths[documents]
+    sizes = titles if field == TITLE else forward.starts[documents + 1] - starts
+    if field == BODY:
+        starts, sizes = starts + titles, sizes - titles
+    pair = np.repeat(np.arange(len(documents)), sizes)
+    place = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    tokens = forward.terms[place + starts[pair]]
+    number = terms.astype(tokens.dtype).searchsorted(tokens)
+    inside = np.flatnonzero(number < len(terms))
+    hit = inside[terms[number[inside]] == tokens[inside]]
+    return pair[hit], place[hit], number[hit]

@@ -6,11 +6,9 @@ from functools import partial
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.text.features.matches import every_pair, find_matches, look_up, query_terms
-from directrank.text.features.names import Feature
-from directrank.text.features.positions import find_positions
-from directrank.text.index.fields import WHOLE
-from directrank.text.index.opening import Index
+from directrank.text.features.definitions import Feature
+from directrank.text.features.matches import every_pair, find_matches, find_positions, look_up, query_terms
+from directrank.text.index.opening import WHOLE, Index
 
 #: Pairs times terms that are looked at together; their arrays stay in the processor's cache.
 BLOCK = 1 << 16
@@ -21,12 +19,7 @@ def feature_matrix(
 ) -> np.ndarray:
     """Return the features of all pairs, float32 of shape (n_pairs, n_features), query after query.
 
-    Parameters
-    ----------
-    index : Index
-    terms, documents : sequence of ndarray of int
-        The terms of each query, as often as it has them, and its candidate documents.
-    features : sequence of Feature
+    Each query has the terms that it has, as often as it has them, and its candidate documents.
 
     Raises
     ------

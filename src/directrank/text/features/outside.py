@@ -1,4 +1,4 @@
-"""Scores that others computed, such as those of a cross-encoder, as a feature."""
+"""Scores and vectors that others computed, such as those of a cross-encoder, as features."""
 
 import os
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.trec.forms import RUN, form_of
-from directrank.data.trec.retrieved import DOCUMENT, QUERY, read_run
+from directrank.data.files.trec import DOCUMENT, QUERY, RUN, form_of, read_run
 from directrank.errors import DataError
 from directrank.text.collections import tables
-from directrank.text.collections.options import CollectionOptions
-from directrank.text.collections.records import Faults
+from directrank.text.collections.records import CollectionOptions, Faults
+from directrank.text.collections.tables import Vectors, read_vectors
 
+COSINE = "cosine"
 NO_SCORE = "candidates have no score"
 
 
@@ -22,16 +22,8 @@ def outside_scores(
 ) -> np.ndarray:
     """Return the score of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
 
-    Parameters
-    ----------
-    source : path, or data frame
-        A TREC run, or a table of qid, docid and score.
-    name : str
-        The name of the feature.
-    qids : sequence of str
-    docids : sequence of sequence of str
-        The names of the candidates of each query.
-    faults : Faults
+    The source is a TREC run, or a table or data frame of qid, docid and score; `docids` are the names of the
+    candidates of each query.
 
     Raises
     ------
@@ -40,10 +32,10 @@ def outside_scores(
     """
     scores = dict(_scores(source))
     found = [scores.get((qid, docid), np.nan) for qid, own in zip(qids, docids, strict=True) for docid in own]
-    return counted(np.array(found, np.float32), str(source), name, qids, docids, faults)
+    return _counted(np.array(found, np.float32), str(source), name, qids, docids, faults)
 
 
-def counted(
+def _counted(
     values: np.ndarray,
     where: str,
     name: str,
@@ -51,13 +43,7 @@ def counted(
     docids: Sequence[Sequence[str]],
     faults: Faults,
 ) -> np.ndarray:
-    """Return the values of all pairs of a feature, after missing ones were counted.
-
-    Raises
-    ------
-    DataError
-        If all are missing.
-    """
+    """Return the values of all pairs of a feature, after missing ones were counted; refuse it if all are."""
     missing = np.isnan(values)
     if missing.all():
         raise DataError(
@@ -79,3 +65,67 @@ def _scores(source: Any):
         return
     for each in tables.judgements(source, CollectionOptions(), Faults()):
         yield (each.qid, each.docid), each.grade
+
+
+def embedding_scores(
+    source: Sequence[Any],
+    name: str,
+    qids: Sequence[str],
+    docids: Sequence[Sequence[str]],
+    options: CollectionOptions,
+    faults: Faults,
+) -> np.ndarray:
+    """Return the inner product of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
+
+    The source is vectors of documents and of queries, as `read_vectors` takes them, and "cosine" if wanted.
+
+    Raises
+    ------
+    DataError
+        If a table cannot be read, or no candidate has an inner product.
+    ValueError
+        If `source` is something else.
+    """
+    of_documents, of_queries, cosine = _parts(source, name)
+    every = {docid for own in docids for docid in own}
+    documents = read_vectors(of_documents, "docid", every, options, faults)
+    queries = read_vectors(of_queries, "qid", set(qids), options, faults)
+    if documents.rows and queries.rows and documents.values.shape[1] != queries.values.shape[1]:
+        raise DataError(
+            f"embeddings {name}: vectors of documents have {documents.values.shape[1]} numbers, "
+            f"those of queries {queries.values.shape[1]}"
+        )
+    if cosine:
+        documents, queries = _of_length_one(documents), _of_length_one(queries)
+    values = [_products(documents, queries, *each) for each in zip(qids, docids, strict=True)]
+    return _counted(
+        np.concatenate(values).astype(np.float32), f"embeddings {name}", name, qids, docids, faults
+    )
+
+
+def _parts(source: Sequence[Any], name: str) -> tuple[Any, Any, bool]:
+    if isinstance(source, str) or len(source) not in (2, 3) or list(source[2:]) not in ([], [COSINE]):
+        raise ValueError(
+            f"embeddings {name}: expected vectors of documents, vectors of queries and, if wanted, {COSINE}"
+        )
+    documents, queries = (Path(each) if isinstance(each, (str, os.PathLike)) else each for each in source[:2])
+    return documents, queries, len(source) == 3
+
+
+def _of_length_one(vectors: Vectors) -> Vectors:
+    """Return vectors of length 1; those of length 0 stay."""
+    values = vectors.values.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", values, values))
+    return vectors._replace(values=values / np.where(lengths > 0, lengths, 1.0)[:, None])
+
+
+def _products(documents: Vectors, queries: Vectors, qid: str, docids: Sequence[str]) -> np.ndarray:
+    """Return the inner products of a query; NaN without a vector."""
+    found = np.full(len(docids), np.nan)
+    rows = np.array([documents.rows.get(docid, -1) for docid in docids], np.int64)
+    known = rows >= 0
+    if qid in queries.rows and known.any():
+        query = queries.values[queries.rows[qid]].astype(np.float64)
+        # Not by BLAS, whose sums depend on the number of threads.
+        found[known] = np.einsum("ij,j->i", documents.values[rows[known]].astype(np.float64), query)
+    return found

@@ -1,22 +1,20 @@
 """Write features as folds that `compare` reads: Parquet, CSV or LETOR text."""
 
-import csv
 import os
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from directrank.data.files.letor import write_letor
+from directrank.data.files.tables import delimited_text, parquet_bytes
 from directrank.data.folds import PARTS
 from directrank.data.groups import QueryGroups
-from directrank.data.letor.writer import write_letor
 from directrank.errors import DataError
-from directrank.storage.atomic import open_atomically, write_atomically
+from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder
 from directrank.storage.strict_json import dump
-from directrank.text.extra import imported
 from directrank.text.features.making import FeatureSet
 
 #: All queries in one file, for a ranker to be used, and what the features are.
@@ -35,21 +33,11 @@ def _columns(groups: QueryGroups) -> dict[str, np.ndarray]:
 
 
 def _write_parquet(groups: QueryGroups, path: Path) -> None:
-    import_parquet = imported("pyarrow.parquet")
-    import pyarrow
-
-    with open_atomically(path) as file:
-        import_parquet.write_table(pyarrow.table(_columns(groups)), file)
+    write_atomically(path, parquet_bytes(_columns(groups), path))
 
 
 def _write_csv(groups: QueryGroups, path: Path) -> None:
-    columns = _columns(groups)
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    cells = (["" if each != each else each for each in values.tolist()] for values in columns.values())
-    writer.writerows(zip(*cells, strict=True))
-    write_atomically(path, text.getvalue())
+    write_atomically(path, delimited_text(_columns(groups)))
 
 
 #: From the name of a format to the ending of its files, and what writes them. LETOR text has no names of

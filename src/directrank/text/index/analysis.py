@@ -3,19 +3,19 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from directrank.text.extra import imported
+from directrank.errors import DataError, install_line
 
-#: scikit-learn's pattern of words of two or more letters or digits; bm25s has the same one.
+#: scikit-learn's pattern of words of two or more letters or digits.
 WORDS = re.compile(r"(?u)\b\w\w+\b")
 #: Longer words are cut, in characters: they are no words but data.
 LONGEST = 64
 #: Words that are part of no term.
 STOPPED = -1
 NONE = "none"
-#: How the lists of stop words are called in bm25s, and those that are not called after a language.
-LISTS = "STOPWORDS_"
-LANGUAGES = {"STOPWORDS_EN": "english", "STOPWORDS_EN_PLUS": "english-plus"}
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Analysis:
     stemmer : str, default="english"
         A stemmer of Snowball, or ``"none"``.
     stopwords : str, default="english-plus"
-        A language of bm25s's lists of stop words, or ``"none"``.
+        A list of ``stop_words.txt``, such as ``"german"``, or ``"none"``.
     """
 
     stemmer: str = "english"
     stopwords: str = "english-plus"
 
     def __post_init__(self):
-        if self.stemmer != NONE and self.stemmer not in (known := imported("Stemmer").algorithms()):
+        if self.stemmer != NONE and self.stemmer not in (known := _stemmers().algorithms()):
             raise ValueError(
                 f"no stemmer is called {self.stemmer!r}; there are {', '.join(known)} and {NONE}"
             )
@@ -44,19 +44,30 @@ class Analysis:
         """Return the words that are left out."""
         if self.stopwords == NONE:
             return frozenset()
-        lists = vars(imported("bm25s.stopwords"))
-        known = {
-            LANGUAGES.get(name) or name.removeprefix(LISTS).lower(): words
-            for name, words in sorted(lists.items())
-            if name.startswith(LISTS) and isinstance(words, tuple)
-        }
+        known = _stop_words()
         if self.stopwords not in known:
             raise ValueError(f"no stop words for {self.stopwords!r}; there are {', '.join(known)} and {NONE}")
-        return frozenset(known[self.stopwords])
+        return known[self.stopwords]
 
     def stem(self) -> Callable[[str], str]:
         """Return the function from a word to its stem."""
-        return str if self.stemmer == NONE else imported("Stemmer").Stemmer(self.stemmer).stemWord
+        return str if self.stemmer == NONE else _stemmers().Stemmer(self.stemmer).stemWord
+
+
+def _stemmers() -> Any:
+    try:
+        import Stemmer
+    except ImportError:
+        raise DataError(f"this needs PyStemmer: {install_line('text')}") from None
+    return Stemmer
+
+
+@cache
+def _stop_words() -> dict[str, frozenset[str]]:
+    """Return the lists of stop words by their names."""
+    content = (files("directrank.text") / "stop_words.txt").read_text(encoding="utf-8")
+    lists = content.split("\n[")[1:]
+    return {name: frozenset(words.split()) for name, _, words in (each.partition("]") for each in lists)}
 
 
 def words_of(text: str) -> list[str]:

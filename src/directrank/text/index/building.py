@@ -9,18 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from directrank.errors import DataError
 from directrank.storage.folders import claim_folder
-from directrank.text.collections.opening import BLANK, pieces
-from directrank.text.collections.options import CollectionOptions
 from directrank.text.collections.reading import read_documents
-from directrank.text.collections.records import Document, Faults
-from directrank.text.index import fields
+from directrank.text.collections.records import BLANK, CollectionOptions, Document, Faults, pieces
 from directrank.text.index.analysis import STOPPED, Analysis, TermNumbers, words_of
-from directrank.text.index.arrays import ArrayWriter, TextsWriter, write_order
-from directrank.text.index.inversion import BLOCK_TERMS, invert
-from directrank.text.index.layout import new_data_folder, remove_other_data, write_header
+from directrank.text.index.folder import (
+    ArrayWriter,
+    TextsWriter,
+    new_data_folder,
+    remove_other_data,
+    write_header,
+    write_order,
+)
+from directrank.text.index.opening import ALL, TITLE, WHOLE, WITHOUT_TITLES, Forward, read_forward
+
+#: Terms that are inverted at a time; a block takes about 50 bytes for each.
+BLOCK_TERMS = 1 << 22
 
 #: Documents that are analysed at a time, and characters of them.
 BATCH, BATCH_CHARACTERS = 1000, 1 << 23
@@ -73,18 +80,15 @@ def build_index(
         if not facts["documents"]:
             raise DataError(f"{collection}: holds no document; {'; '.join(faults.lines()) or 'it is empty'}")
         for field in facts["fields"]:
-            invert(data, field, facts["terms"], block_terms)
+            _invert(data, field, facts["terms"], block_terms)
         lines = [*read.lines, *faults.lines()]
         write_header(folder, data, {**facts, "analysis": asdict(analysis), "source": lines})
     except BaseException:
         shutil.rmtree(data, ignore_errors=True)
         raise
     remove_other_data(folder, data)
-    return [*lines, f"{facts['documents']} documents, {facts['terms']} different terms, {_fields(facts)}"]
-
-
-def _fields(facts: dict[str, Any]) -> str:
-    return f"fields: {', '.join(facts['fields'])}"
+    fields = ", ".join(facts["fields"])
+    return [*lines, f"{facts['documents']} documents, {facts['terms']} different terms, fields: {fields}"]
 
 
 def _written(data: Path, records: Iterable[Document], analysis: Analysis, faults: Faults) -> dict[str, Any]:
@@ -113,8 +117,8 @@ def _written(data: Path, records: Iterable[Document], analysis: Analysis, faults
     words.close()
     for name in ("words", "ids"):
         write_order(data, name)
-    found_fields = fields.ALL if with_title else fields.WITHOUT_TITLES
-    return {"documents": n_docs, "terms": len(numbers.terms), "fields": list(found_fields)}
+    fields = ALL if with_title else WITHOUT_TITLES
+    return {"documents": n_docs, "terms": len(numbers.terms), "fields": list(fields)}
 
 
 def _usable(records: Iterable[Document], faults: Faults) -> Iterator[Document]:
@@ -156,3 +160,82 @@ def _analysed(batch: list[Document], numbers: TermNumbers) -> tuple[np.ndarray, 
     bounds = np.concatenate([[0], kept[ends.ravel()]])
     sizes = np.diff(bounds).reshape(-1, 2)
     return words[words != STOPPED], sizes.sum(axis=1), sizes[:, 0]
+
+
+def _invert(folder: Path, field: str, n_terms: int, size: int = BLOCK_TERMS) -> None:
+    """Write the postings of a field: the documents of each term, in order, and how often they have it.
+
+    The first pass over the blocks counts the documents of each term, the second puts each block in its place,
+    so that memory does not grow with the collection.
+    """
+    forward = read_forward(folder)
+    n_docs = len(forward.starts) - 1
+    n_of_term, occurrences = np.zeros((2, n_terms), np.int64)
+    lengths, different = np.zeros((2, n_docs), np.int32)
+    for first, last, block in _counted_blocks(forward, field, n_terms, size):
+        n_of_term += np.diff(block.indptr)
+        occurrences += block.sum(axis=0)
+        lengths[first:last] = block.sum(axis=1)
+        different[first:last] = np.bincount(block.indices, minlength=last - first)
+    indptr = np.concatenate([[0], np.cumsum(n_of_term)])
+    documents, counted = (
+        np.lib.format.open_memmap(folder / f"{field}.{name}.npy", "w+", np.int32, (int(indptr[-1]),))
+        if indptr[-1]
+        else np.empty(0, np.int32)
+        for name in ("documents", "counts")
+    )
+    free = indptr[:-1].copy()
+    for first, _, block in _counted_blocks(forward, field, n_terms, size):
+        n_here = np.diff(block.indptr)
+        places = np.arange(block.nnz) + np.repeat(free - block.indptr[:-1], n_here)
+        documents[places] = block.indices + first
+        counted[places] = block.data
+        free += n_here
+    _save(folder, field, indptr=indptr, occurrences=occurrences, lengths=lengths, different=different)
+    if not indptr[-1]:
+        _save(folder, field, documents=documents, counts=counted)
+
+
+def _save(folder: Path, field: str, **arrays: np.ndarray) -> None:
+    for name, values in arrays.items():
+        np.save(folder / f"{field}.{name}.npy", values)
+
+
+def _counted_blocks(
+    forward: Forward, field: str, n_terms: int, size: int
+) -> Iterator[tuple[int, int, sparse.csc_array]]:
+    """Yield first and last document of each block, and how often its documents have each term in a field."""
+    for first, last in forward.blocks(size):
+        starts = forward.starts[first : last + 1]
+        terms = forward.terms[starts[0] : starts[-1]]
+        found = _field_terms(field, terms, starts, forward.title_lengths[first:last])
+        yield first, last, _counts(*found, n_terms)
+
+
+def _counts(terms: np.ndarray, starts: np.ndarray, n_terms: int) -> sparse.csc_array:
+    """Return how often each document has each term, int32 (n_docs, n_terms).
+
+    Document d has the terms ``terms[starts[d] - starts[0] : starts[d + 1] - starts[0]]``.
+    """
+    shape = (len(starts) - 1, n_terms)
+    ones = np.ones(len(terms), np.int32)
+    # sum_duplicates works inside the arrays that it is given.
+    rows = sparse.csr_array((ones, np.array(terms), (starts - starts[0]).astype(np.int64)), shape)
+    rows.sum_duplicates()
+    return rows.tocsc()
+
+
+def _field_terms(
+    field: str, terms: np.ndarray, starts: np.ndarray, title_lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the terms of a field, and where each document begins, from the terms of whole documents.
+
+    The first ``title_lengths[d]`` terms of document d are its title.
+    """
+    if field == WHOLE:
+        return terms, starts
+    lengths = np.diff(starts)
+    place = np.arange(len(terms)) - np.repeat(starts[:-1] - starts[0], lengths)
+    in_title = place < np.repeat(title_lengths, lengths)
+    of_field = title_lengths if field == TITLE else lengths - title_lengths
+    return terms[in_title == (field == TITLE)], np.concatenate([[0], np.cumsum(of_field)])

@@ -1,18 +1,22 @@
 """An index that was built: terms, postings and texts, mapped from disk."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from directrank.text.index.analysis import Analysis, terms_of
-from directrank.text.index.arrays import Names, Texts, read_array
-from directrank.text.index.inversion import Forward, read_forward
-from directrank.text.index.layout import check_files, read_header
+from directrank.text.index.folder import Names, Texts, check_files, read_array, read_header
+
+TITLE, BODY, WHOLE = "title", "body", "whole"
+#: The fields of an index; one without titles has the whole text only.
+ALL, WITHOUT_TITLES = (TITLE, BODY, WHOLE), (WHOLE,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,30 @@ class Postings:
         """Return how often each document has each term, (n_docs, n_terms)."""
         shape = len(self.lengths), len(self.occurrences)
         return sparse.csc_array((self.counts, self.documents, self.indptr), shape)
+
+
+class Forward(NamedTuple):
+    """The terms of all documents, one document after the other, mapped from disk."""
+
+    terms: np.ndarray
+    starts: np.ndarray
+    title_lengths: np.ndarray
+
+    def blocks(self, size: int) -> Iterator[tuple[int, int]]:
+        """Yield first and last document, exclusive, of blocks of about `size` terms."""
+        first, n_docs = 0, len(self.starts) - 1
+        while first < n_docs:
+            last = int(np.searchsorted(self.starts, self.starts[first] + size, side="right")) - 1
+            last = min(max(last, first + 1), n_docs)
+            yield first, last
+            first = last
+
+
+def read_forward(folder: Path) -> Forward:
+    """Return the terms of the documents of an index."""
+    return Forward(
+        *(read_array(folder / f"{name}.npy") for name in ("terms.of", "terms.start", "title.terms"))
+    )
 
 
 class Index:

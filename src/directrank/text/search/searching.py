@@ -1,20 +1,83 @@
-"""Search an index by a trained ranker: the candidates of BM25, ranked anew, and why."""
+"""Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
+from directrank.features.medians import filled
+from directrank.features.query_ranges import scaled_inside_queries
+from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, scores_in_queries
 from directrank.text.features.candidates import bm25_top
+from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix
-from directrank.text.features.names import Feature, features_named
+from directrank.text.index.analysis import LONGEST, WORDS, Analysis
 from directrank.text.index.opening import Index
-from directrank.text.search.contributions import contributions
-from directrank.text.search.snippets import Marker, Piece
 
 DEPTH = 200
+#: Words of a snippet.
+WIDTH = 30
+
+
+class Piece(NamedTuple):
+    """A piece of text, and whether it is a term of the query."""
+
+    text: str
+    marked: bool
+
+
+class Marker:
+    """Marks the terms of a query in texts.
+
+    Parameters
+    ----------
+    terms : set of str
+        The terms of the query.
+    analysis : Analysis
+        That of the index.
+    """
+
+    def __init__(self, terms: set[str], analysis: Analysis):
+        self._terms, self._stop_words = terms, analysis.stop_words()
+        self._stem: Callable[[str], str] = analysis.stem()
+
+    def marked(self, text: str) -> list[Piece]:
+        """Return a whole text in pieces."""
+        return self._pieces(text, 0, len(text))
+
+    def snippet(self, text: str, width: int = WIDTH) -> list[Piece]:
+        """Return the `width` words of a text that have most different terms, the first of equal ones."""
+        spans = [match.span() for match in WORDS.finditer(text)]
+        if len(spans) <= width:
+            return self.marked(text)
+        found = [self._term(text[first:last]) for first, last in spans]
+        hits = [place for place, term in enumerate(found) if term is not None]
+        starts = [min(place, len(spans) - width) for place in hits] or [0]
+        start = max(starts, key=lambda place: (len({*found[place : place + width], None}), -place))
+        # Some words before the first term make it readable.
+        start = max(0, min(start - 3, len(spans) - width))
+        first, last = spans[start][0], spans[start + width - 1][1]
+        pieces = self._pieces(text, first, last)
+        before, after = [Piece("… ", False)] * (start > 0), [Piece(" …", False)] * (last < len(text))
+        return [*before, *pieces, *after]
+
+    def _term(self, word: str) -> str | None:
+        word = word.lower()
+        stem = "" if word in self._stop_words else self._stem(word[:LONGEST])
+        return stem if stem in self._terms else None
+
+    def _pieces(self, text: str, first: int, last: int) -> list[Piece]:
+        pieces, end = [], first
+        for match in WORDS.finditer(text, first, last):
+            if self._term(match[0]) is not None:
+                pieces += [Piece(text[end : match.start()], False), Piece(match[0], True)]
+                end = match.end()
+        pieces.append(Piece(text[end:last], False))
+        return [piece for piece in pieces if piece.text]
 
 
 class Hit(NamedTuple):
@@ -114,3 +177,65 @@ class Searcher:
 def _sorted_terms(names: list[str], values: np.ndarray) -> list[tuple[str, float]]:
     order = np.argsort(-np.abs(values), kind="stable")
     return [(names[column], float(values[column])) for column in order.tolist() if values[column] != 0.0]
+
+
+def contributions(scorer: Any, features: np.ndarray, indptr: np.ndarray) -> np.ndarray | None:
+    """Return the terms of each score by feature, float64 (n_docs, n_features); a row adds up to the score.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    features : ndarray of shape (n_docs, n_features), float32
+    indptr : ndarray of shape (n_queries + 1,), int64
+        Query q has the rows ``indptr[q]:indptr[q + 1]``.
+
+    Returns
+    -------
+    ndarray or None
+        None if a weak ranker reads several features, so that its value belongs to none of them.
+    """
+    if isinstance(scorer, Committee):
+        return _of_committee(scorer, features, indptr)
+    if isinstance(scorer, Additive):
+        return _of_trees(scorer, features)
+    if not isinstance(scorer, (Linear, LogLinear, QueryLinear)):
+        return None
+    if isinstance(scorer, QueryLinear):
+        features = scaled_inside_queries(features, indptr)
+    if scorer.fill is not None:
+        features = filled(features, scorer.fill)
+    values = features.astype(np.float64)
+    if isinstance(scorer, LogLinear):
+        values = np.where(scorer.logarithm, np.sign(values) * np.log1p(np.abs(values)), values)
+    return values * np.asarray(scorer.coefficients)
+
+
+def _of_trees(scorer: Additive, features: np.ndarray) -> np.ndarray | None:
+    out = np.zeros(features.shape)
+    for number in range(scorer.n_rounds):
+        tree = scorer.weak_ranker(number)
+        if number in scorer.others:
+            return None
+        read = np.unique(tree.feature[(tree.left >= 0) | (tree.slope != 0)])
+        if len(read) > 1:
+            return None
+        # A constant is the same for all documents; it goes to the feature of the first node.
+        column = read[0] if len(read) else tree.feature[0]
+        out[:, column] += np.asarray(scorer.coefficients)[number] * tree.predict(features)
+    return out
+
+
+def _of_committee(scorer: Committee, features: np.ndarray, indptr: np.ndarray) -> np.ndarray | None:
+    total = np.zeros(features.shape)
+    for member in scorer.members:
+        terms = contributions(member, features, indptr)
+        if terms is None:
+            return None
+        scores = scores_in_queries(member, features, indptr)
+        for first, last in pairwise(indptr.tolist()):
+            rows, those = terms[first:last], scores[first:last]
+            if those.size and those.min() < those.max():
+                centred = those - math.fsum(those) / those.size
+                deviation = math.sqrt(math.fsum(centred * centred) / those.size)
+                total[first:last] += (rows - rows.mean(axis=0)) / deviation
+    return total / len(scorer.members)

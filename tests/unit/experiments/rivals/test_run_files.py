@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, compare, evaluate_runs, make_ranking, write_report
-from directrank.data.trec.runs import scores_text, trec_text
+from directrank.data.files.scores import scores_text, trec_text
 from directrank.errors import DataError
 from directrank.experiments import read_results
 from directrank.experiments.results import CHOSEN

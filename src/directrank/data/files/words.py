@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data.letor.blocks import Block, blocks_of
-from directrank.data.letor.first_pass import copy_spans
-from directrank.data.letor.numbers import BLANK, TAB, decimal
+from directrank.data.files.numbers import BLANK, TAB, copy_spans, decimal
+from directrank.data.files.opening import Block, blocks_of
+from directrank.data.grouping import text_array
 from directrank.errors import DataFormatError
 from directrank.kernels.compile import kernel
 
@@ -167,6 +167,20 @@ def numbered_naive(texts: list[str], group: list[int]) -> list[int]:
     """Numbers of words by definition, for tests."""
     codes: dict = {}
     return [codes.setdefault(each, len(codes)) for each in zip(group, texts, strict=True)]
+
+
+def named_queries(tokens: list[bytes]) -> np.ndarray:
+    """Return tokens as int64 if all are plain integers of that range, or else as text.
+
+    007 and 7 are different queries.
+    """
+    texts = text_array([token.decode() for token in tokens])
+    try:
+        numbers = texts.astype(np.int64)
+    except (ValueError, OverflowError):
+        return texts
+    printed = numbers.astype(texts.dtype if texts.dtype.kind == "U" else str)
+    return numbers if np.array_equal(printed, texts) else texts
 
 
 @kernel

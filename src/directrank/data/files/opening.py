@@ -1,26 +1,109 @@
-"""Read text files, plain or gzipped, in blocks of whole lines."""
+"""Open files, compressed or not, and check their digests; cut them into lines, or blocks of whole lines."""
 
+import bz2
 import gzip
 import io
+import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from directrank.errors import DataFormatError
+from directrank.errors import DataError, DataFormatError
+from directrank.storage.hashed_file import HashedFile, file_digest
+from directrank.storage.names import printable
 
+#: The SHA-256, in hex, that the bytes of files must still have at the end of reading.
+Digests = Mapping[Path, str]
+ANY_DIGEST: Digests = MappingProxyType({})
+#: The first bytes of compressed files, and the module that opens these.
+COMPRESSED: Mapping[bytes, Any] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ": lzma}
+ZIP_MAGIC = b"PK\x03\x04"
 # A block stays in the cache of the processor between the passes over it.
 BLOCK_BYTES = 2**20
-#: The longest line, in bytes. A line of a million features takes about half as many.
-LONGEST_LINE = 2**24
-GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
+#: The longest line of a block, in bytes: one of a million features takes about half as many; and the longest
+#: line of the small files that are read line by line.
+LONGEST_LINE, LONGEST_SMALL_LINE = 2**24, 2**16
 BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 NEWLINE, RETURN, HASH = b"\n"[0], b"\r"[0], b"#"[0]
+
+
+def refuse_special(path: Path) -> None:
+    """Raise `DataFormatError` if a path is a folder, a pipe or a device."""
+    if path.is_dir():
+        problem = "is a folder, expected a file; load_letor reads the folder of one fold"
+        raise DataFormatError(str(path), 0, 0, problem)
+    if path.exists() and not path.is_file():
+        problem = "is a pipe or a device, expected a file: it is read twice; save it first"
+        raise DataFormatError(str(path), 0, 0, problem)
+
+
+@contextmanager
+def opened(path: Path, digests: Digests) -> Iterator[Any]:
+    """Open a file to read its bytes, decompressed; at their end a DataError if they do not have their digest.
+
+    Raises
+    ------
+    DataFormatError
+        If it is a broken archive.
+    """
+    file = path.open("rb", buffering=0)
+    if path in digests:
+        file = HashedFile(file, lambda digest: _refuse_changed(path, digest, digests))
+    with io.BufferedReader(file) as content:
+        start = content.peek(8)
+        form = next((form for magic, form in COMPRESSED.items() if start.startswith(magic)), None)
+        if form is None:
+            yield content
+            return
+        try:
+            with form.open(content) as decompressed:
+                yield decompressed
+        except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
+            problem = f"a broken archive, damaged or cut short ({form.__name__}: {error}); copy it again"
+            raise DataFormatError(str(path), 0, 0, problem) from None
+
+
+def check_digest(path: Path, digests: Digests) -> None:
+    """Raise DataError if the bytes of a file, which another library read, do not have their digest."""
+    if path in digests:
+        _refuse_changed(path, file_digest(path), digests)
+
+
+def _refuse_changed(path: Path, digest: str, digests: Digests) -> None:
+    if digest != digests[path]:
+        problem = "changed while the comparison ran, so nothing of it is kept"
+        raise DataError(f"{printable(str(path))}: {problem}; rerun the same command")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of every line that is not empty, without blanks at its ends.
+
+    Small files and pipes are read so; a file without line ends is refused while it is read.
+
+    Raises
+    ------
+    DataFormatError
+        If a line is longer than `LONGEST_SMALL_LINE`.
+    """
+    with path.open("rb") as file:
+        for number in count(1):
+            line = file.readline(LONGEST_SMALL_LINE + 1)
+            if not line:
+                return
+            if len(line) > LONGEST_SMALL_LINE:
+                problem = f"the line is longer than {LONGEST_SMALL_LINE} bytes, the longest that is read"
+                raise DataFormatError(str(path), number, 1, problem)
+            if text := line.decode("utf-8", "replace").strip():
+                yield number, text
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +175,7 @@ class Block:
         )
 
 
-#: Opens a file to read its bytes from start to end.
-Opener = Callable[[Path], io.RawIOBase]
-
-
-def plain_file(path: Path) -> io.RawIOBase:
-    """Open a file without a buffer."""
-    return path.open("rb", buffering=0)
-
-
-def blocks_of(path: Path, open_file: Opener = plain_file, size: int = BLOCK_BYTES) -> Iterator[Block]:
+def blocks_of(path: Path, digests: Digests = ANY_DIGEST, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Cut a file into blocks of about `size` bytes; all lines before a fault are yielded before it is raised.
 
     Raises
@@ -112,7 +186,7 @@ def blocks_of(path: Path, open_file: Opener = plain_file, size: int = BLOCK_BYTE
     """
     first_line = 1
     try:
-        for content, stop in _whole_lines(path, size, open_file):
+        for content, stop in _whole_lines(path, size, digests):
             block = Block(path, np.frombuffer(content, np.uint8, stop), first_line)
             if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
                 problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
@@ -135,50 +209,26 @@ class _LineTooLongError(Exception):
     """A line does not end where the longest line would."""
 
 
-def refuse_special(path: Path) -> None:
-    """Raise `DataFormatError` if a path is a folder, a pipe or a device."""
-    if path.is_dir():
-        problem = "is a folder, expected a file; load_letor reads the folder of one fold"
-        raise DataFormatError(str(path), 0, 0, problem)
-    if path.exists() and not path.is_file():
-        problem = "is a pipe or a device, expected a file: it is read twice; save it first"
-        raise DataFormatError(str(path), 0, 0, problem)
-
-
-@contextmanager
-def _opened(path: Path, open_file: Opener) -> Iterator[io.BufferedIOBase]:
-    refuse_special(path)
-    with io.BufferedReader(open_file(path)) as file:
-        if not file.peek(2).startswith(GZIP_MAGIC):
-            yield file
-            return
-        with gzip.GzipFile(fileobj=file) as unzipped:
-            yield unzipped
-
-
-def _whole_lines(path: Path, size: int, open_file: Opener) -> Iterator[tuple[bytearray, int]]:
+def _whole_lines(path: Path, size: int, digests: Digests) -> Iterator[tuple[bytearray, int]]:
     """Yield a buffer and the number of its bytes that are whole lines."""
+    refuse_special(path)
     buffer, kept = bytearray(size), 0
-    try:
-        with _opened(path, open_file) as file:
-            while read := file.readinto(memoryview(buffer)[kept:-1]):
-                filled = kept + read
-                stop = buffer.rfind(b"\n", kept, filled) + 1
-                if not stop:
-                    kept = filled
-                    if kept > LONGEST_LINE:
-                        raise _LineTooLongError
-                    if kept > len(buffer) - 1 - size // 2:
-                        buffer = buffer + bytearray(size)
-                    continue
-                yield buffer, stop
-                # After a long line blocks are of the usual size again, so that they have few lines.
-                kept, rest = filled - stop, buffer[stop:filled]
-                buffer = bytearray(size) if len(buffer) > size else buffer
-                buffer[:kept] = rest
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        problem = f"the gzip archive is damaged or cut short ({error})"
-        raise DataFormatError(str(path), 0, 0, problem) from None
+    with opened(path, digests) as file:
+        while read := file.readinto(memoryview(buffer)[kept:-1]):
+            filled = kept + read
+            stop = buffer.rfind(b"\n", kept, filled) + 1
+            if not stop:
+                kept = filled
+                if kept > LONGEST_LINE:
+                    raise _LineTooLongError
+                if kept > len(buffer) - 1 - size // 2:
+                    buffer = buffer + bytearray(size)
+                continue
+            yield buffer, stop
+            # After a long line blocks are of the usual size again, so that they have few lines.
+            kept, rest = filled - stop, buffer[stop:filled]
+            buffer = bytearray(size) if len(buffer) > size else buffer
+            buffer[:kept] = rest
     if kept:
         buffer[kept] = NEWLINE
         yield buffer, kept + 1

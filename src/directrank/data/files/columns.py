@@ -85,14 +85,14 @@ def choose_columns(names: Sequence[str], how: ReadOptions, where: str) -> Column
     told = {role: getattr(how, role) for role in GUESSES}
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
     taken = {*drop, *(how.features or ()), *told.values()}
-    plain = {_plain(name): name for name in reversed(names)}
-    free = {_plain(name): name for name in reversed(names) if name not in taken} if taken - {None} else plain
+    plain = plain_names(names)
+    free = plain_names([name for name in names if name not in taken]) if taken - {None} else plain
     roles = {
-        role: _guessed(role, free) if name is None else known_column(name, names, where)
+        role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
         for role, name in told.items()
     }
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
-        roles[role] = roles[role] or (_guessed(role, plain) if needed else None)
+        roles[role] = roles[role] or (guessed(GUESSES[role], plain) if needed else None)
         if needed and roles[role] is None:
             raise DataError(
                 f"{where}: no column is called like a {role}; name it by --{role} (in Python, {role}=); "
@@ -129,8 +129,14 @@ def _plain(name: str) -> str:
     return NO_LETTER.sub("", str(name)).lower()
 
 
-def _guessed(role: str, names: Mapping[str, str]) -> str | None:
-    return next((names[guess] for guess in GUESSES[role] if guess in names), None)
+def plain_names(names: Sequence[str]) -> dict[str, str]:
+    """Return names by their forms in lower case without punctuation, the first one of equal forms."""
+    return {_plain(name): name for name in reversed(names)}
+
+
+def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
+    """Return the column that has the first of these usual names, from `plain_names`, if there is one."""
+    return next((names[guess] for guess in guesses if guess in names), None)
 
 
 def refuse_second_label(columns: Columns, how: ReadOptions, where: str) -> None:

@@ -1,8 +1,10 @@
-"""Kernels that read decimals from bytes as float32.
+"""Read decimals from bytes as float32: kernels, and an exact reader for what these cannot decide.
 
 Every line ends with a newline, which ends every loop over digits or blanks. Positions are unsigned, because
 compiled code checks a signed index for counting from the end.
 """
+
+from decimal import Decimal
 
 import numpy as np
 
@@ -24,6 +26,7 @@ POWERS = np.array([float(f"1e{e}") for e in range(LEAST_POWER, LARGEST_POWER + 1
 # Mantissa, power and product are each rounded once: the relative error is at most three units of 2⁻⁵³.
 UNSURE = 2.0**-50
 EXACT_INTEGER = 2**53
+BEYOND_FLOAT32 = 2.0**128
 
 
 @kernel
@@ -140,3 +143,36 @@ def long_digits(block, p, mantissa):
         p += ONE
         digit = np.uint8(np.int16(block[p]) - ZERO)
     return p, mantissa, cut, appended
+
+
+@kernel
+def copy_spans(block, spans, letters):
+    """Copy ASCII spans into rows of code points, NumPy's form of text."""
+    for i in range(len(spans)):
+        name = block[spans[i, 0] : spans[i, 1]]
+        for k in range(len(name)):
+            letters[i, k] = name[k]
+
+
+def exact_float32(text: str) -> np.float32:
+    """Round a finite decimal to float32, to nearest and ties to even.
+
+    Rounding to float64 first would round twice: a decimal just above the midpoint of two float32 can become
+    the midpoint. Only in this case are all its digits compared.
+    """
+    double = float(text)
+    with np.errstate(over="ignore", under="ignore"):
+        value = np.float32(double)
+        toward = np.float32(-np.inf if double < float(value) else np.inf)
+        neighbour = np.nextafter(value, toward)
+    middle = (_real(value) + _real(neighbour)) / 2
+    if double != middle:
+        return value
+    exact, at = Decimal(text), Decimal(middle)
+    if exact == at:
+        return value
+    return max(value, neighbour) if exact > at else min(value, neighbour)
+
+
+def _real(value: np.float32) -> float:
+    return float(np.clip(np.float64(value), -BEYOND_FLOAT32, BEYOND_FLOAT32))

@@ -1,0 +1,483 @@
+"""Tables: CSV, Parquet and Arrow, read by pyarrow in two passes.
+
+Relevance and queries are read first, then each row of features goes to its final place.
+"""
+
+import csv
+import io
+import logging
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, shown, texts
+from directrank.data.files.columns import Columns, choose_columns, known_column, refuse_second_label
+from directrank.data.files.letor_lines import fill_query_minimum
+from directrank.data.files.opening import check_digest
+from directrank.data.files.options import ReadOptions
+from directrank.data.files.words import named_queries
+from directrank.data.grouping import first_bad_float, log_if_apart, sorted_order, whole_numbers
+from directrank.data.groups import QueryGroups
+from directrank.data.memory import Allocator, rows_in_memory
+from directrank.data.queries import Queries
+from directrank.errors import DataError, install_line
+
+#: Documents that are read at a time.
+BATCH_ROWS = 1 << 14
+#: Rows that are turned from columns into rows at a time: they stay in the cache of the processor.
+BLOCK_ROWS = 512
+#: The separator of CSV is the one of which the header has most.
+SEPARATORS = ",\t;|"
+#: Text of CSV that is read at a time, which stays in the cache of the processor. Rows are taken to be at most
+#: this many times as long as the header; where one is longer, more text is read at a time.
+BLOCK_BYTES, ROW_PER_HEADER = 1 << 20, 32
+LONGEST_ROW = 1 << 29
+SHOWN = 40
+CSV, PARQUET, ARROW = "CSV", "Parquet", "an Arrow or Feather file"
+NO_DOCUMENT = "holds no document; expected one a row, below the names of the columns"
+FIRST = ", which the first file has"
+#: The name of the query of a table without a column of queries.
+ONLY_QUERY = 1
+
+
+class TableFormat(NamedTuple):
+    """A format of tables.
+
+    Attributes
+    ----------
+    name : str
+    endings : tuple of str
+        The endings of file names, in lower case.
+    schema : callable
+        From a path to the columns of the file, a schema of pyarrow.
+    batches : callable
+        From a path, and a type of pyarrow for each wanted column, to batches of rows that have these columns.
+        A format that stores types may keep its own.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    schema: Callable[[Path], Any]
+    batches: Callable[[Path, Mapping[str, Any]], Iterator[Any]]
+
+
+def import_pyarrow(path: Path | str) -> Any:
+    """Return pyarrow, or raise DataError that says how to install it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise DataError(
+            f"{path}: reading and writing tables needs pyarrow: {install_line('arrow')}"
+        ) from None
+    return pyarrow
+
+
+@contextmanager
+def readable(path: Path, kind: str) -> Iterator[Any]:
+    """Yield pyarrow; its errors about a file become a DataError of one line that names the file."""
+    pyarrow = import_pyarrow(path)
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder, expected a file of {kind}")
+    if not path.stat().st_size:
+        raise DataError(f"{path}: is empty, expected {kind} with documents")
+    try:
+        yield pyarrow
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8 text ({error.reason}); save it as UTF-8") from None
+    except PermissionError as error:
+        raise PermissionError(error.errno, "no permission to read it", str(path)) from None
+    except (pyarrow.ArrowException, OSError) as error:
+        remedy = "; save it as UTF-8" if "UTF8" in str(error) else ""
+        raise DataError(f"{path}: is not readable as {kind} ({str(error).splitlines()[0]}){remedy}") from None
+
+
+def parquet_schema(path: Path) -> Any:
+    """Return the columns and their types."""
+    with readable(path, PARQUET):
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(path) as file:
+            return file.schema_arrow
+
+
+def parquet_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield rows with the wanted columns, in the types of the file."""
+    with readable(path, PARQUET):
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(path) as file:
+            for batch in file.iter_batches(BATCH_ROWS, columns=list(wanted)):
+                batch.validate(full=True)
+                yield batch
+
+
+def arrow_schema(path: Path) -> Any:
+    """Return the columns and their types."""
+    with readable(path, ARROW) as pa, pa.memory_map(str(path)) as file:
+        columns = pa.ipc.open_file(file).schema
+        # Names are decoded here: bytes that are no text are an error of this file.
+        return pa.schema(list(zip(columns.names, columns.types, strict=True)))
+
+
+def arrow_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield rows with the wanted columns, in the types of the file."""
+    places = {name: place for place, name in enumerate(arrow_schema(path).names)}
+    with readable(path, ARROW) as pa, pa.memory_map(str(path)) as file:
+        fields = [places[name] for name in wanted]
+        reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields))
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            batch.validate(full=True)
+            yield batch
+
+
+def csv_schema(path: Path) -> Any:
+    """Return the columns, with the types that the first rows have."""
+    with readable(path, CSV) as pa:
+        with closing(_csv_rows(pa, path, {}, threads=False)) as rows:
+            batch = next(rows, None)
+        return pa.schema([]) if batch is None else batch.schema
+
+
+def csv_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield rows with the wanted columns, each read as its type. Of text, no cell is missing.
+
+    From the first rows on that do not have these types, the columns are text: the caller names the cell.
+    """
+    with readable(path, CSV) as pa:
+        n_read = 0
+        try:
+            for batch in _csv_rows(pa, path, wanted, threads=True):
+                yield batch
+                n_read += len(batch)
+            return
+        except pa.ArrowInvalid:
+            pass
+        texts = dict.fromkeys(wanted, pa.string())
+        yield from _after(_csv_rows(pa, path, texts, threads=False), n_read)
+
+
+def _csv_rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> Generator[Any]:
+    from pyarrow import csv
+
+    ragged = []
+
+    def refused(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    separator, block_bytes = _csv_layout(path)
+    parse = csv.ParseOptions(delimiter=separator, invalid_row_handler=refused)
+    convert = csv.ConvertOptions(include_columns=list(wanted), column_types=dict(wanted))
+    n_read = 0
+    while True:
+        read = csv.ReadOptions(block_size=block_bytes, use_threads=threads)
+        try:
+            with _csv_opened(pa, path) as file, csv.open_csv(file, read, parse, convert) as rows:
+                for batch in _after(rows, n_read):
+                    yield batch
+                    n_read += len(batch)
+            return
+        except pa.ArrowInvalid as error:
+            if "straddling" in str(error) and block_bytes < LONGEST_ROW:
+                block_bytes *= 4
+                continue
+            if threads or not ragged:
+                raise
+            row = ragged[0]
+            raise DataError(
+                f"{path}: row {row.number - 1} holds {row.actual_columns} values, expected "
+                f"{row.expected_columns} as in the header: {row.text[:SHOWN]!r}"
+            ) from None
+
+
+def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Yield the rows after the first n_rows."""
+    for batch in batches:
+        if n_rows < len(batch):
+            yield batch.slice(n_rows)
+        n_rows = max(0, n_rows - len(batch))
+
+
+def _csv_opened(pa: Any, path: Path) -> Any:
+    return pa.input_stream(str(path), compression="detect")
+
+
+def _csv_layout(path: Path) -> tuple[str, int]:
+    """Return the separator and the bytes to read at a time, or raise DataError if there is only a header."""
+    with readable(path, CSV) as pa, _csv_opened(pa, path) as file:
+        text = b""
+        while (more := file.read(BLOCK_BYTES)) and not (text + more).partition(b"\n")[2].strip():
+            text += more
+    header, _, rows = (text + more).partition(b"\n")
+    if b"\0" in header:
+        raise DataError(f"{path}: the names of columns hold NUL bytes, as in UTF-16; save it as UTF-8 text")
+    if not rows.strip():
+        raise DataError(f"{path}: {NO_DOCUMENT}")
+    return max(SEPARATORS, key=header.decode().count), max(BLOCK_BYTES, ROW_PER_HEADER * len(header))
+
+
+#: Every format with named columns. Any other file is read as LETOR text.
+TABLES = (
+    TableFormat(
+        "CSV",
+        tuple(f".{kind}{zipped}" for kind in ("csv", "tsv") for zipped in ("", ".gz", ".bz2", ".zst")),
+        csv_schema,
+        csv_batches,
+    ),
+    TableFormat("Parquet", (".parquet", ".pq"), parquet_schema, parquet_batches),
+    TableFormat("Arrow", (".arrow", ".feather", ".ipc"), arrow_schema, arrow_batches),
+)
+
+
+def table_of(path: Path) -> TableFormat | None:
+    """Return the format of a file with named columns, by its ending; None for LETOR text."""
+    name = path.name.lower()
+    return next((table for table in TABLES if name.endswith(table.endings)), None)
+
+
+class TableFiles:
+    """Tables that form one data set, after the first pass over them.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The columns of features.
+    qid : ndarray of shape (n_queries,)
+        In order of appearance.
+    """
+
+    def __init__(self, table: TableFormat, paths: Sequence[Path], how: ReadOptions):
+        self._table, self._paths, self._how = table, paths, how
+        self._null = how.null()
+        self._schemas = [table.schema(path) for path in paths]
+        chosen = [
+            choose_columns(schema.names, how, str(path))
+            for path, schema in zip(paths, self._schemas, strict=True)
+        ]
+        self.features = chosen[0].features
+        logging.getLogger("directrank").info("%s: %s", paths[0], chosen[0].line())
+        heads = [
+            _Heads(table, path, columns, how.labelled) for path, columns in zip(paths, chosen, strict=True)
+        ]
+        for path, columns in zip(paths, chosen, strict=True):
+            refuse_second_label(columns, how, str(path))
+        self._codes, self.qid = _numbered([values for head in heads for values in head.qid])
+        self._labels = np.concatenate([values for head in heads for values in head.labels])
+        named = all(columns.docid is not None for columns in chosen)
+        self._docid = np.concatenate([values for head in heads for values in head.docid]) if named else None
+
+    @property
+    def name(self) -> str:
+        """The files' names, for messages."""
+        return " + ".join(map(str, self._paths))
+
+    def fill(self, features: Sequence[str], allocate: Allocator = rows_in_memory) -> QueryGroups:
+        """Make the second pass, which reads the columns of these features.
+
+        Raises
+        ------
+        DataError
+            If a column is missing or holds a cell that cannot be used, or X would not fit in memory.
+        """
+        X = allocate(self.name, len(self._codes), len(features))
+        log_if_apart(self._codes, self.qid, self.name)
+        order, indptr = sorted_order(self._codes, self._labels, len(self.qid))
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        self._fill(X, places, features)
+        if self._how.missing == "query_min":
+            fill_query_minimum(X, indptr)
+        docid = None if self._docid is None else self._docid[order]
+        queries = Queries(self._labels[order], indptr, order, self.qid, docid)
+        return QueryGroups.from_inner(
+            X, queries, feature_names=features, name=self.name, labelled=self._how.labelled
+        )
+
+    def _fill(self, X: np.ndarray, places: np.ndarray, features: Sequence[str]) -> None:
+        done = 0
+        for path, schema in zip(self._paths, self._schemas, strict=True) if features else ():
+            done += fill_features(self._table, path, schema, features, places[done:], X, self._null)
+            check_digest(path, self._how.digests)
+        if features and done != len(places):
+            raise DataError(f"{self.name}: the file changed while it was read; read it again")
+
+
+class _Heads:
+    """Queries, relevance and names of the documents of one file, batch by batch."""
+
+    def __init__(self, table: TableFormat, path: Path, columns: Columns, labelled: bool):
+        pa = import_pyarrow(path)
+        self.qid, self.labels, self.docid = [], [], []
+        label = columns.label if labelled else None
+        kinds = ((columns.qid, pa.string()), (label, pa.float64()), (columns.docid, pa.string()))
+        n_rows = 0
+        for batch in table.batches(path, {name: kind for name, kind in kinds if name is not None}):
+            place = Place(path, n_rows)
+            self.qid.append(pa.nulls(len(batch)) if columns.qid is None else _qid(batch, columns.qid, place))
+            self.labels.append(np.zeros(len(batch)) if label is None else _labels(batch, label, place))
+            if columns.docid is not None:
+                names = texts(batch.column(columns.docid)).fill_null("")
+                self.docid.append(names.to_numpy(zero_copy_only=False))
+            n_rows += len(batch)
+        if not n_rows:
+            raise DataError(f"{path}: {NO_DOCUMENT}")
+
+
+def _qid(batch: Any, column: str, place: Place) -> Any:
+    from pyarrow import types
+
+    values = batch.column(column)
+    if types.is_nested(values.type):
+        raise place.error(column, 0, f"holds {values.type}, expected the number or name of a query")
+    row = missing_row(values)
+    if row is not None:
+        raise place.error(column, row, "has no value; give every document its query")
+    if types.is_floating(values.type):
+        ids = values.to_numpy().astype(np.float64)
+        if (wrong := first_bad_float(ids)) is not None:
+            raise place.error(column, *wrong)
+    return values
+
+
+def _labels(batch: Any, column: str, place: Place) -> np.ndarray:
+    values = column_numbers(
+        batch, column, place, "expected a grade: replace words by 0, 1, 2, …, the best highest"
+    )
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        value = values[wrong[0]]
+        found = "has no value" if np.isnan(value) else f"found {value:g}"
+        raise place.error(column, int(wrong[0]), f"{found}, expected relevance: a finite grade of 0 or more")
+    return values
+
+
+def column_numbers(batch: Any, column: str, place: Place, expected: str) -> np.ndarray:
+    """Return a column as float64, or raise DataError that names its first cell that is no number."""
+    cells = batch.column(column)
+    values = numbers(cells, np.float64)
+    if values is None:
+        row, cell = first_text(cells.to_pylist()) or (0, cells.type)
+        raise place.error(column, row, f"found {shown(cell)}, {expected}")
+    return values
+
+
+def _numbered(batches: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Number queries by first appearance; names that are plain integers become integers, as in LETOR text."""
+    import pyarrow as pa
+
+    if pa.types.is_null(batches[0].type):  # There is no column of queries.
+        return np.zeros(sum(map(len, batches)), np.int64), np.array([ONLY_QUERY])
+    if len({values.type for values in batches}) > 1 or pa.types.is_dictionary(batches[0].type):
+        batches = [texts(values) for values in batches]
+    coded = pa.concat_arrays(batches).dictionary_encode()
+    names = coded.dictionary
+    codes = coded.indices.to_numpy().astype(np.int64)
+    if pa.types.is_integer(names.type) or pa.types.is_floating(names.type):
+        found = whole_numbers(names.to_numpy())
+        if found.dtype.kind != "f":
+            return codes, found
+    return codes, named_queries([str(name).encode() for name in names.to_pylist()])
+
+
+def fill_features(
+    table: TableFormat,
+    path: Path,
+    schema: Any,
+    features: Sequence[str],
+    places: np.ndarray,
+    X: np.ndarray,
+    null: np.float32,
+) -> int:
+    """Read the columns of features of one file into rows of X, and return the number of rows.
+
+    Parameters
+    ----------
+    table : TableFormat
+    path : Path
+    schema : schema of pyarrow
+        The columns of the file.
+    features : sequence of str
+        The columns, in the order of X.
+    places : ndarray of int64
+        The row of X for each row of the file.
+    X : ndarray of shape (n_docs, n_features), float32
+    null : float32
+        What stands for a missing value, which may be NaN; infinity refuses it.
+
+    Raises
+    ------
+    DataError
+        If a column does not exist, or a cell holds no finite float32.
+    """
+    pa = import_pyarrow(path)
+    kinds = dict(zip(schema.names, schema.types, strict=True))
+    for name in features:
+        if name not in kinds:
+            known_column(name, schema.names, str(path), FIRST)
+    wanted = {name: kinds[name] if pa.types.is_boolean(kinds[name]) else pa.float32() for name in features}
+    n_rows = 0
+    for batch in table.batches(path, wanted):
+        _fill_batch(batch, features, places[n_rows:], X, null, Place(path, n_rows))
+        n_rows += len(batch)
+    return n_rows
+
+
+def _fill_batch(batch: Any, features: Sequence[str], places, X, null: np.float32, place: Place) -> None:
+    by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns: list[Any] = [numbers(by_name[name], np.float32) for name in features]
+    if wrong := [name for name, values in zip(features, columns, strict=True) if values is None]:
+        values = by_name[wrong[0]]
+        row, cell = first_text(values.to_pylist()) or (0, values.type)
+        raise place.error(wrong[0], row, not_a_number(cell, wrong))
+    block = np.empty((BLOCK_ROWS, len(features)), np.float32)
+    for first in range(0, len(batch), BLOCK_ROWS):
+        rows = block[: min(BLOCK_ROWS, len(batch) - first)]
+        for number, values in enumerate(columns):
+            rows[:, number] = values[first : first + len(rows)]
+        finite = np.isfinite(rows)
+        if not finite.all():
+            _replace_missing(rows, finite, features, null, Place(place.path, place.first + first))
+        X[places[first : first + len(rows)]] = rows
+
+
+def _replace_missing(rows, finite, features: Sequence[str], null: np.float32, place: Place) -> None:
+    refused = ~finite if np.isinf(null) else np.isinf(rows)
+    if refused.any():
+        row, column = map(int, np.argwhere(refused)[0])
+        found = rows[row, column]
+        problem = (
+            "has no value; fill it, or read it by --missing (in Python, missing=) nan, query_min or a number"
+            if np.isnan(found)
+            else f"found {found}, expected a finite number that fits float32 (at most 3.4e38)"
+        )
+        raise place.error(features[column], row, problem)
+    rows[~finite] = null
+
+
+def delimited_text(columns: Mapping[str, np.ndarray], separator: str = ",") -> str:
+    """Return columns as CSV; a cell of NaN is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(columns)
+    cells = (["" if cell != cell else cell for cell in values.tolist()] for values in columns.values())
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue()
+
+
+def arrow_table(columns: Mapping[str, np.ndarray], path: Path | str) -> Any:
+    """Return columns as a table of pyarrow; `path` names the file in messages."""
+    cells = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
+    return import_pyarrow(path).table(cells)
+
+
+def parquet_bytes(columns: Mapping[str, np.ndarray], path: Path | str) -> bytes:
+    """Return columns as the content of a file of Parquet."""
+    table, file = arrow_table(columns, path), io.BytesIO()
+    from pyarrow import parquet
+
+    parquet.write_table(table, file)
+    return file.getvalue()

@@ -1,1 +1,0 @@
-"""Tables with named columns as collections of documents: CSV, Parquet, Arrow."""

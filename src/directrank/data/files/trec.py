@@ -1,0 +1,407 @@
+"""Judged documents, rankings of them in TREC's form or as tables, and what a ranking is worth: their join."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from directrank.data.cells import Place, texts
+from directrank.data.cells import shown as shown_cell
+from directrank.data.files.columns import choose_columns, known_column
+from directrank.data.files.opening import Block, blocks_of
+from directrank.data.files.options import ReadOptions
+from directrank.data.files.scores import document_names
+from directrank.data.files.tables import NO_DOCUMENT, column_numbers, import_pyarrow, table_of
+from directrank.data.files.words import Rows, as_bytes, named_queries, numbered, read_rows, shown, text_of
+from directrank.data.grouping import qid_array, sorted_order, whole_numbers
+from directrank.data.groups import QueryGroups
+from directrank.data.queries import Queries
+from directrank.data.store import manifest_of
+from directrank.errors import DataError, DataFormatError
+
+LETOR, QRELS, RUN, SCORES = "letor", "qrels", "run", "scores"
+#: What each form is called in messages.
+CALLED = {
+    LETOR: "labelled documents",
+    QRELS: "qrels",
+    RUN: "a TREC run",
+    SCORES: "a file of scores",
+}
+_BY_WORDS = {1: SCORES, 4: QRELS, 6: RUN}
+QRELS_EXPECTED = "expected four: query, iteration, document and grade (qrels)"
+RUN_EXPECTED = "expected six: query, Q0, document, rank, score and tag (a TREC run)"
+SCORE_EXPECTED = "expected a score: a finite number"
+#: A run that shares a smaller part of its documents with the judgments probably calls them otherwise.
+LEAST_COMMON = 0.1
+#: Columns of a run, and the column of scores of a table.
+QUERY, DOCUMENT, SCORE, TAG = 0, 2, 4, 5
+SCORES_COLUMN = "score"
+
+
+def form_of(path: Path) -> str:
+    """Return the form of a file: labelled documents, qrels, a TREC run, or one score a line.
+
+    Raises
+    ------
+    DataFormatError
+        If the first line fits none of them, or there is none.
+    """
+    if manifest_of(path):
+        return LETOR
+    for block in blocks_of(path):
+        for start, stop in zip(block.starts, block.stops, strict=True):
+            words = block.bytes[start:stop].tobytes().split()
+            if not words or words[0].startswith(b"#"):
+                continue
+            if len(words) > 1 and b":" in words[1]:
+                return LETOR
+            if len(words) in _BY_WORDS:
+                return _BY_WORDS[len(words)]
+            raise block.error(
+                int(start),
+                f"found {len(words)} words, expected qrels (four), a TREC run (six), one score, or "
+                "labelled documents (grade qid:query feature:value …)",
+            )
+    raise DataFormatError(str(path), 0, 0, "is empty, expected labelled documents, qrels, a run or scores")
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Grades of documents; every query has at least one document, and no document twice.
+
+    Attributes
+    ----------
+    source : str
+        The file, for messages.
+    content : ndarray of uint8
+        Text that the words are slices of.
+    queries, documents : ndarray of shape (n_queries, 2) and (n_judged, 2), int64
+        The words that name them: first and last byte, exclusive.
+    query : ndarray of shape (n_judged,), int64
+        The index of each document's query.
+    grades : ndarray of shape (n_judged,), float64
+        Not negative.
+    notes : list of str
+        What was done to the grades.
+    """
+
+    source: str
+    content: np.ndarray
+    queries: np.ndarray
+    documents: np.ndarray
+    query: np.ndarray
+    grades: np.ndarray
+    notes: list[str]
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.queries)
+
+    def qid(self) -> np.ndarray:
+        """Return the names of the queries: integers if all are plain ones, else texts."""
+        return named_queries([text_of(self.content, each).encode() for each in self.queries])
+
+    def query_name(self, query: int) -> str:
+        """Return the name of a query."""
+        return text_of(self.content, self.queries[query])
+
+
+def read_qrels(path: str | Path) -> Judgments:
+    """Read TREC qrels, plain or gzipped: ``query iteration document grade`` on each line.
+
+    Negative grades count as 0, as in trec_eval, and a note counts them.
+
+    Raises
+    ------
+    DataFormatError
+        If a line has other than four words, a grade is not a number, or a document is judged twice.
+    """
+    rows = read_rows(Path(path), 4, QRELS_EXPECTED)
+    grades = rows.numbers(3, "expected a grade: a number")
+    content, n_rows = rows.block.bytes, len(rows.line)
+    query, first = numbered(content, rows.words[:, 0].copy(), np.zeros(n_rows, np.int64))
+    documents = rows.words[:, 2].copy()
+    codes, _ = numbered(content, documents, query)
+    _refuse_repeated(rows, np.arange(n_rows), codes, 2, "judged")
+    negative = int((grades < 0).sum())
+    notes = [f"{path}: {negative} grades below 0 count as 0"] if negative else []
+    words = rows.words[first, 0]
+    return Judgments(str(path), content, words, documents, query, np.maximum(grades, 0.0), notes)
+
+
+def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
+    """Return labelled documents as judgments, by the names given in row order, or by `document_names`.
+
+    Raises
+    ------
+    DataError
+        If two documents of a query have one docid.
+    """
+    queries = groups.queries
+    codes = np.empty(groups.n_docs, np.int64)
+    codes[queries.row] = np.repeat(np.arange(groups.n_queries), queries.sizes)
+    named = document_names(groups).tolist() if names is None else names
+    texts = [str(each).encode() for each in [*queries.qid.tolist(), *named]]
+    ends = np.cumsum([len(each) for each in texts])
+    words = np.stack([ends - [len(each) for each in texts], ends], axis=1)
+    content = np.frombuffer(b"".join(texts) + b"\n", np.uint8)
+    documents = words[groups.n_queries :].copy()
+    _, first = numbered(content, documents, codes)
+    if len(first) < groups.n_docs:
+        again = np.setdiff1d(np.arange(groups.n_docs), first)[0]
+        raise DataError(
+            f"{groups.name or 'data'}: row {again + 1}: docid {shown(str(named[again]))} names another "
+            f"document of query {queries.qid[codes[again]]} too, so a run cannot name either; "
+            "make docids differ within a query"
+        )
+    source = groups.name or "the data"
+    return Judgments(source, content, words[: groups.n_queries], documents, codes, groups.relevance, [])
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The rows of a TREC run with their scores."""
+
+    path: Path
+    rows: Rows
+    scores: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """Judged documents and those of a run, as `directrank.evaluate` takes them.
+
+    Attributes
+    ----------
+    queries : Queries
+        Those that are judged, with all documents that are judged or in the run.
+    scores : ndarray of shape (n_docs,), float64
+        In row order; NaN for documents that the run does not hold.
+    retrieved : ndarray of shape (n_docs,), bool
+    notes : list of str
+        How many queries and documents are missing or unknown, and how they count.
+    """
+
+    queries: Queries
+    scores: np.ndarray
+    retrieved: np.ndarray
+    notes: list[str]
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a TREC run, plain or gzipped: ``query Q0 document rank score tag`` on each line.
+
+    The score decides the order, as in trec_eval; the rank is not read.
+
+    Raises
+    ------
+    DataFormatError
+        If a line has other than six words, a score is not a finite number, or the tag changes.
+    """
+    rows = read_rows(Path(path), 6, RUN_EXPECTED)
+    _, first = numbered(rows.block.bytes, rows.words[:, TAG].copy(), np.zeros(len(rows.line), np.int64))
+    if len(first) > 1:
+        raise rows.error(
+            first[1],
+            TAG,
+            f"the tag is {shown(rows.text(first[1], TAG))}, but {shown(rows.text(0, TAG))} before: "
+            "two runs in one file; write each into its own file",
+        )
+    return Run(Path(path), rows, rows.numbers(SCORE, SCORE_EXPECTED))
+
+
+def read_run_table(path: Path) -> Run:
+    """Read a table with the columns qid, docid and score; any other column is not read.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a cell cannot be used: names file, column, row and remedy.
+    """
+    table = table_of(path)
+    assert table is not None
+    pa = import_pyarrow(path)
+    qid, docid = _named_columns(table.schema(path).names, str(path))
+    words, scores = ([], []), []
+    for batch in table.batches(path, {qid: pa.string(), docid: pa.string(), SCORES_COLUMN: pa.float64()}):
+        place = Place(path, len(scores))
+        for column, cells in zip((qid, docid), words, strict=True):
+            cells += texts(batch.column(column)).fill_null("").to_pylist()
+        scores += _scores(batch, place).tolist()
+    if not scores:
+        raise DataError(f"{path}: {NO_DOCUMENT}")
+    return run_of(words[0], words[1], scores, path)
+
+
+def run_of_frame(frame: Any, name: str) -> Run:
+    """Return the columns qid, docid and score of a data frame as a run.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a score is not a finite number.
+    """
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    qid, docid = _named_columns(table.columns, name)
+    qids, docids, scores = (table.get_column(each).to_list() for each in (qid, docid, SCORES_COLUMN))
+    return run_of(qids, docids, scores, Path(name))
+
+
+def run_of(qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any], path: Path) -> Run:
+    """Return documents of queries with their scores as a run; `path` names it in messages.
+
+    Raises
+    ------
+    DataError
+        If a score is not a finite number.
+    """
+    for row, score in enumerate(scores):
+        if not isinstance(score, Real) or not math.isfinite(score):
+            raise Place(path, 0).error(SCORES_COLUMN, row, f"found {shown_cell(score)}, {SCORE_EXPECTED}")
+    words = [list(map(str, whole_numbers(qid_array(names)).tolist())) for names in (qids, docids)]
+    return Run(path, _rows(path, words[0], words[1]), np.array(scores, np.float64))
+
+
+def _named_columns(names: Sequence[str], where: str) -> tuple[str, str]:
+    """Return the columns of queries and of names of documents of a table of scores."""
+    known_column(SCORES_COLUMN, names, where, ", which a table of scores has")
+    columns = choose_columns(names, ReadOptions(labelled=False, features=()), where)
+    if columns.docid is None:
+        raise DataError(f"{where}: a table of scores needs the name of each document: call its column docid")
+    return str(columns.qid), columns.docid
+
+
+def _scores(batch: Any, place: Place) -> np.ndarray:
+    values = column_numbers(batch, SCORES_COLUMN, place, SCORE_EXPECTED)
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise place.error(SCORES_COLUMN, int(wrong[0]), f"found {values[wrong[0]]:g}, {SCORE_EXPECTED}")
+    return values
+
+
+def _rows(path: Path, qids: list[str], docids: list[str]) -> Rows:
+    """Return queries and documents as the words of a run, each document in a line of its own."""
+    lines = [(qid.encode(), docid.encode()) for qid, docid in zip(qids, docids, strict=True)]
+    lengths = np.array([[len(qid), len(docid)] for qid, docid in lines])
+    ends = (lengths + 1).cumsum().reshape(-1, 2) - 1
+    words = np.zeros((len(lines), DOCUMENT + 1, 2), np.int64)
+    for place, column in enumerate((QUERY, DOCUMENT)):
+        words[:, column] = np.stack([ends[:, place] - lengths[:, place], ends[:, place]], axis=1)
+    content = b"".join(b"%s %s\n" % line for line in lines)
+    # The names of columns are line 1.
+    return Rows(Block(path, np.frombuffer(content, np.uint8), 2), np.arange(1, len(lines) + 1), words)
+
+
+def joined(judgments: Judgments, run: Run) -> Retrieval:
+    """Join a run with judgments, by trec_eval's rules.
+
+    Documents without a judgment are not relevant; queries without a judgment are left out; queries that the
+    run does not hold stay, without retrieved documents. Notes count them.
+
+    Raises
+    ------
+    DataFormatError
+        If no query or no document of the run is judged, or the run lists a document twice.
+
+    Warns
+    -----
+    UserWarning
+        If less than a tenth of the documents are common.
+    """
+    rows, shift = run.rows, len(judgments.content)
+    content = np.concatenate([judgments.content, rows.block.bytes])
+    query, kept = _judged_rows(judgments, run, content)
+    documents = np.concatenate([judgments.documents, rows.words[kept, DOCUMENT] + shift])
+    group = np.concatenate([judgments.query, query[kept]])
+    codes, first = numbered(content, documents, group)
+    n_judged, own = len(judgments.documents), codes[len(judgments.documents) :]
+    _refuse_repeated(rows, kept, own, DOCUMENT, "listed")
+    _check_common(judgments, run, kept, query, own)
+    grades, scores = np.zeros(len(first)), np.full(len(first), np.nan)
+    grades[:n_judged] = judgments.grades
+    scores[own] = run.scores[kept]
+    order, indptr = sorted_order(group[first], grades, judgments.n_queries)
+    docid = as_bytes(content, documents[first])[order]
+    queries = Queries(grades[order], indptr, order, judgments.qid(), docid)
+    notes = [*_query_notes(judgments, run, query), *_document_note(run, own, n_judged)]
+    return Retrieval(queries, scores, ~np.isnan(scores), notes)
+
+
+def _judged_rows(judgments: Judgments, run: Run, content: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the query of each row of a run, and the rows whose query is judged."""
+    words = np.concatenate([judgments.queries, run.rows.words[:, QUERY] + len(judgments.content)])
+    query = numbered(content, words, np.zeros(len(words), np.int64))[0][judgments.n_queries :]
+    kept = np.flatnonzero(query < judgments.n_queries)
+    if not len(kept):
+        raise DataFormatError(
+            str(run.path), 0, 0,
+            f"none of its queries is in {judgments.source}: they are called {shown(run.rows.text(0, QUERY))} "
+            f"and {shown(judgments.query_name(0))}, for example; give the run of these queries",
+        )  # fmt: skip
+    return query, kept
+
+
+def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: int, verb: str) -> None:
+    """Raise an error if two of these rows have the same document of a query, whose number `codes` has."""
+    repeated = np.flatnonzero(np.bincount(codes)[codes] > 1)
+    if not len(repeated):
+        return
+    first, again = places[repeated[codes[repeated] == codes[repeated[0]]][:2]].tolist()
+    raise rows.error(
+        again,
+        column,
+        f"document {shown(rows.text(again, column))} of query {shown(rows.text(again, QUERY))} is {verb} "
+        f"twice, first in line {rows.line[first] + 1}; keep one of the lines",
+    )
+
+
+def _check_common(judgments: Judgments, run: Run, kept: np.ndarray, query: np.ndarray, own: np.ndarray):
+    """Refuse a run without a judged document; warn if it has less than a tenth of those it could have."""
+    judged = np.flatnonzero(np.isin(judgments.query, query[kept]))
+    n_common, n_possible = int((own < len(judgments.documents)).sum()), min(len(judged), len(kept))
+    if n_common >= LEAST_COMMON * n_possible:
+        return
+    names = (
+        f"they are called {shown(run.rows.text(kept[0], DOCUMENT))} and "
+        f"{shown(text_of(judgments.content, judgments.documents[judged[0]]))}, for example; name documents "
+        "as the judgments do (in tables, --docid chooses the column)"
+    )
+    if not n_common:
+        raise DataFormatError(str(run.path), 0, 0, f"none of its documents is in {judgments.source}: {names}")
+    warnings.warn(
+        f"{run.path}: only {n_common} of {len(kept)} documents are in {judgments.source}: {names}",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def _query_notes(judgments: Judgments, run: Run, query: np.ndarray) -> list[str]:
+    n_queries, notes = judgments.n_queries, []
+    missing = np.flatnonzero(np.bincount(query, minlength=n_queries)[:n_queries] == 0)
+    if len(missing):
+        notes.append(
+            f"{run.path}: the run lacks {len(missing)} of {n_queries} queries of {judgments.source}, which "
+            f"count 0, such as {judgments.query_name(missing[0])}"
+        )
+    unknown = np.flatnonzero(query >= n_queries)
+    if len(unknown):
+        notes.append(
+            f"{run.path}: left out queries that are not in {judgments.source}: "
+            f"{len(np.unique(query[unknown]))}, such as {run.rows.text(unknown[0], QUERY)}"
+        )
+    return notes
+
+
+def _document_note(run: Run, own: np.ndarray, n_judged: int) -> list[str]:
+    unjudged = int((own >= n_judged).sum())
+    if not unjudged:
+        return []
+    return [f"{run.path}: {unjudged} of {len(own)} documents have no judgment and count as not relevant"]

@@ -1,0 +1,290 @@
+"""A store: a folder of features that are mapped, labels that are read, and a manifest with their digests."""
+
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+from directrank.features.shards import make_shards, map_in_order, processors
+from directrank.storage.atomic import write_atomically
+from directrank.storage.folders import MARK, claim_folder, is_marked
+from directrank.storage.hashed_file import file_digest
+from directrank.storage.mapped import create_matrix, open_matrix
+from directrank.storage.strict_json import StrictJSONError, dump, parse
+
+#: The file that makes a folder a store. It is written last.
+MANIFEST = "store.json"
+FORMAT = "directrank store 2"
+FEATURES = "features.npy"
+#: The files beside the features: all of them are read when the store is opened.
+LABELS = ("relevance", "indptr", "row", "qid", "docid")
+_LARGEST = 2**26
+_AGAIN = "convert the data again"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a store holds.
+
+    Attributes
+    ----------
+    n_docs, n_features : int
+    feature_names : list of str or None
+    name : str
+        The source of the data, for messages.
+    labelled, standardised : bool
+        Whether there is relevance, and whether it is the standard form of another supervision.
+    files : dict of str to list
+        Size in bytes and SHA-256 in hex of each file.
+    shards : list of list of int
+        First row, last row (exclusive) and CRC-32 of the features of each shard.
+    """
+
+    n_docs: int
+    n_features: int
+    feature_names: list[str] | None
+    name: str
+    labelled: bool
+    standardised: bool
+    files: Mapping[str, Any]
+    shards: Sequence[Sequence[int]]
+
+    def text(self) -> str:
+        """Return the content of the manifest, which ends with its own digest."""
+        facts = {"format": FORMAT, **asdict(self)}
+        return dump({**facts, "sha256": hashlib.sha256(dump(facts).encode()).hexdigest()}) + "\n"
+
+
+def manifest_of(path: Path) -> Path | None:
+    """Return the manifest of a store that a path names, by its folder or by the manifest; None for others."""
+    inside = path / MANIFEST
+    if path.name == MANIFEST and path.is_file():
+        return path
+    return inside if inside.is_file() else None
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest and compare its digest.
+
+    Raises
+    ------
+    DataError
+        If it is not one, or is damaged.
+    """
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    try:
+        facts: Any = parse(content) if len(content) <= _LARGEST else None
+        signed = facts.pop("sha256")
+        if facts["format"] != FORMAT:
+            raise DataError(f"{path}: written as {facts['format']!r}, expected {FORMAT!r}; {_AGAIN}")
+        if hashlib.sha256(dump(facts).encode()).hexdigest() != signed:
+            raise KeyError("sha256")
+        return Manifest(**{name: value for name, value in facts.items() if name != "format"})
+    except (StrictJSONError, KeyError, AttributeError, TypeError):
+        raise DataError(f"{path}: this manifest of a store is damaged; {_AGAIN}") from None
+
+
+def check_sizes(folder: Path, manifest: Manifest) -> None:
+    """Raise DataError if a file of a store is missing or has another size."""
+    for name, (size, _) in manifest.files.items():
+        try:
+            found = os.stat(folder / name).st_size
+        except OSError:
+            raise DataError(f"{folder / name}: the file is missing from its store; {_AGAIN}") from None
+        if found != size:
+            raise DataError(f"{folder / name}: {found} bytes, expected {size}; {_AGAIN}")
+
+
+def check_rows(path: Path, features: np.ndarray, shards: Sequence[Sequence[int]]) -> None:
+    """Raise DataError if the features in a file do not have the CRC-32 of each of these shards."""
+
+    def check(shard: Sequence[int]) -> None:
+        first, last, digest = shard
+        if zlib.crc32(features[first:last].data) != digest:
+            raise DataError(f"{path}: rows {first} to {last - 1} changed since they were written; {_AGAIN}")
+
+    map_in_order(check, shards, processors())
+
+
+class Stored(NamedTuple):
+    """What a store holds, as `QueryGroups.from_inner` takes it."""
+
+    features: np.ndarray
+    queries: Queries
+    feature_names: Sequence[str] | None
+    name: str
+    labelled: bool
+
+
+def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
+    """Open a store.
+
+    Parameters
+    ----------
+    path : path-like
+        Its folder, or its manifest.
+    verify : bool, default=True
+        Compare the digests of the features, shard by shard, which reads all of them. The digests of all
+        other files are compared in any case.
+
+    Raises
+    ------
+    DataError
+        If the folder is no store, or a file of it is missing or damaged.
+    """
+    found = manifest_of(Path(path))
+    if found is None:
+        raise DataError(f"{path}: no store, as {MANIFEST} is missing; make one with `directrank convert`")
+    folder, manifest = found.parent, read_manifest(found)
+    check_sizes(folder, manifest)
+    if (folder / MARK).is_file() and not is_marked(folder):
+        raise DataError(f"{folder / MARK}: changed since it was written; convert the data into a new folder")
+    queries = _queries(folder, manifest)
+    try:
+        features = open_matrix(folder / FEATURES)
+    except ValueError as error:
+        raise DataError(f"{folder / FEATURES}: {error}; convert the data again") from None
+    if features.shape != (manifest.n_docs, manifest.n_features):
+        raise DataError(f"{folder / FEATURES}: shape {features.shape}; convert the data again")
+    if verify:
+        check_rows(folder / FEATURES, features, manifest.shards)
+    return Stored(features, queries, manifest.feature_names, manifest.name, manifest.labelled)
+
+
+def _queries(folder: Path, manifest: Manifest) -> Queries:
+    arrays: dict[str, Any] = {name: _array(folder, manifest, f"{name}.npy") for name in LABELS}
+    if not _fit(manifest.n_docs, **arrays):
+        raise DataError(f"{folder}: the labels of this store do not fit together; convert the data again")
+    return Queries(**arrays, standardised=manifest.standardised)
+
+
+def _array(folder: Path, manifest: Manifest, name: str) -> np.ndarray | None:
+    if name not in manifest.files:
+        return None
+    if file_digest(folder / name) != manifest.files[name][1]:
+        raise DataError(f"{folder / name}: changed since it was written; {_AGAIN}")
+    try:
+        return np.load(io.BytesIO((folder / name).read_bytes()), allow_pickle=False)
+    except ValueError as error:
+        raise DataError(f"{folder / name}: {error}; convert the data again") from None
+
+
+def _fit(n_docs: int, *, relevance, indptr, row, qid, docid) -> bool:
+    """Say whether the arrays are those of so many documents, sorted as kernels need them."""
+    kinds = [getattr(each, "dtype", None) for each in (relevance, indptr, row)]
+    if kinds != [np.float64, np.int64, np.int64] or qid is None or relevance.shape != (n_docs,):
+        return False
+    if (
+        indptr.shape != (len(qid) + 1,)
+        or indptr[0] != 0
+        or indptr[-1] != n_docs
+        or (np.diff(indptr) < 1).any()
+    ):
+        return False
+    falls = np.diff(relevance) <= 0
+    falls[indptr[1:-1] - 1] = True
+    once = row.shape == (n_docs,) and np.array_equal(np.sort(row), np.arange(n_docs))
+    graded = np.isfinite(relevance).all() and (relevance >= 0).all() and falls.all()
+    return bool(once and graded and (docid is None or docid.shape == (n_docs,)))
+
+
+class StoreWriter:
+    """A store that is being written. Until `finish` has ended, the folder is none.
+
+    Parameters
+    ----------
+    folder : path-like
+        An empty folder or one of ours, or a new one.
+    force : bool, default=False
+        Take a folder that holds other files, too.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds files of others.
+    """
+
+    def __init__(self, folder: str | os.PathLike, *, force: bool = False):
+        self.folder = Path(folder)
+        claim_folder(self.folder, force=force)
+        (self.folder / MANIFEST).unlink(missing_ok=True)
+
+    def allocate(self, name: str, n_docs: int, n_features: int) -> np.ndarray:
+        """Return zeros in the file of the features, float32 (n_docs, n_features).
+
+        Raises
+        ------
+        DataError
+            If there is no feature.
+        OSError
+            If the disk is full.
+        """
+        if not n_docs * n_features:
+            raise DataError(f"{name}: nothing to convert: {n_docs} documents of {n_features} features")
+        path = self.folder / FEATURES
+        path.unlink(missing_ok=True)
+        return create_matrix(path, (n_docs, n_features))
+
+    def finish(
+        self,
+        queries: Queries,
+        n_features: int,
+        feature_names: Sequence[str] | None,
+        name: str,
+        labelled: bool,
+    ) -> None:
+        """Write the labels and the manifest."""
+        arrays = {name: getattr(queries, name) for name in LABELS}
+        files = {FEATURES: _described(self.folder / FEATURES)}
+        for label, values in arrays.items():
+            path = self.folder / f"{label}.npy"
+            path.unlink(missing_ok=True)
+            if values is not None:
+                write_atomically(path, _content(label, values, name))
+                files[path.name] = _described(path)
+        names = None if feature_names is None else list(feature_names)
+        features = open_matrix(self.folder / FEATURES)
+        shards = make_shards(queries.indptr, n_features)
+        digests = map_in_order(lambda shard: zlib.crc32(features[shard.rows].data), shards, processors())
+        described = [
+            [shard.first_row, shard.last_row, digest] for shard, digest in zip(shards, digests, strict=True)
+        ]
+        manifest = Manifest(
+            queries.n_docs, n_features, names, name, labelled, queries.standardised, files, described
+        )
+        write_atomically(self.folder / MANIFEST, manifest.text())
+
+
+def _described(path: Path) -> list[Any]:
+    """Return size and digest of a file, whose bytes are on the disk."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        os.fsync(file.fileno())
+        return [os.fstat(file.fileno()).st_size, digest]
+
+
+def _content(label: str, values: np.ndarray, name: str) -> bytes:
+    content = io.BytesIO()
+    np.save(content, _plain(label, values, name), allow_pickle=False)
+    return content.getvalue()
+
+
+def _plain(label: str, values: np.ndarray, name: str) -> np.ndarray:
+    """Return names as an array of text, of bytes or of numbers."""
+    if values.dtype.kind != "O":
+        return values
+    kinds = {type(each) for each in values.tolist()}
+    if kinds <= {str} or kinds <= {bytes} or kinds <= {int}:
+        plain = np.array(values.tolist())
+        if plain.tolist() == values.tolist():
+            return plain
+    raise DataError(f"{name}: a {label} is no plain text and no whole number; rename the values first")

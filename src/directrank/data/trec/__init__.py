@@ -1,1 +1,0 @@
-"""TREC runs and score files."""

@@ -1,1 +1,0 @@
-"""Definitions of features, a family a file, and the table of all of them."""
