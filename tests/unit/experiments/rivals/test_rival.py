@@ -29,7 +29,7 @@ def parts(data):
 
 def n_fits(folder):
     with sqlite3.connect(folder / "store.sqlite") as connection:
-        return connection.execute("SELECT count(*) FROM log WHERE event = 'done'").fetchone()[0]
+        return connection.execute("SELECT count(*) FROM records").fetchone()[0]
 
 
 def test_rows_are_the_callers_query_by_query():
@@ -214,16 +214,16 @@ def test_several_processes_and_a_last_fit_give_the_same(parts, tmp_path):
 def test_no_record_holds_a_model(parts, tmp_path):
     compare(parts, [fakes.Drawn()], out=tmp_path / "run", **OPTIONS)
     with sqlite3.connect(tmp_path / "run" / "store.sqlite") as connection:
-        rows = connection.execute("SELECT value FROM cells WHERE label LIKE '%seed%'").fetchall()
+        rows = connection.execute("SELECT value FROM records WHERE label LIKE '%seed%'").fetchall()
     records = [json.loads(text) for (text,) in rows]
     assert {record["scorer"]["kind"] for record in records} == {"scores"}
 
 
 def test_keys_follow_parameters_code_and_libraries():
-    one = Rival("a", fakes.Column(1)).identity("fold")
-    assert one == Rival("other name", fakes.Column(1)).identity("fold")
-    assert one != Rival("a", fakes.Column(2)).identity("fold")
-    assert one != Rival("a", fakes.Column(1), fixed={"sign": -1.0}).identity("fold")
+    one = Rival("a", fakes.Column(1)).facts("fold", {}, chooses=True)
+    assert one == Rival("other name", fakes.Column(1)).facts("fold", {}, chooses=True)
+    assert one != Rival("a", fakes.Column(2)).facts("fold", {}, chooses=True)
+    assert one != Rival("a", fakes.Column(1), fixed={"sign": -1.0}).facts("fold", {}, chooses=True)
     what = described(LinearRegression())
     assert what["class"][0].endswith("LinearRegression")
     assert what["class"][1].startswith("scikit-learn ")
