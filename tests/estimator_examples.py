@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from directrank.estimators import Ranker
-from directrank.estimators.committees.ensemble import CommitteeRanker
+from directrank.estimators.committees import CommitteeRanker
 from directrank.estimators.methods import METHODS
 from directrank.measures import NDCG
 from directrank.models.scorer_kinds import take_apart
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
+from groups import first_group
 
 #: Committees are tested in tests/unit/estimators: they have no surrogate, and `predict` needs the queries.
 CLASSES = tuple(
@@ -38,6 +39,14 @@ def estimators():
     composed = Ranker(SmoothedPositions(NDCG(10)), LBFGS(max_iterations=20), n_jobs=1)
     return [*(quick(cls) for cls in CLASSES), composed]
 
+
+#: One estimator of each kind of model and of parameters, for properties that all have from one `fit`.
+REPRESENTATIVES = ("Regression", "AdaRank", "TreeRanker", "Ranker")
+representatives = pytest.mark.parametrize(
+    "estimator",
+    first_group(estimators(), lambda each: type(each).__name__ in REPRESENTATIVES),
+    ids=lambda each: type(each).__name__,
+)
 
 every = pytest.mark.parametrize("estimator", estimators(), ids=lambda each: type(each).__name__)
 

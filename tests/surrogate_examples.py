@@ -14,6 +14,7 @@ __all__ = [
     "examples",
     "examples_of",
     "measures",
+    "pairwise",
     "per_query",
 ]
 
@@ -95,6 +96,25 @@ def examples_of(cls):
             f'it, such as "{cls.__name__}": lambda cls: accepted(cls)'
         )
     return found
+
+
+def pairwise(promises, offering=None):
+    """Examples with promises: in the first group every class keeps every promise, and every example one.
+
+    The second group is the rest of the product.
+    """
+    cases = []
+    for cls in SURROGATES:
+        if offering is not None and offering not in cls.offers:
+            continue
+        surrogates = examples_of(cls)
+        step = min(len(surrogates), len(promises))
+        for i, surrogate in enumerate(surrogates):
+            for j, promise in enumerate(promises):
+                marks = [pytest.mark.heavy] if (i - j) % step else []
+                name = f"{surrogate.name}-{promise.__name__}"
+                cases.append(pytest.param(surrogate, promise, id=name, marks=marks))
+    return pytest.mark.parametrize(("surrogate", "promise"), cases)
 
 
 every = pytest.mark.parametrize("surrogate", examples())

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from benchmarks.read_pass import read_pass
-from directrank.models.readers.library_model import read_library_model
+from directrank.models.saving import read_library_model
 from directrank.scorers import Linear
 from directrank.scorers.trees import Additive, stump
 

@@ -12,9 +12,9 @@ from directrank.features.shards import make_shards
 from directrank.measures import NDCG
 from directrank.measures.positions import positions_naive, positions_of
 from directrank.surrogates import Objective, Pairwise, PlackettLuce, SmoothedPositions, SoftmaxCrossEntropy
-from directrank.surrogates.listwise_kernels import cross_entropy_naive, likelihood_naive
+from directrank.surrogates.listwise import cross_entropy_naive, likelihood_naive
 from directrank.surrogates.margins import pair_margin
-from directrank.surrogates.pairs.kernels import pairs_naive
+from directrank.surrogates.pairs.weighted import pairs_naive
 from directrank.surrogates.positions.smoothed_kernels import backward_naive, soft_positions_naive
 
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]

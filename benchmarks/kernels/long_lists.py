@@ -4,7 +4,7 @@
 
 One query of five grades, 48 % of its documents relevant. Printed are the milliseconds of processor time of
 one call of each oracle that the method's solver needs, summed; the exponent of their growth between the last
-two lengths; and from which length on the method is refused (`estimators/inputs/long_lists.py`). The growth is
+two lengths; and from which length on the method is refused (`estimators/inputs.py`). The growth is
 the ratio here: 1 is as the list, 2 as its square.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from directrank import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.inputs.long_lists import LARGEST_WORK
+from directrank.estimators.inputs import LARGEST_WORK
 from directrank.estimators.methods import METHODS, configured
 from directrank.surrogates import Objective
 

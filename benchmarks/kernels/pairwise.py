@@ -30,7 +30,7 @@ from directrank.surrogates import (
     SmoothedPositions,
     SwapWeighted,
 )
-from directrank.surrogates.pairs import by_sorting as pair_sorting
+from directrank.surrogates.pairs import hinges as pair_sorting
 
 N_FEATURES = 136
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]

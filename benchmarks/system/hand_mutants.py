@@ -24,7 +24,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = ROOT / "benchmarks" / "system" / "hand_faults.toml"
-WORDS = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "-m", "not slow and not golden")
+WORDS = ("-q", "-x", "-n0", "--no-header", "-p", "no:cacheprovider", "-m", "not (heavy or slow or golden)")
 #: Libraries that tests import, loaded once for all of them; none imports the package.
 LIBRARIES = (
     "dask.dataframe",

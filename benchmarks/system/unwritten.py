@@ -57,11 +57,11 @@ from directrank.measures.reciprocal_rank import first_naive
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
 from directrank.scorers.trees import add_trees_naive, trees_naive
 from directrank.surrogates import SURROGATES
-from directrank.surrogates.listwise_kernels import cosine_naive, cross_entropy_naive, likelihood_naive
+from directrank.surrogates.listwise import cosine_naive, cross_entropy_naive, likelihood_naive
 from directrank.surrogates.pairs.exponential import potentials_naive
 from directrank.surrogates.pairs.fidelity import fidelity_naive
-from directrank.surrogates.pairs.kernels import pairs_naive
-from directrank.surrogates.positions.gaussian_kernels import expectation_naive
+from directrank.surrogates.pairs.weighted import pairs_naive
+from directrank.surrogates.positions.gaussian import expectation_naive
 from directrank.surrogates.positions.smoothed_kernels import soft_positions_naive
 from surrogate_examples import examples_of, measures
 from tally import HungError, Tally, complain, limited

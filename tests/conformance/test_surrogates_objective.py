@@ -10,6 +10,7 @@ from directrank.contracts import (
     QueryWeights,
     StepAlong,
     Targets,
+    ValueAndGradient,
     WindowStep,
 )
 from directrank.diagnostics.conformance import of_objectives
@@ -17,11 +18,10 @@ from directrank.diagnostics.conformance.of_objectives import whole
 from directrank.diagnostics.conformance.of_surrogates import bound, value
 from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
 from directrank.measures.positions import positions_of
-from surrogate_examples import differentiable, examples, per_query
+from surrogate_examples import differentiable, examples, pairwise, per_query
 
 
-@pytest.mark.parametrize("promise", of_objectives.PROMISES, ids=lambda each: each.__name__)
-@differentiable
+@pairwise(of_objectives.PROMISES, ValueAndGradient)
 def test_its_objective_keeps_every_promise(surrogate, promise):
     promise(surrogate)
 

@@ -11,7 +11,7 @@ from directrank.measures import AP, NDCG
 from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, SwapWeighted
-from directrank.surrogates.remote.shards import ShardObjective, _reweigh
+from directrank.surrogates.objective import ShardObjective, _reweigh
 from surrogate_examples import examples
 
 STREAMED = [each for each in examples(GradientKernel) if GradientKernel in each.values[0].offers]

@@ -9,7 +9,8 @@ import pytest
 
 from directrank import FRank, NDCGBoost, RankBoost, evaluate, load_letor
 
-pytestmark = pytest.mark.golden
+# The first group has test_methods_ohsumed.py.
+pytestmark = [pytest.mark.golden, pytest.mark.heavy]
 
 MEASURES = ("AP", "nDCG@3", "nDCG@10")
 FLOORS = {

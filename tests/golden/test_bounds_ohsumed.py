@@ -9,7 +9,8 @@ from directrank.estimators import PermuRank, StructuralSVM
 from directrank.estimators.methods import configured
 from directrank.measures import evaluate
 
-pytestmark = pytest.mark.golden
+# The first group has test_methods_ohsumed.py.
+pytestmark = [pytest.mark.golden, pytest.mark.heavy]
 
 
 @pytest.fixture(scope="module")

@@ -61,6 +61,7 @@ def test_round_trip(ohsumed, tmp_path):
     assert again.docid.tolist() == groups.docid.tolist()
 
 
+@pytest.mark.heavy
 def test_five_parts_make_the_official_folds(ohsumed, tmp_path):
     # S_{i+4} is the test part of fold i
     for fold in range(1, 6):
@@ -108,6 +109,7 @@ def test_a_constant_score_has_the_known_map(tests_of_folds):
     assert expected.mean() == pytest.approx(0.305, abs=0.003)
 
 
+@pytest.mark.heavy
 def test_letor_2_with_its_line_ends(ohsumed_letor2):
     folds = find_folds(ohsumed_letor2)
     whole = joined([fold.load()[2] for fold in folds])
@@ -137,6 +139,7 @@ def test_null_is_refused_by_its_place_on_request(ohsumed_null):
 ZERO_IF_MISSING = np.array([11, 12, 26, 27, 41, 42]) - 1
 
 
+@pytest.mark.heavy
 def test_filled_and_normalised_features_are_the_official_ones(ohsumed, ohsumed_null):
     official = load_letor(ohsumed / "Fold1")
     least = load_letor(ohsumed_null / "Fold1", missing="query_min")

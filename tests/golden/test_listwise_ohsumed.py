@@ -7,7 +7,8 @@ from directrank.data import find_folds
 from directrank.estimators import ApproxRank, ListMLE, ListNet, RankCosine, SoftRank
 from directrank.measures import evaluate
 
-pytestmark = pytest.mark.golden
+# The first group has test_methods_ohsumed.py.
+pytestmark = [pytest.mark.golden, pytest.mark.heavy]
 
 PENALTIES = [{"penalty": penalty} for penalty in (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)]
 

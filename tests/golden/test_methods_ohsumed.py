@@ -57,8 +57,8 @@ def test_regression_sees_through_the_constant_features(folds):
     [
         ("paper", "AP", (0.4390, 0.500, 0.4390)),
         ("paper", "nDCG@5", (0.4390, 0.520, 0.4400)),
-        ("ranklib", "AP", (0.4390, 0.460, 0.4390)),
-        ("ranklib", "nDCG@5", (0.4440, 0.490, 0.4500)),
+        pytest.param("ranklib", "AP", (0.4390, 0.460, 0.4390), marks=pytest.mark.heavy),
+        pytest.param("ranklib", "nDCG@5", (0.4440, 0.490, 0.4500), marks=pytest.mark.heavy),
     ],
 )
 def test_adarank(folds, variant, measure, least):
@@ -69,10 +69,12 @@ def test_adarank(folds, variant, measure, least):
 REDUCED = [{"steepness": 10.0, "penalty": 1e-3}, {"steepness": 30.0, "penalty": 1e-2}]
 
 
+@pytest.mark.heavy
 def test_approxap(folds):
     assert on_test(folds, lambda **point: ApproxRank("AP", **point), REDUCED)[:, 0].mean() >= 0.4470
 
 
+@pytest.mark.heavy
 def test_approxndcg(folds):
     means = on_test(folds, lambda **point: ApproxRank("nDCG", **point), REDUCED).mean(axis=0)
     assert means[0] >= 0.4450

@@ -7,7 +7,8 @@ from directrank.data import find_folds
 from directrank.estimators.methods import configured
 from directrank.measures import evaluate
 
-pytestmark = pytest.mark.golden
+# The first group has test_methods_ohsumed.py.
+pytestmark = [pytest.mark.golden, pytest.mark.heavy]
 
 SHOWN = ["AP", "nDCG@10", "nDCG"]
 

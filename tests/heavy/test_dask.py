@@ -304,7 +304,7 @@ def test_a_worker_lost_while_it_takes_shards_changes_nothing(kind, parts, client
 
 
 def test_lost_workers_are_named(parts, monkeypatch):
-    monkeypatch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 1.0)
+    monkeypatch.setattr("directrank.integrations.dask.clusters.PATIENCE", 1.0)
     with cluster(1) as client:
         remote = dask.distribute(parts[0], client)
         client.retire_workers(list(client.nthreads()))
@@ -359,18 +359,18 @@ def test_a_frozen_worker_changes_nothing(call, parts, processes, pids, monkeypat
     here = made("ranksvm").fit(parts[1])
     remote = dask.distribute(parts[1], processes)
     address = sorted(pids)[0]
-    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
     stop_at(call, [pids[address]], monkeypatch)
     the_same(here, made("ranksvm").fit(remote))
     assert {each.address for each in remote.source.workers._placed} == set(pids) - {address}
 
 
 def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processes, pids, monkeypatch):
-    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
     here = made("ranksvm").fit(parts[1])
     remote = dask.distribute(parts[1], processes)
     with monkeypatch.context() as patch:
-        patch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 3.0)
+        patch.setattr("directrank.integrations.dask.clusters.PATIENCE", 3.0)
         stop_at(60, pids.values(), patch)
         with pytest.raises(MethodError, match=r"2 have sent no heartbeat for 2 s, the first one tcp://127"):
             made("ranksvm").fit(remote)
@@ -380,11 +380,11 @@ def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processe
 
 
 def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
-    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
     remote = dask.distribute(parts[1], processes)
     remote.source.workers.over_shards(len)
     before = list(remote.source.workers._placed)
-    monkeypatch.setattr(remote.workers, "shards", remote.source.workers.shards[:1])
+    monkeypatch.setattr(remote.source.workers, "shards", remote.source.workers.shards[:1])
     remote.source.workers.over_shards(lambda held: time.sleep(3.5))
     assert remote.source.workers._placed == before
 
@@ -392,12 +392,12 @@ def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
 def test_a_data_frame_on_a_frozen_worker_is_named(processes, pids, monkeypatch):
     import dask.dataframe as dd
 
-    monkeypatch.setattr("directrank.integrations.dask.heartbeats.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
     frame = pd.DataFrame({"relevance": [1, 0] * 8, "qid": np.arange(16) // 4, "f": np.arange(16.0)})
     split = dd.from_pandas(frame, npartitions=8)
     for pid in pids.values():
         os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr("directrank.integrations.dask.heartbeats.PATIENCE", 1.0)
+    monkeypatch.setattr("directrank.integrations.dask.clusters.PATIENCE", 1.0)
     with pytest.raises(MethodError, match="sent no heartbeat for 2 s"):
         dask.distribute(split, processes)
 

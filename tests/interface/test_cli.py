@@ -102,6 +102,7 @@ def test_compare_with_folds_search_seeds_and_last_fit(folder, capsys):
     assert (code, out) == (0, f"{4 * 2 * (3 + 1)} fits: 1 method, 4 folds of data\n")
 
 
+@pytest.mark.heavy
 def test_compare_works_in_processes(folder, capsys):
     arguments = ["compare", folder, "--methods", "regression", "--measures", "AP", "--quiet"]
     assert run(capsys, *arguments, "--jobs", "2", "--out", "two")[0] == 0
@@ -468,6 +469,7 @@ def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
     assert "PROBLEM  a small fit" in out
 
 
+@pytest.mark.heavy
 def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(methods, "METHODS", methods.METHODS[:2])

@@ -9,6 +9,7 @@ import pytest
 from directrank import load, make_ranking
 from directrank.cli import main
 from directrank.experiments.demos import write_folds
+from groups import first_group
 
 
 @pytest.fixture
@@ -82,12 +83,14 @@ def test_a_model_goes_to_standard_output(folder):
     command = [sys.executable, "-m", "directrank", *FIT, "-o"]
     ended = subprocess.run([*command, "-"], capture_output=True, check=True)
     assert b"saved: -" in ended.stderr
-    subprocess.run([*command, "m.dr"], capture_output=True, check=True)
+    assert main([*FIT, "-o", "m.dr"]) == 0
     assert ended.stdout == (folder / "m.dr").read_bytes()
     assert "name a file" in subprocess.run([*command, "-", "--json"], capture_output=True, text=True).stderr
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", first_group([">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"], lambda each: each.startswith("<"))
+)
 def test_closed_streams_are_no_failure_and_take_nothing(folder, closed):
     command = f"{sys.executable} -m directrank fit regression {TRAIN} -o m.dr {closed}"
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

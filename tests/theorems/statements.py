@@ -39,7 +39,7 @@ STATEMENTS = (
     Statement(
         "Xu, Theorem 1",
         "Sorting by score gives the ranking with the largest query-level value F.",
-        S + "rankings.violated_rankings.ViolatedRankings",
+        S + "rankings.permutations.ViolatedRankings",
     ),
     Statement(
         "Xu, Theorem 2",

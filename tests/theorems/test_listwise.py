@@ -14,7 +14,7 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures import AP, NDCG, P
 from directrank.surrogates import CosineDistance, GaussianNoise, PlackettLuce, SoftmaxCrossEntropy
-from directrank.surrogates.listwise_kernels import (
+from directrank.surrogates.listwise import (
     cosine_naive,
     cosines,
     cross_entropies,
@@ -23,7 +23,7 @@ from directrank.surrogates.listwise_kernels import (
     likelihoods,
     softmax_of_segments,
 )
-from directrank.surrogates.positions.gaussian_kernels import expectation_naive, expectations
+from directrank.surrogates.positions.gaussian import expectation_naive, expectations
 from oracles import slope
 
 SURROGATES = (

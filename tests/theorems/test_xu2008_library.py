@@ -16,8 +16,8 @@ from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, WorkingSets
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
-from directrank.surrogates.rankings.permutations import coefficients
-from directrank.surrogates.rankings.violated_rankings import ViolatedRankings
+from directrank.surrogates.rankings.permutations import ViolatedRankings, coefficients
+from groups import first_group
 from rankings import (
     cross_level_map,
     literal_map,
@@ -191,7 +191,9 @@ def test_theorem_2_under_ties_that_rounding_would_break(name):
 
 
 @pytest.mark.statement("Xu, Eq. (7)")
-@pytest.mark.parametrize("name", ["AP", "nDCG", "nDCG@2", "RR", "P@2", "WPD"])
+@pytest.mark.parametrize(
+    "name", first_group(["AP", "nDCG", "nDCG@2", "RR", "P@2", "WPD"], lambda name: name in ("AP", "nDCG@2"))
+)
 def test_equation_7_the_sum_over_all_rankings(name):
     """The audit enumerates (7) where every list is short; where E(π*) < 1 the distance is added."""
     for _, y, s in descending(25, seed=3, grades=3 if name.startswith("nDCG") else 2):

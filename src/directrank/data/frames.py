@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.categories import as_grades
 from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, shown
 from directrank.data.files.options import ReadOptions
 from directrank.data.files.tables.columns import choose_columns, refuse_second_label
+from directrank.data.grouping import as_grades
 from directrank.data.groups import QueryGroups, column_names
 from directrank.errors import DataError
 

@@ -176,10 +176,6 @@ class QueryGroups:
         """Features, float32 (n_docs, n_features), in the inner order: an array, if this process has them."""
         return self.source.rows
 
-    def weights_of_documents(self, weights: np.ndarray | None) -> np.ndarray | None:
-        """Return the weight of each document's query, (n_docs,), from weights of queries."""
-        return None if weights is None else np.repeat(weights, self.queries.sizes)
-
     @property
     def n_docs(self) -> int:
         """Number of documents."""

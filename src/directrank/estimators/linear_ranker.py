@@ -1,9 +1,10 @@
-"""Rankers with a linear scorer, which scale their features."""
+"""Rankers with a linear scorer, which scale their features, and those of them trained by gradients."""
 
 from typing import Annotated, Literal
 
-from directrank.estimators.parameters.declared import estimator
+from directrank.estimators.parameters import ABOVE_0, FROM_1, Penalty, estimator
 from directrank.estimators.ranker import Ranker
+from directrank.solvers import LBFGS, SGD
 
 
 @estimator
@@ -16,3 +17,25 @@ class LinearRanker(Ranker):
         "deviation 1; the same of sign(x)·log1p|x|; to [0, 1] inside each query, where `predict` needs qid; "
         "or chosen among the first three by a rule on the training features (docs/scaling.md).",
     ] = "auto"
+
+
+@estimator
+class GradientRanker(LinearRanker):
+    """Base class of rankers with a choice of gradient method."""
+
+    penalty: Penalty = 1e-3
+    solver: Annotated[
+        Literal["lbfgs", "sgd"], "L-BFGS, or the paper's stochastic gradient descent, query by query."
+    ] = "lbfgs"
+    max_iterations: Annotated[
+        int, "Largest number of iterations from each start; epochs for SGD.", FROM_1
+    ] = 200
+    learning_rate: Annotated[float, "Step size of SGD.", ABOVE_0] = 0.01
+
+    def _gradient_method(self, **options) -> LBFGS | SGD:
+        """Return the solver that the parameters describe, with options that both solvers have."""
+        if self.solver == "lbfgs":
+            return LBFGS(penalty=self.penalty, max_iterations=self.max_iterations, **options)
+        return SGD(
+            penalty=self.penalty, max_epochs=self.max_iterations, learning_rate=self.learning_rate, **options
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from directrank.contracts import Measure, Surrogate
-from directrank.estimators.committees.auto import AutoRanker
+from directrank.estimators.committees import AutoRanker
 from directrank.estimators.method import (
     Configured,
     Method,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from directrank.contracts import Measure, Surrogate
 from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.method import PENALTIES, Configured, Method
-from directrank.estimators.parameters.declared import MaxIterations, Penalty, estimator, positional
+from directrank.estimators.parameters import MaxIterations, Penalty, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Linear

@@ -1,5 +1,6 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
+import math
 from copy import deepcopy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -14,22 +15,42 @@ from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
-from directrank.estimators.inputs.checks import query_weights, single_part
-from directrank.estimators.inputs.distributed import check_distributed
-from directrank.estimators.inputs.long_lists import refuse_long_lists
-from directrank.estimators.inputs.reading import features_of, groups_of, training_data
+from directrank.estimators.inputs import (
+    check_distributed,
+    features_of,
+    groups_of,
+    query_weights,
+    refuse_long_lists,
+    single_part,
+    training_data,
+)
 from directrank.estimators.outcome import check_finite, warn_of_stop
-from directrank.estimators.parameters.allowed import FROM_1, Interval, check_parameters
-from directrank.estimators.parameters.declared import estimator
-from directrank.estimators.selection import MeanMonitor
+from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
 from directrank.features.shards import processors
-from directrank.measures import DEFAULT_MEASURE, mean_value, parse_measure
+from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
 from directrank.scorers import SCORERS, default_scorer
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
 from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
-from directrank.timing import current_profile, phase
+from directrank.timing import current_profile, phase, tell
+
+
+class MeanMonitor:
+    """The mean of a measure over queries, for scores of their documents: a `directrank.contracts.Monitor`."""
+
+    def __init__(self, measure: Measure, groups: QueryGroups, weights: np.ndarray | None = None):
+        self.measure, self.groups, self.weights = measure, groups, weights
+        self.features = groups.features
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the mean for scores in the inner order, or minus infinity if a score is not finite."""
+        if not np.isfinite(scores).all():
+            return -math.inf
+        with phase("monitor"):
+            value = mean_values([self.measure], self.groups.queries, scores, self.weights, n_threads=1)[0]
+        tell(self.measure.name, value)
+        return value
 
 
 @estimator

@@ -9,11 +9,10 @@ import numpy as np
 from directrank.contracts import Measure, Surrogate, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.inputs.checks import query_weights
+from directrank.estimators.inputs import query_weights
 from directrank.estimators.methods import configured
 from directrank.features.shards import make_shards, processors
-from directrank.integrations.derivatives import Derivatives
-from directrank.integrations.tree_growing import GrownTrees
+from directrank.integrations.tree_growing import Derivatives, GrownTrees
 from directrank.measures import mean_value, parse_measure
 from directrank.surrogates import Objective
 

@@ -7,6 +7,7 @@ putting `register_kernel` on the kernel that reads it.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 from numba import config
@@ -16,13 +17,44 @@ from directrank.kernels.compile import OPTIONS
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-_KERNELS: dict[tuple[Callable[..., Any], type], Callable[..., Any]] = {}
-
 #: Documents that a vector holds: loops over a multiple of it have no remainder.
 WIDTH = 16
 
 
-def query_gradient(plugin, q, scores, scratch, gradient) -> float:
+def by_type(function: Callable[..., Any]) -> Any:
+    """Make a function one that runs, in compiled code, the kernel registered for its first argument's type.
+
+    numba compiles that kernel as a part of the caller, which alone is cached.
+    """
+    kernels: dict[type, Callable[..., Any]] = {}
+
+    @wraps(function)
+    def interpreted(plugin, *others):
+        if not config.DISABLE_JIT:  # type: ignore[attr-defined]
+            raise TypeError(f"{function.__name__} is for compiled code")
+        return kernels[type(plugin)](plugin, *others)
+
+    @overload(interpreted, jit_options=OPTIONS, strict=False)  # type: ignore[arg-type]
+    def chosen(plugin, *others):
+        registered = kernels[plugin.instance_class]
+        return getattr(registered, "py_func", registered)
+
+    setattr(interpreted, "kernels", kernels)  # noqa: B010
+    return interpreted
+
+
+def register_kernel(function: Any, plugin: type) -> Callable[[Kernel], Kernel]:
+    """Make a kernel what a function `by_type` runs for plug-ins of a type."""
+
+    def register(chosen: Kernel) -> Kernel:
+        function.kernels[plugin] = chosen
+        return chosen
+
+    return register
+
+
+@by_type
+def query_gradient(plugin, q, scores, scratch, gradient):
     """Return the weighted value of query q at its scores and write its gradient.
 
     Parameters
@@ -42,19 +74,19 @@ def query_gradient(plugin, q, scores, scratch, gradient) -> float:
     float
         NaN if this kernel cannot compute the query, and the caller must call the surrogate's oracle.
     """
-    return _interpreted(query_gradient, plugin)(plugin, q, scores, scratch, gradient)
 
 
-def position_slopes(plugin, q, positions, scratch, slopes) -> float:
+@by_type
+def position_slopes(plugin, q, positions, scratch, slopes):
     """Return the measure of query q at the positions of its first documents.
 
     `slopes`, of the shape and type of `positions`, are filled with its derivatives. `scratch` is float64,
     with at least as many entries. NaN means the same as in `query_gradient`.
     """
-    return _interpreted(position_slopes, plugin)(plugin, q, positions, scratch, slopes)
 
 
-def cut_of_query(plugin, q, scores, scratch, direction) -> float:
+@by_type
+def cut_of_query(plugin, q, scores, scratch, direction):
     """Return the offset of the most violated cut of query q and write its direction.
 
     Parameters
@@ -67,17 +99,6 @@ def cut_of_query(plugin, q, scores, scratch, direction) -> float:
         Scratch arrays of shape (4, longest + 2), of int64 and of float64.
     direction : ndarray of shape (n,), type of `scores`, written
     """
-    return _interpreted(cut_of_query, plugin)(plugin, q, scores, scratch, direction)
-
-
-def register_kernel(function: Callable[..., Any], plugin: type) -> Callable[[Kernel], Kernel]:
-    """Make a kernel what one of the functions above calls for plug-ins of a type."""
-
-    def register(chosen: Kernel) -> Kernel:
-        _KERNELS[function, plugin] = chosen
-        return chosen
-
-    return register
 
 
 def is_ours(plugin) -> bool:
@@ -87,21 +108,3 @@ def is_ours(plugin) -> bool:
     """
     inner = (each for each in plugin if isinstance(each, tuple))
     return type(plugin).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
-
-
-def _interpreted(function: Callable[..., Any], plugin: Any) -> Callable[..., Any]:
-    """Return the kernel for a plug-in where nothing is compiled, or raise an error."""
-    if not config.DISABLE_JIT:  # type: ignore[attr-defined]
-        raise TypeError(f"{function.__name__} is for compiled code")
-    return _KERNELS[function, type(plugin)]
-
-
-def _overloaded(function: Callable[..., Any]) -> None:
-    # numba compiles the function returned as a part of its caller, which alone is cached.
-    @overload(function, jit_options=OPTIONS, strict=False)  # type: ignore[arg-type]
-    def chosen(plugin, *others):
-        return getattr(_KERNELS[function, plugin.instance_class], "py_func")  # noqa: B009
-
-
-for _function in (query_gradient, position_slopes, cut_of_query):
-    _overloaded(_function)

@@ -1,14 +1,18 @@
 """Saving a fitted ranker, and loading it bit for bit."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.errors import ModelFormatError
-from directrank.models.container import damaged, read_container, write_container
-from directrank.models.readers.library_model import read_library_model
+from directrank.estimators.ranker import Ranker
+from directrank.measures import DEFAULT_MEASURE
+from directrank.models.container import MAX_FILE, damaged, read_container, write_container
+from directrank.models.readers import lightgbm_text, xgboost_json
+from directrank.models.readers.nodes import LibraryModel
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.strict_json import as_plain
 
@@ -149,7 +153,7 @@ def _are_names(names: Any, n_features: int) -> bool:
 
 def _classes() -> tuple[type, ...]:
     """Return the estimators that a file may name: those of the table of methods, and `Ranker`."""
-    from directrank.estimators import Ensemble, Ranker, SurrogateRanker
+    from directrank.estimators import Ensemble, SurrogateRanker
     from directrank.estimators.methods import METHODS
 
     every = [*(method.estimator for method in METHODS), Ensemble, Ranker, SurrogateRanker]
@@ -167,8 +171,6 @@ def saved_as_ranker(ranker) -> str:
 
 
 def _check_class(ranker) -> None:
-    from directrank.estimators import Ranker
-
     name = type(ranker).__name__
     if hasattr(ranker, "steps"):
         raise TypeError(
@@ -183,8 +185,6 @@ def _check_class(ranker) -> None:
 
 
 def _parameters(ranker) -> dict[str, Any]:
-    from directrank.estimators import Ranker
-
     parameters = ranker.get_params(deep=False)
     if saved_as_ranker(ranker):
         kept = Ranker().get_params(deep=False)
@@ -222,3 +222,61 @@ def _plain(value: Any, name: str) -> Any:
         raise TypeError(f"{name}={each!r} cannot be saved: use a number, a text or the name of a measure")
 
     return as_plain(value, convert)
+
+
+def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ranker | None:
+    """Return the ranker in a file of LightGBM or XGBoost; None if the file is none of theirs.
+
+    Raises
+    ------
+    ModelFormatError
+        If it was cut or edited, or is of a kind that is not supported.
+    ValueError
+        If it has not so many rounds.
+    OSError
+        If it cannot be read.
+    """
+    path = Path(path)
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        start = file.read(8)
+        library = _library(start)
+        if library is None:
+            return None
+        content = start + file.read(MAX_FILE)
+    try:
+        if len(content) > MAX_FILE:
+            raise ModelFormatError(f"takes more than {MAX_FILE} bytes")
+        if library == "XGBoost's UBJSON":
+            raise ModelFormatError("is in the binary form, of which JSON alone is read; save it as .json")
+        reader = lightgbm_text if library == "LightGBM" else xgboost_json
+        return _ranker(library, reader.read(content, rounds))
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{path}: the model of {library} {error}") from None
+
+
+def _library(start: bytes) -> str | None:
+    """Return whose model begins with some bytes; ours begin with a multiple of 8, which is no brace."""
+    if start.startswith(lightgbm_text.START):
+        return "LightGBM"
+    if start.startswith(b"{L"):
+        return "XGBoost's UBJSON"
+    return "XGBoost" if start.startswith(b"{") else None
+
+
+def _ranker(library: str, model: LibraryModel) -> Ranker:
+    names = model.names
+    if len(set(names)) < len(names):
+        raise ModelFormatError("is cut or edited: it names two features alike")
+    ranker = Ranker()
+    ranker.scorer_, ranker.n_features_in_ = model.trees, model.n_features
+    if names and names != [f"Column_{k}" for k in range(model.n_features)]:
+        setattr(ranker, "feature_names_in_", np.array(names, dtype=object))  # noqa: B010 - only where named
+    ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []
+    why = ", the best by early stopping" if model.stopped else ""
+    ranker.message_ = f"Read from a model of {library}: {model.rounds} of {model.n_rounds} rounds{why}"
+    ranker.selected_by_ = DEFAULT_MEASURE
+    setattr(ranker, "library_", library)  # noqa: B010 - only models of libraries have it
+    ranker.scaling_, ranker.scaling_reason_ = "none", ""
+    return ranker

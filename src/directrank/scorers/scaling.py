@@ -123,15 +123,15 @@ def fit_scaling(
     n_threads : int, default=1
         Results do not depend on it.
     """
-    counted = None if weights is None else np.repeat(weights > 0, groups.queries.sizes)
-    source = groups.source
+    rows, source = None if weights is None else np.repeat(weights, groups.queries.sizes), groups.source
+    counted = None if rows is None else rows > 0
     typical = medians(source.transformed(_inside_queries) if kind == "query" else source, counted, n_threads)
     missing = missing_counts(source)
     if kind in ("none", "query"):
         scaling = Scaling(kind)
     else:
         whole = source.transformed(_fill, typical) if missing.any() else source
-        scaling = _fit_filled(kind, source, whole, groups.weights_of_documents(weights), n_threads)
+        scaling = _fit_filled(kind, source, whole, rows, n_threads)
     return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
 
 
@@ -153,8 +153,9 @@ def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> No
 def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarray) -> None:
     assert scaling.fill is not None
     if scaling.kind == "query":
-        scaled_inside_queries(features, indptr, out)
-        out[:] = filled(out, scaling.fill)
+        whole = filled(scaled_inside_queries(features, indptr, out), scaling.fill)
+        if whole is not out:
+            out[:] = whole
         return
     features = filled(features, scaling.fill)
     if scaling.kind == "none":

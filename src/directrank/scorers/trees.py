@@ -102,7 +102,7 @@ class Trees:
         out = np.zeros(len(features))
         _add_trees(
             features, trees.root, trees.feature, trees.threshold, trees.missing, trees.left, trees.right,
-            trees.value, None, out,
+            trees.value, out,
         )  # fmt: skip
         return out
 
@@ -308,10 +308,9 @@ class Additive:
 def _weighted_sum(features, root, coefficients, nodes: "Tree | Additive", out=None) -> np.ndarray:
     """Return the sum of trees times their coefficients, float64 (n_docs,), or add it to `out`."""
     out = np.zeros(len(features)) if out is None else out
-    missing = np.where(nodes.fill <= nodes.threshold, TO_THE_LEFT, 0).astype(np.int32)
-    _add_trees(
-        features, root, nodes.feature, nodes.threshold, missing, nodes.left, nodes.right, nodes.offset,
-        (coefficients, nodes.slope, nodes.fill), out,
+    _add_weak_rankers(
+        features, root, coefficients, nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.offset,
+        nodes.slope, nodes.fill, out,
     )  # fmt: skip
     return out
 
@@ -418,13 +417,11 @@ def trees_naive(row: np.ndarray, trees: Trees) -> float:
 
 
 @kernel
-def _add_trees(features, root, feature, threshold, missing, left, right, value, weighted, out):
-    # `weighted` has the coefficients of trees, the slopes of leaves and what stands for missing values.
+def _add_trees(features, root, feature, threshold, missing, left, right, value, out):
     n_docs, nodes = len(out), np.empty(TOGETHER, np.int64)
     for first in range(0, n_docs, BLOCK_ROWS):
         last = min(first + BLOCK_ROWS, n_docs)
-        for t in range(len(root)):
-            start = root[t]
+        for start in root:
             for row in range(first, last, TOGETHER):
                 n = min(TOGETHER, last - row)
                 for i in range(n):
@@ -433,18 +430,8 @@ def _add_trees(features, root, feature, threshold, missing, left, right, value, 
                     features[row : row + n], feature, threshold, missing, left, right, start, nodes
                 ):
                     pass
-                if weighted is None:
-                    for i in range(n):
-                        out[row + i] += value[nodes[i]]
-                else:
-                    coefficients, slope, fill = weighted
-                    for i in range(n):
-                        node = nodes[i]
-                        height = value[node]
-                        if slope[node] != 0.0:
-                            x = features[row + i, feature[node]]
-                            height += slope[node] * (fill[node] if np.isnan(x) else x)
-                        out[row + i] += coefficients[t] * height
+                for i in range(n):
+                    out[row + i] += value[nodes[i]]
 
 
 @kernel
@@ -461,3 +448,26 @@ def _descend(features, feature, threshold, missing, left, right, start, nodes):
         nodes[i] = start + child if child >= 0 else node
         moved += child >= 0
     return moved > 0
+
+
+@kernel
+def _add_weak_rankers(
+    features, root, coefficients, feature, threshold, left, right, offset, slope, fill, out
+):
+    # Weak rankers are shallow: going down one row at a time takes less than half the time of many together.
+    n_docs = len(out)
+    for first in range(0, n_docs, BLOCK_ROWS):
+        last = min(first + BLOCK_ROWS, n_docs)
+        for t in range(len(root)):
+            start, c = root[t], coefficients[t]
+            for i in range(first, last):
+                node = start
+                while left[node] >= 0:
+                    x = features[i, feature[node]]
+                    above = (fill[node] if np.isnan(x) else x) > threshold[node]
+                    node = start + (right[node] if above else left[node])
+                value = offset[node]
+                if slope[node] != 0.0:
+                    x = features[i, feature[node]]
+                    value += slope[node] * (fill[node] if np.isnan(x) else x)
+                out[i] += c * value

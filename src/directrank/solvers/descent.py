@@ -1,50 +1,128 @@
-"""When a smooth objective counts as minimised: its gradient, in units that follow the scale of features.
+"""What solvers by gradients minimise: an objective of parameters with a penalty, and when it is minimal."""
 
-A component of the gradient is divided by √(λ + s²), s being the standard deviation of its feature. Losses
-have a second derivative of about 1 in scores, so half the square of the quotient is about what the best step
-along that coefficient alone would gain. What counts is the largest quotient, relative to the start.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from directrank.contracts import BoundObjective, LinearScorer, Part
+from directrank.contracts import ApproximationErrors, BoundObjective, LinearScorer, Part
 from directrank.kernels.compile import kernel
-from directrank.solvers.passes import penalised, sum_over_rows
+from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
 
 
-class Stationarity:
-    """The units of the gradient of an objective with an L2 penalty."""
+class Problem:
+    r"""Minimise :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2` over the parameters of a scorer.
 
-    def __init__(self, objective: BoundObjective, scorer: Any, features: np.ndarray, penalty: float):
-        spread = spread_of(objective, features) if isinstance(scorer, LinearScorer) else 1.0
-        unit = np.sqrt(penalty + np.square(spread))
+    A gradient is judged in units that follow the scale of features: a component is divided by √(λ + s²), s
+    being the standard deviation of its feature. Losses have a second derivative of about 1 in scores, so half
+    the square of the quotient is about what the best step along that coefficient alone would gain. What
+    counts is the largest quotient, relative to the start.
+    """
+
+    def __init__(self, objective: BoundObjective, scorer: Any, features: Any, penalty: float):
+        self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
+
+    def at(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the value and its derivative, in one pass over the features."""
+        value, gradient = value_and_gradient(self.objective, self.scorer, parameters, self.features)
+        value += float(0.5 * self.penalty * parameters @ parameters)
+        return value, gradient + self.penalty * parameters
+
+    def scores(self, parameters: np.ndarray) -> np.ndarray:
+        """Return the scores of all documents, in one pass over the features."""
+        return all_scores(self.objective, self.scorer, parameters, self.features)
+
+    def approximation_errors(self, parameters: np.ndarray) -> dict[str, float]:
+        """Return the errors of an approximation for the trace; nothing if the objective does not offer them.
+
+        They are the weighted means over queries of the error and of its proved bound, and the largest bound.
+        """
+        if ApproximationErrors not in self.objective.offers:
+            return {}
+        shards = self.objective.over_shards(_errors_of_shard, self.features, self.scorer, parameters)
+        error, bound = np.array(shards)[:, :2].sum(axis=0)
+        return {
+            "approximation_error": float(error),
+            "certified_error": float(bound),
+            "largest_certified_error": float(np.array(shards)[:, 2].max()),
+        }
+
+    def minimise(
+        self,
+        start: np.ndarray,
+        max_iterations: int,
+        tolerance: float,
+        at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
+    ) -> Any:
+        """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
+
+        `at_iterate` is called at every iterate with the parameters, the value and the largest component of
+        the gradient.
+        """
+        latest, gradients = {}, []
+
+        def function(parameters: np.ndarray):
+            value, gradient = self.at(parameters)
+            latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
+            if not gradients:
+                gradients.append(gradient)
+            return value, gradient
+
+        def callback(parameters: np.ndarray) -> None:
+            value, norm = latest[parameters.tobytes()]
+            latest.clear()
+            if at_iterate is not None:
+                at_iterate(parameters, value, norm)
+
+        result = minimize(
+            function, start, jac=True, method="L-BFGS-B", callback=callback,
+            options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
+        )  # fmt: skip
+        result.first = gradients[0]
+        return result
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """What components of the gradient are divided by, (n_parameters,)."""
+        linear = isinstance(self.scorer, LinearScorer)
+        spread = spread_of(self.objective, self.features) if linear else 1.0
+        unit = np.sqrt(self.penalty + np.square(spread))
         # A constant feature without a penalty changes no ranking: its coefficient is free.
-        self.unit = np.where(unit > 0, unit, np.inf)
+        return np.where(unit > 0, unit, np.inf)
 
     def relative(self, gradient: np.ndarray, at_start: np.ndarray) -> float:
         """Return the largest component of a gradient in these units, relative to that at the start."""
-        largest, first = (float(np.abs(each / self.unit).max(initial=0.0)) for each in (gradient, at_start))
+        largest, first = (float(np.abs(slope / self.unit).max(initial=0.0)) for slope in (gradient, at_start))
         return largest / max(1.0, first)
 
     def change(self, before: np.ndarray, after: np.ndarray) -> float:
         """Return how far parameters have moved, relative to their norm, both in these units."""
-        length = float(np.linalg.norm(self.scaled(after)))
-        return float(np.linalg.norm(self.scaled(after - before)) / max(length, np.finfo(float).tiny))
+        length = float(np.linalg.norm(self._scaled(after)))
+        return float(np.linalg.norm(self._scaled(after - before)) / max(length, np.finfo(float).tiny))
 
     def opposed(self, one: np.ndarray, other: np.ndarray) -> bool:
         """Say whether two directions of parameters, in these units, form an obtuse angle."""
-        return bool(self.scaled(one) @ self.scaled(other) < 0.0)
+        return bool(self._scaled(one) @ self._scaled(other) < 0.0)
 
-    def scaled(self, parameters: np.ndarray) -> np.ndarray:
+    def _scaled(self, parameters: np.ndarray) -> np.ndarray:
         """Return parameters in these units; those that change no ranking are 0."""
         return np.where(np.isfinite(self.unit), self.unit, 0.0) * parameters
+
+
+def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> np.ndarray:
+    total = np.zeros(3)
+    for part in parts:
+        scores = scorer.forward(parameters, features[part.rows], np.float64)
+        errors, bounds = part.oracles.approximation_errors(scores)
+        weights = objective.weights[part.queries]
+        total[:2] += weights @ errors, weights @ bounds
+        total[2] = max(total[2], bounds.max(initial=0.0, where=weights > 0))
+    return total
 
 
 def spread_of(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
@@ -67,36 +145,3 @@ def _add_moments(features, origin, sums, squares):
             difference = features[i, k] - origin[k]
             sums[k] += difference
             squares[k] += difference * difference
-
-
-def descend(
-    objective, scorer, features: np.ndarray, start: np.ndarray, *,
-    penalty: float, max_iterations: int, tolerance: float,
-    at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
-) -> Any:  # fmt: skip
-    """Minimise the penalised objective from a point; return SciPy's result, with `first`, the first gradient.
-
-    `at_iterate` is called at every iterate with the parameters, the value and the largest component of the
-    gradient.
-    """
-    latest, gradients = {}, []
-
-    def function(parameters: np.ndarray):
-        value, gradient = penalised(objective, scorer, parameters, features, penalty)
-        latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
-        if not gradients:
-            gradients.append(gradient)
-        return value, gradient
-
-    def callback(parameters: np.ndarray) -> None:
-        value, norm = latest[parameters.tobytes()]
-        latest.clear()
-        if at_iterate is not None:
-            at_iterate(parameters, value, norm)
-
-    result = minimize(
-        function, start, jac=True, method="L-BFGS-B", callback=callback,
-        options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
-    )  # fmt: skip
-    result.first = gradients[0]
-    return result

@@ -13,9 +13,8 @@ from directrank.contracts import (
     ValueAndGradient,
 )
 from directrank.errors import check_not_negative
-from directrank.solvers.descent import STATIONARY, Stationarity, descend
+from directrank.solvers.descent import STATIONARY, Problem
 from directrank.solvers.incumbent import Incumbent, starting_points
-from directrank.solvers.passes import approximation_row
 
 
 class LBFGS(Solver):
@@ -45,7 +44,7 @@ class LBFGS(Solver):
     -----
     Every start passes through the easier objectives of an annealed surrogate, each from where the one before
     ended; its rows of the trace then name the `stage`. The certificate is the gradient at the end of the
-    start that is returned: its largest component, and that in the units of `stationarity`, which decides
+    start that is returned: its largest component, and that in the units of `Problem`, which decides
     whether the run has converged, however it stopped.
     """
 
@@ -65,16 +64,15 @@ class LBFGS(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        incumbent = Incumbent(scorer, monitor)
+        incumbent, problem = Incumbent(scorer, monitor), Problem(objective, scorer, features, self.penalty)
         trace: list[dict] = []
         end: dict[str, Any] = {}
-        stationarity = Stationarity(objective, scorer, features, self.penalty)
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
         for start, point in enumerate(points):
             before = incumbent.value
-            result = self._from_start(objective, scorer, features, point, start, incumbent, trace)
+            result = self._from_start(problem, point, start, incumbent, trace)
             if incumbent.value > before or not end:
-                end = {"start": start} | _end(result, stationarity.relative(result.jac, result.first))
+                end = {"start": start} | _end(result, problem.relative(result.jac, result.first))
         return Solution(
             scorer.at(incumbent.parameters),
             end["status"],
@@ -83,33 +81,32 @@ class LBFGS(Solver):
             f"start {end['start']} of {len(points)}: {end['message']}",
         )
 
-    def _from_start(self, objective, scorer, features, point, start, incumbent, trace):
+    def _from_start(self, problem: Problem, point, start: int, incumbent: Incumbent, trace: list[dict]):
         """Minimise the stages one after the other, then the objective; return the last result."""
         labels: dict = {"start": start}
-        for stage, easier in enumerate(objective.stages):
+        stages = problem.objective.stages
+        for stage, easier in enumerate(stages):
             labels["stage"] = stage
-            point = self._minimise(easier, scorer, features, point, dict(labels), incumbent, trace).x
-        if objective.stages:
-            labels["stage"] = len(objective.stages)
-        result = self._minimise(objective, scorer, features, point, labels, incumbent, trace)
+            first = Problem(easier, problem.scorer, problem.features, self.penalty)
+            point = self._minimise(first, point, dict(labels), incumbent, trace).x
+        if stages:
+            labels["stage"] = len(stages)
+        result = self._minimise(problem, point, labels, incumbent, trace)
         end = {"objective": float(result.fun), "gradient_norm": float(np.abs(result.jac).max())}
-        errors = approximation_row(objective, scorer, result.x, features)
+        errors = problem.approximation_errors(result.x)
         trace.append(labels | end | {"monitor": incumbent.offer(result.x)} | errors)
         return result
 
-    def _minimise(self, objective, scorer, features, point, labels, incumbent, trace):
+    def _minimise(self, problem: Problem, point, labels: dict, incumbent: Incumbent, trace: list[dict]):
         def at_iterate(parameters: np.ndarray, value: float, norm: float) -> None:
             row = labels | {"objective": value, "gradient_norm": norm}
             if self.keep == "best":
                 row["monitor"] = incumbent.offer(parameters)
             if self.certify == "all":
-                row |= approximation_row(objective, scorer, parameters, features)
+                row |= problem.approximation_errors(parameters)
             trace.append(row)
 
-        return descend(
-            objective, scorer, features, point, penalty=self.penalty, max_iterations=self.max_iterations,
-            tolerance=self.tolerance, at_iterate=at_iterate,
-        )  # fmt: skip
+        return problem.minimise(point, self.max_iterations, self.tolerance, at_iterate)
 
 
 def _end(result, relative: float) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from directrank.contracts import (
     Solver,
     ValueAndGradient,
 )
-from directrank.solvers.descent import STATIONARY, Stationarity
+from directrank.solvers.descent import STATIONARY, Problem
 from directrank.solvers.incumbent import judged
-from directrank.solvers.passes import all_scores, penalised, sum_over_parts, sum_over_rows
+from directrank.solvers.passes import sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.
 ARMIJO = 1e-4
@@ -55,7 +55,7 @@ class TruncatedNewton(Solver):
 
     Notes
     -----
-    The certificate is the largest component of the gradient, that in the units of `stationarity`, which
+    The certificate is the largest component of the gradient, that in the units of `Problem`, which
     decides whether the run has converged, and a bound on how far the objective lies above its minimum: half
     the squared norm of the gradient over λ.
 
@@ -80,19 +80,19 @@ class TruncatedNewton(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         theta = scorer.initial(features.shape[1])
         trace: list[dict] = []
-        stationarity = Stationarity(objective, scorer, features, self.penalty)
+        problem = Problem(objective, scorer, features, self.penalty)
         status, first = "budget", None
         for _ in range(self.max_iterations):
-            value, gradient = penalised(objective, scorer, theta, features, self.penalty)
+            value, gradient = problem.at(theta)
             first = gradient if first is None else first
-            norm, relative = float(np.abs(gradient).max(initial=0.0)), stationarity.relative(gradient, first)
+            norm, relative = float(np.abs(gradient).max(initial=0.0)), problem.relative(gradient, first)
             trace.append({"objective": value, "gradient_norm": norm, "relative_gradient": relative})
             if norm <= self.tolerance:
                 status = "stopped"
                 break
-            scores = all_scores(objective, scorer, theta, features)
-            direction, products = self._newton_direction(objective, scorer, scores, gradient, features)
-            step = self._step(objective, scorer, theta, direction, scores, features, value, gradient)
+            scores = problem.scores(theta)
+            direction, products = self._newton_direction(problem, scores, gradient)
+            step = self._step(problem, theta, direction, scores, value, gradient)
             trace[-1] |= {"products": products, "step": step}
             if step == 0.0:
                 status = "stopped"
@@ -114,13 +114,14 @@ class TruncatedNewton(Solver):
         ended = "converged" if relative <= STATIONARY else status
         return Solution(solved, ended, certificate, trace, message)
 
-    def _newton_direction(self, objective, scorer, scores, gradient, features) -> tuple[np.ndarray, int]:
+    def _newton_direction(self, problem: Problem, scores, gradient) -> tuple[np.ndarray, int]:
         norm = float(np.linalg.norm(gradient))
         enough = norm * min(0.1, np.sqrt(norm))
         direction, residual = np.zeros_like(gradient), -gradient
         conjugate, squared = residual, float(residual @ residual)
         for products in range(1, self.max_products + 1):
-            curved = hessian_vector(objective, scorer, conjugate, scores, features) + self.penalty * conjugate
+            curved = self.penalty * conjugate
+            curved += hessian_vector(problem.objective, problem.scorer, conjugate, scores, problem.features)
             length = squared / float(conjugate @ curved)
             direction = direction + length * conjugate
             residual = residual - length * curved
@@ -130,8 +131,8 @@ class TruncatedNewton(Solver):
             conjugate = residual + (squared / before) * conjugate
         return direction, self.max_products
 
-    def _step(self, objective, scorer, theta, direction, scores, features, value, gradient) -> float:
-        along = all_scores(objective, scorer, direction, features)
+    def _step(self, problem: Problem, theta, direction, scores, value, gradient) -> float:
+        objective, along = problem.objective, problem.scores(direction)
         promised, step = float(gradient @ direction), 1.0
         while step > SHORTEST_STEP:
             moved = theta + step * direction

@@ -4,9 +4,8 @@ import numpy as np
 
 from directrank.contracts import GradientKernel, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.solvers.descent import Stationarity, descend
+from directrank.solvers.descent import Problem
 from directrank.solvers.incumbent import judged
-from directrank.solvers.passes import all_scores, penalised
 
 TOLERANCE = 1e-6
 #: Largest change of the parameters in a round, and largest gradient at the weights of the ranking reached, of
@@ -38,7 +37,7 @@ class Reweighted(Solver):
     alternate for ever; where they do not, r stays 0 and the steps are whole.
 
     The certificate is the gradient at the weights of the ranking reached, and the change of the parameters
-    in the last round, relative to their norm and in the units of `stationarity`. A run has converged when
+    in the last round, relative to their norm and in the units of `Problem`. A run has converged when
     both are small.
 
     References
@@ -57,7 +56,8 @@ class Reweighted(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        run = _Run(self, objective, scorer, features)
+        problem = Problem(objective, scorer, features, self.penalty)
+        run = _Run(self, problem, scorer.initial(features.shape[1]))
         best, best_value, best_round, status = run.theta, -np.inf, 0, "budget"
         certificate, trace = {}, []
         for number in range(1, self.rounds + 1):
@@ -76,30 +76,26 @@ class Reweighted(Solver):
 class _Run:
     """The parameters that a run has reached, the objective at their own weights, and its reversals."""
 
-    def __init__(self, solver: Reweighted, objective, scorer, features: np.ndarray):
-        self.solver, self.objective, self.scorer, self.features = solver, objective, scorer, features
-        self.stationarity = Stationarity(objective, scorer, features, solver.penalty)
-        self.theta, self.direction, self.reversals = scorer.initial(features.shape[1]), None, 0
+    def __init__(self, solver: Reweighted, problem: Problem, theta: np.ndarray):
+        self.solver, self.problem = solver, problem
+        self.theta, self.direction, self.reversals = theta, None, 0
         self.value, self.first = self._reweigh()
 
     def advance(self) -> dict[str, float]:
         """Make a round; return its certificate."""
-        result = descend(
-            self.objective, self.scorer, self.features, self.theta, penalty=self.solver.penalty,
-            max_iterations=self.solver.max_iterations, tolerance=TOLERANCE,
-        )  # fmt: skip
-        direction, before = result.x - self.theta, self.theta
-        if self.direction is not None and self.stationarity.opposed(self.direction, direction):
+        problem, before = self.problem, self.theta
+        direction = problem.minimise(before, self.solver.max_iterations, TOLERANCE).x - before
+        if self.direction is not None and problem.opposed(self.direction, direction):
             self.reversals += 1
         self.direction, self.theta = direction, before + direction / (1 + self.reversals)
         self.value, gradient = self._reweigh()
         return {
             "gradient_norm": float(np.abs(gradient).max()),
-            "relative_gradient": self.stationarity.relative(gradient, self.first),
-            "change": self.stationarity.change(before, self.theta),
+            "relative_gradient": problem.relative(gradient, self.first),
+            "change": problem.change(before, self.theta),
         }
 
     def _reweigh(self) -> tuple[float, np.ndarray]:
         """Fix the weights at the ranking reached; return the objective and its gradient there."""
-        self.objective.reweigh(all_scores(self.objective, self.scorer, self.theta, self.features))
-        return penalised(self.objective, self.scorer, self.theta, self.features, self.solver.penalty)
+        self.problem.objective.reweigh(self.problem.scores(self.theta))
+        return self.problem.at(self.theta)

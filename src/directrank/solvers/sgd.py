@@ -4,9 +4,8 @@ import numpy as np
 
 from directrank.contracts import ApproximationErrors, GradientKernel, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.solvers.descent import Stationarity
+from directrank.solvers.descent import Problem
 from directrank.solvers.incumbent import Incumbent, starting_points
-from directrank.solvers.passes import approximation_row, penalised
 
 #: Largest gradient of the whole objective, relative to the start, to which steps of single queries converge.
 LEVEL = 0.1
@@ -34,7 +33,7 @@ class SGD(Solver):
     Notes
     -----
     The certificate is the change of the objective in the last epoch, and the gradient of the whole objective
-    in the units of `stationarity`, relative to the start. The steps of single queries keep it from zero: a
+    in the units of `Problem`, relative to the start. The steps of single queries keep it from zero: a
     run has converged when it is `LEVEL` or less, and has stopped when an epoch changes little before.
 
     References
@@ -57,48 +56,45 @@ class SGD(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        incumbent = Incumbent(scorer, monitor)
+        incumbent, problem = Incumbent(scorer, monitor), Problem(objective, scorer, features, self.penalty)
         trace: list[dict] = []
         end = {}
-        stationarity = Stationarity(objective, scorer, features, self.penalty)
         queries = objective.single_queries()
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
         for start, point in enumerate(points):
-            before = incumbent.value
-            found = self._from_start(
-                objective, scorer, features, point, start, queries, rng, incumbent, trace, stationarity
-            )
+            before, rows = incumbent.value, []
+            last = self._from_start(problem, point, queries, rng, incumbent, rows)
+            trace += [{"start": start} | row for row in rows]
             if start == 0 or incumbent.value > before:
-                end = found
+                end = last
         certificate = {name: end[name] for name in ("last_change", "relative_gradient", "objective")}
         message = f"{len(trace)} epochs"
         return Solution(scorer.at(incumbent.parameters), end["status"], certificate, trace, message)
 
-    def _from_start(
-        self, objective, scorer, features, theta, start, queries, rng, incumbent, trace, stationarity
-    ) -> dict:
+    def _from_start(self, problem: Problem, theta, queries, rng, incumbent: Incumbent, rows: list) -> dict:
         """Descend from a point; return the status, and the objective with its gradient at the end."""
-        last, first = penalised(objective, scorer, theta, features, self.penalty)
+        last, first = problem.at(theta)
         end: dict = {"status": "budget"}
         for epoch in range(self.max_epochs):
-            theta = self._epoch(objective, scorer, features, theta, queries, rng)
-            value, gradient = penalised(objective, scorer, theta, features, self.penalty)
-            relative = stationarity.relative(gradient, first)
+            theta = self._epoch(problem, theta, queries, rng)
+            value, gradient = problem.at(theta)
+            relative = problem.relative(gradient, first)
             end |= {"objective": value, "last_change": abs(last - value), "relative_gradient": relative}
-            row = {"start": start, "epoch": epoch, "objective": value, "monitor": incumbent.offer(theta)}
+            row = {"epoch": epoch, "objective": value, "monitor": incumbent.offer(theta)}
             stops, last = not end["last_change"] >= self.tolerance, value
             if stops or epoch == self.max_epochs - 1 or self.certify == "all":
-                row |= approximation_row(objective, scorer, theta, features)
-            trace.append(row)
+                row |= problem.approximation_errors(theta)
+            rows.append(row)
             if stops:
                 end["status"] = "converged" if relative <= LEVEL else "stopped"
                 break
         return end
 
-    def _epoch(self, objective, scorer, features, theta, queries, rng) -> np.ndarray:
+    def _epoch(self, problem: Problem, theta, queries, rng) -> np.ndarray:
+        objective, scorer = problem.objective, problem.scorer
         for number in rng.permutation(len(queries)):
             part = queries[number]
-            block = features[part.rows]
+            block = problem.features[part.rows]
             slope = part.oracles.value_and_gradient(scorer.forward(theta, block, objective.dtype))[1]
             gradient = objective.scale * len(queries) * scorer.backward(block, slope)
             theta = theta - self.learning_rate * (gradient + self.penalty * theta)

@@ -32,12 +32,12 @@ TO_LEFT, TO_RIGHT = -np.inf, np.inf
 class Medians(dict[int, float]):
     """The medians of features, each computed when it is first asked for."""
 
-    def __init__(self, features: Any):
+    def __init__(self, features: Features):
         super().__init__()
         self.features = features
 
     def __missing__(self, feature: int) -> float:
-        self[feature] = float(medians(self.features[:, feature][:, None])[0])
+        self[feature] = float(medians(self.features.columns(feature, feature + 1))[0])
         return self[feature]
 
 
@@ -51,12 +51,12 @@ class ExactStumps:
     """
 
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
-        self.features, self.by_gini = features, criterion == "gini"
-        self.present = len(features) - missing_counts(features)
-        self.medians = Medians(features)
+        self.features, self.by_gini, source = features, criterion == "gini", as_features(features)
+        self.present = len(features) - missing_counts(source)
+        self.medians = Medians(source)
         self.order = np.empty((features.shape[1], len(features)), np.int32)
         for k in range(features.shape[1]):
-            column = np.ascontiguousarray(features[:, k])
+            column = source.columns(k, k + 1)[:, 0]
             # Missing values come last.
             order = np.argsort(column, kind="stable").astype(np.int32)
             ends = column[order[1:]] != column[order[:-1]]
@@ -97,9 +97,9 @@ class HistogramStumps:
 
     def __init__(self, objective: BoundObjective, features: Any, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
-        self.medians = Medians(features)
-        self.missing = missing_counts(features) > 0
         source = as_features(features)
+        self.medians = Medians(source)
+        self.missing = missing_counts(source) > 0
         edges = bin_edges(source, objective.on_threads)
         self.counts = np.array([len(each) for each in edges])
         self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)

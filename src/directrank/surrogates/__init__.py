@@ -2,15 +2,14 @@
 
 from directrank.surrogates.exchange.lambda_weighted import SwapWeighted
 from directrank.surrogates.exchange.neighbours import NoisyNeighbours
-from directrank.surrogates.gain_cross_entropy import GainCrossEntropy
-from directrank.surrogates.lines.measure_itself import MeasureItself
-from directrank.surrogates.listwise import CosineDistance, PlackettLuce, SoftmaxCrossEntropy
+from directrank.surrogates.listwise import CosineDistance, GainCrossEntropy, PlackettLuce, SoftmaxCrossEntropy
+from directrank.surrogates.measure_itself import MeasureItself
 from directrank.surrogates.objective import Objective
 from directrank.surrogates.pairs.exponential import ExponentialPairs
 from directrank.surrogates.pairs.fidelity import Fidelity
-from directrank.surrogates.pairs.grade_weights import SwapDrop
 from directrank.surrogates.pairs.order_preserving import OrderPreserving
 from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference
+from directrank.surrogates.pairs.runs import SwapDrop
 from directrank.surrogates.pointwise import SquaredError
 from directrank.surrogates.positions.expected import ExpectedMeasure
 from directrank.surrogates.positions.gaussian import GaussianNoise

@@ -1,30 +1,47 @@
 """Margins φ: decreasing functions of a margin, with φ(0) = 1 and φ ≥ [[m ≤ 0]] but where it is said.
 
 One φ serves a type-one bound, φ(E) ≥ 1 − E, a bound on pairs of rankings, and a loss on pairs of documents.
-`code` and `width` are what the compiled kernels of pairs of documents know of a margin.
+Below its definition over arrays is what compiled loops over pairs of documents read, by its type: `terms`,
+`curve` and `parabola`.
 """
 
 import math
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 from directrank.errors import check_choice
+from directrank.kernels.plugins import by_type, register_kernel
+from directrank.kernels.vector_math import exponential
 
-HUBER, SQUARED_HINGE, LOGISTIC, HINGE, NO_KERNEL = 0, 1, 2, 3, -1
+
+# x and s are the scores of a winner and of a loser, and `real` is their type.
+@by_type
+def terms(form, x, s, real):
+    """Return c and h, of which −φ' is factor · c and φ is scale · factor · c · h at x − s."""
+
+
+@by_type
+def curve(form, x, s, w, real):
+    """Return w times φ'' at x − s."""
+
+
+@by_type
+def parabola(form, x, s, w, real):
+    """Return w times the curvature of the flattest parabola that touches φ at x − s and is nowhere below."""
 
 
 class Margin:
     """What margins share."""
 
     name: ClassVar[str]
-    #: The number of its kernel of pairs of documents, if there is one.
-    code: int = NO_KERNEL
+    #: What compiled loops over pairs of documents read, if there are any.
+    form: tuple[float, ...] | None = None
     #: Differentiable, decreasing at 0 and flat from some point on: what Buffoni et al. 2011, Theorem 1, asks.
     is_order_preserving: ClassVar[bool] = False
-    #: Distance from its corner within which a margin is rounded, in score units.
-    width: float = 0.0
+    #: The margin as a sum of factor · (c − m)₊², pairs of c and factor, where it is one.
+    squares: tuple[tuple[float, float], ...] = ()
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
@@ -37,6 +54,10 @@ class Margin:
     def curvature(self, margin: np.ndarray) -> np.ndarray:
         """Return φ'' at each margin, where it exists."""
         raise NotImplementedError
+
+    def parabola(self, margin: np.ndarray) -> np.ndarray:
+        """Return the curvature of the flattest parabola that touches φ and lies nowhere below it."""
+        return self.curvature(margin)
 
 
 class Indicator(Margin):
@@ -77,7 +98,7 @@ class Logistic(Margin):
 
     def __init__(self, base: float = math.e):
         self._log_base = math.log(base)
-        self.code = LOGISTIC if base == math.e else NO_KERNEL
+        self.form = LogisticForm() if base == math.e else None
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
@@ -92,11 +113,49 @@ class Logistic(Margin):
         return expit(margin) * expit(-margin) / self._log_base
 
 
+class LogisticForm(NamedTuple):
+    """The logistic margin to base e in compiled loops."""
+
+    base: float = math.e
+
+
+def _logistic_curve(form, x, s, w, real):
+    size = abs(np.float64(s - x))
+    e = exponential(-(size if size < 700.0 else 700.0))
+    return w * e / ((1.0 + e) * (1.0 + e))
+
+
+register_kernel(curve, LogisticForm)(_logistic_curve)
+register_kernel(parabola, LogisticForm)(_logistic_curve)
+
+
+class HingeForm(NamedTuple):
+    """The hinge in compiled loops, with its corner at the margin 1."""
+
+    factor: float = 1.0
+    scale: float = 1.0
+
+
+# The corner has no parabola: that of the Huber margin of this width stands for it.
+CORNER = 0.5
+
+
+@register_kernel(terms, HingeForm)
+def _hinge_terms(form, x, s, real):
+    f = real(1) - x + s
+    return real(1) if f > real(0) else real(0), f
+
+
+@register_kernel(parabola, HingeForm)
+def _hinge_parabola(form, x, s, w, real):
+    return real(w) / (real(2) * max(real(CORNER), abs(real(1) - x + s)))
+
+
 class Hinge(Margin):
     """φ(m) = max(0, 1 − m); it has a corner at m = 1."""
 
     name = "hinge"
-    code = HINGE
+    form = HingeForm()
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
@@ -110,12 +169,40 @@ class Hinge(Margin):
         """Return φ'' at each margin, where it exists: 0."""
         return np.zeros_like(margin)
 
+    def parabola(self, margin: np.ndarray) -> np.ndarray:
+        """See `Margin`; at the corner, where there is none, that of the Huber margin of width 1/2."""
+        return 0.5 / np.maximum(CORNER, np.abs(1.0 - margin))
+
+
+class SquaredHingeForm(NamedTuple):
+    """The squared hinge in compiled loops."""
+
+    factor: float = 2.0
+    scale: float = 0.5
+
+
+@register_kernel(terms, SquaredHingeForm)
+def _squared_terms(form, x, s, real):
+    c = max(real(1) - x + s, real(0))
+    return c, c
+
+
+@register_kernel(curve, SquaredHingeForm)
+def _squared_curve(form, x, s, w, real):
+    return real(2.0 * w) if real(1) - x + s > real(0) else real(0)
+
+
+@register_kernel(parabola, SquaredHingeForm)
+def _squared_parabola(form, x, s, w, real):
+    return real(2) * real(w)
+
 
 class SquaredHinge(Margin):
     """φ(m) = max(0, 1 − m)²."""
 
     name = "squared_hinge"
-    code = SQUARED_HINGE
+    form = SquaredHingeForm()
+    squares = ((1.0, 1.0),)
     is_order_preserving = True
 
     def value(self, margin: np.ndarray) -> np.ndarray:
@@ -129,6 +216,36 @@ class SquaredHinge(Margin):
     def curvature(self, margin: np.ndarray) -> np.ndarray:
         """Return φ'' at each margin, where it exists."""
         return 2.0 * (margin < 1.0)
+
+    def parabola(self, margin: np.ndarray) -> np.ndarray:
+        """See `Margin`."""
+        return np.full_like(margin, 2.0)
+
+
+class HuberForm(NamedTuple):
+    """The Huber margin in compiled loops; `steep` is 1 over twice its width."""
+
+    width: float
+    steep: float
+    factor: float
+    scale: float
+
+
+@register_kernel(terms, HuberForm)
+def _huber_terms(form, x, s, real):
+    f = (real(1.0 + form.width) - x + s) * real(form.steep)
+    c = min(max(f, real(0)), real(1))
+    return c, f + f - c
+
+
+@register_kernel(curve, HuberForm)
+def _huber_curve(form, x, s, w, real):
+    return real(w * form.steep) if abs(real(1) - x + s) < real(form.width) else real(0)
+
+
+@register_kernel(parabola, HuberForm)
+def _huber_parabola(form, x, s, w, real):
+    return real(w) / (real(2) * max(real(form.width), abs(real(1) - x + s)))
 
 
 class Huber(Margin):
@@ -148,13 +265,14 @@ class Huber(Margin):
     """
 
     name = "huber"
-    code = HUBER
     is_order_preserving = True
 
     def __init__(self, width: float = 0.5):
         if not 0 < width < 1:
             raise ValueError(f"the width of the Huber margin must lie between 0 and 1, not {width}")
         self.width = float(width)
+        self.squares = (1.0 + self.width, 0.25 / self.width), (1.0 - self.width, -0.25 / self.width)
+        self.form = HuberForm(self.width, 0.5 / self.width, 1.0, self.width)
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
@@ -168,6 +286,10 @@ class Huber(Margin):
     def curvature(self, margin: np.ndarray) -> np.ndarray:
         """Return φ'' at each margin, where it exists."""
         return (np.abs(1.0 - margin) < self.width) / (2.0 * self.width)
+
+    def parabola(self, margin: np.ndarray) -> np.ndarray:
+        """See `Margin`."""
+        return 0.5 / np.maximum(self.width, np.abs(1.0 - margin))
 
 
 #: Margins of bounds.
@@ -193,6 +315,6 @@ def pair_margin(margin: str | Margin, width: float = 0.5) -> Margin:
     if isinstance(margin, str):
         check_choice("margin", margin, known)
         return known[margin]()
-    if margin.code == NO_KERNEL:
+    if margin.form is None:
         raise ValueError(f"this {margin.name} margin has no kernel of pairs; use {', '.join(known)}")
     return margin

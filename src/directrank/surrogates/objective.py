@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import GradientKernel, Part, Step, Surrogate, ValueAndGradient
+from directrank.contracts import GradientKernel, Part, Reweighable, Step, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
-from directrank.features import Workers
+from directrank.errors import DataError
 from directrank.features.shards import Shard, map_in_order
+from directrank.features.workers import Held, Workers
 from directrank.storage.mapped import is_mapped
-from directrank.surrogates.on_all_queries import gradient_plugin, training_weights
-from directrank.surrogates.remote.shards import RemoteShards, one_shard
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
@@ -294,3 +293,119 @@ class Objective:
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if skipped."""
         return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)
+
+
+class ShardObjective:
+    """What a statistic sees of an objective in another process: one shard, counted from 0.
+
+    Parameters
+    ----------
+    held : mapping
+        The shard's ``queries`` and ``blocks``.
+    surrogate : Surrogate
+        With the parameters that depend on all queries.
+    dtype : type
+        Of the scores in training.
+    longest : int
+        Documents of the longest query of all shards: compiled loops cut their work by it.
+    weights : ndarray of shape (n_queries,)
+        Of the shard's queries; those of all shards sum to 1.
+    """
+
+    def __init__(self, held: Held, surrogate: Surrogate, dtype: Any, longest: int, weights: np.ndarray):
+        self.offers, self.dtype, self.weights = surrogate.offers, dtype, weights
+        queries = held["queries"]
+        self.parts = tuple(
+            Part(
+                block.rows,
+                slice(block.first_query, block.last_query),
+                surrogate.bind(
+                    queries.part(block.first_query, block.last_query),
+                    weights[block.first_query : block.last_query],
+                ),
+            )
+            for block in held["blocks"]
+        )
+        self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
+
+    def gradient_plugin(self) -> Any:
+        """Return the plug-in of the shard's queries; see `directrank.contracts.GradientKernel`."""
+        if self._plugin is None:
+            made = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
+            self._plugin = made._replace(longest=self._longest)
+        return self._plugin
+
+
+def one_shard(objective, features, parts, statistic: Callable, arguments: Sequence[Any]) -> Any:
+    """Apply a statistic of runs of shards to one shard."""
+    return statistic(objective, features, (parts,), *arguments)[0]
+
+
+class RemoteShards:
+    """The shards of an objective, in the processes that hold their features.
+
+    Parameters
+    ----------
+    objective : Objective
+    longest : int
+    workers : Workers
+    """
+
+    def __init__(self, objective: Any, longest: int, workers: Workers):
+        self.workers, self.key, self.reweighed = workers, workers.new_key("objective"), 0
+        surrogate = objective.surrogate
+        # Random weights are drawn anew at each call: a shard that is loaded again has to catch up.
+        self._is_drawn = surrogate.seed is not None
+        workers.keep(
+            self.key, ShardObjective, surrogate, objective.dtype, longest, by_query=(objective.weights,)
+        )
+        workers.drop_with(self, self.key)
+
+    def over_shards(
+        self, statistic: Callable, features: Any, arguments: Sequence[Any], rows: Sequence[np.ndarray]
+    ) -> list[Any]:
+        """Apply a statistic to each shard; the results are in shard order."""
+        return self.workers.over_shards(
+            _statistic, self.key, features.key, statistic, tuple(arguments), rows=rows
+        )
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix weights that depend on the ranking at that of these scores."""
+        self.reweighed += 1
+        again = self.reweighed if self._is_drawn else 1
+        self.workers.change(self.key, _reweigh, rows=(scores,), again=again)
+
+
+def _statistic(held: Held, objective: str, features: str, statistic: Callable, arguments, *rows) -> Any:
+    bound = held[objective]
+    return statistic(bound, held[features], bound.parts, *arguments, *rows)
+
+
+def _reweigh(bound: ShardObjective, scores: np.ndarray) -> None:
+    for part in bound.parts:
+        part.oracles.reweigh(scores[part.rows])
+
+
+def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None) -> np.ndarray:
+    """Return the weight of each query, 0 where nothing can be learned; DataError if that is everywhere."""
+    weights = np.ones(queries.n_queries) if weights is None else np.asarray(weights, np.float64)
+    trains = (weights > 0) & ~surrogate.uninformative(queries)
+    if not trains.any():
+        raise DataError(
+            f"nothing to train on: {surrogate.name} is the same for every ranking of every "
+            f"query, of {queries.n_queries} (each has one document, or one class of relevance)"
+        )
+    return np.where(trains, weights, 0.0)
+
+
+def gradient_plugin(
+    surrogate: Surrogate, queries: Queries, weights: np.ndarray, parts: Sequence[Part]
+) -> Any:
+    """Return what `directrank.kernels.plugins.query_gradient` reads.
+
+    Where weights follow a ranking, the parts, in order and of all queries, write theirs to its arrays.
+    """
+    if Reweighable in surrogate.offers:
+        oracles = [part.oracles for part in parts]
+        return oracles[0].joined_plugin(queries, weights, oracles)
+    return surrogate.bind(queries, weights).gradient_plugin()

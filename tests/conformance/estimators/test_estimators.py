@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from directrank import DataError
 from directrank.data.groups import QueryGroups
-from directrank.estimators.inputs import checks
+from directrank.estimators import inputs
 from directrank.measures import evaluate
 from directrank.scorers import Linear
 from estimator_examples import bits, every, rows
@@ -79,7 +79,7 @@ def test_sizes_that_do_not_add_up_are_refused(estimator):
 
 @every
 def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatch):
-    monkeypatch.setattr(checks, "WARNED", set())
+    monkeypatch.setattr(inputs, "WARNED", set())
     X, y, qid = rows()
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
         one = clone(estimator).fit(X, y)
@@ -94,14 +94,14 @@ def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatc
 
 @every
 def test_more_rows_without_qid_than_scikit_learns_checks_have_are_refused(estimator, monkeypatch):
-    monkeypatch.setattr(checks, "WARNED", set())
+    monkeypatch.setattr(inputs, "WARNED", set())
     X, y, qid = rows(n_queries=14)
     fitted = clone(estimator).fit(X, y, qid=qid)
     with pytest.raises(DataError, match="qid is missing for 153 rows: pass qid="):
         clone(estimator).fit(X, y)
     with pytest.raises(DataError, match="qid is missing for 153 rows: pass qid="):
         fitted.score(X, y)
-    assert checks.MOST_WITHOUT_QID == 150
+    assert inputs.MOST_WITHOUT_QID == 150
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
         fitted.score(X[:150], y[:150])
 

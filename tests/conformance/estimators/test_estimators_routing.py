@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from directrank import DataError, QueryGroups, RankSVM
-from directrank.estimators.inputs import checks
-from estimator_examples import bits, every, rows
+from directrank.estimators import inputs
+from estimator_examples import bits, representatives, rows
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def grid_of(estimator):
     return {name: [0, 1] if name == "random_state" else [1, 2]}
 
 
-@every
+@representatives
 @pytest.mark.usefixtures("routing")
 def test_grid_search_routes_qid(estimator):
     X, y, qid = rows()
@@ -43,7 +43,7 @@ def test_grid_search_routes_qid(estimator):
     assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid=qid)
 
 
-@every
+@representatives
 @pytest.mark.usefixtures("routing")
 def test_a_pipeline_routes_qid_and_weights(estimator):
     """A pipeline passes sample_weight to score, whether it was given or not."""
@@ -60,9 +60,9 @@ def test_a_pipeline_routes_qid_and_weights(estimator):
     assert (result["test_score"] > 0.5).all()
 
 
-@every
+@representatives
 def test_without_routing_a_search_warns_once_that_score_has_no_qid(estimator, monkeypatch):
-    monkeypatch.setattr(checks, "WARNED", set())
+    monkeypatch.setattr(inputs, "WARNED", set())
     X, y, qid = rows()
     search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
     with pytest.warns(UserWarning, match="enable_metadata_routing") as caught:
@@ -70,7 +70,7 @@ def test_without_routing_a_search_warns_once_that_score_has_no_qid(estimator, mo
     assert [each.filename for each in caught] == [__file__]
 
 
-@every
+@representatives
 def test_a_pipeline_without_routing_passes_qid_by_step(estimator):
     X, y, qid = rows()
     pipe = Pipeline([("scale", StandardScaler()), ("rank", clone(estimator))])

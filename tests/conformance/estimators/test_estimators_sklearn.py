@@ -1,12 +1,13 @@
 """Every estimator: scikit-learn's own checks.
 
-Checks of constructors and of one short fit come first; ``-m "not sklearn"`` skips all others.
+Checks of constructors and of one short fit come first; ``-m "not sklearn"`` skips all others. Estimators
+share one `fit`: the first group has the others of one estimator of each kind, the second those of all.
 """
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from estimator_examples import estimators
+from estimator_examples import REPRESENTATIVES, estimators
 
 #: A check of each kind: parameters, tags, refusals, and one fit with its prediction.
 FIRST = {
@@ -32,7 +33,10 @@ def checks():
             if check.func.__name__ in FIRST:
                 first.append(pytest.param(estimator, check, id=identity))
             else:
-                others.append(pytest.param(estimator, check, id=identity, marks=pytest.mark.sklearn))
+                marks = [pytest.mark.sklearn]
+                if type(estimator).__name__ not in REPRESENTATIVES:
+                    marks.append(pytest.mark.heavy)
+                others.append(pytest.param(estimator, check, id=identity, marks=marks))
     return first + others
 
 

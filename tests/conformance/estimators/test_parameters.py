@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from directrank.estimators.methods import METHODS
-from directrank.estimators.parameters.allowed import parameters_of
+from directrank.estimators.parameters import parameters_of
 from directrank.estimators.ranker import Ranker
 from estimator_examples import CLASSES, quick, rows
 

@@ -2,9 +2,6 @@
 
 import gc
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +18,7 @@ from directrank import (
     make_ranking,
     write_letor,
 )
+from directrank.cli import main
 from directrank.data.files import ReadOptions, read_parts
 from directrank.data.store.manifest import MANIFEST
 from directrank.data.store.writing import StoreWriter
@@ -241,20 +239,18 @@ def test_what_was_read_leaves_memory(tmp_path, monkeypatch):
     assert not mapped._mappings
 
 
-def test_commands_take_a_store(text, tmp_path):
+def test_commands_take_a_store(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
     def ended(code, *words):
-        done = subprocess.run(
-            [sys.executable, "-m", "directrank", *map(str, words)],
-            cwd=tmp_path, env=os.environ, capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode == code, done.stderr
-        return done
+        assert main([*map(str, words)]) == code
+        return capsys.readouterr()
 
     def run(*words):
-        return ended(0, *words).stdout
+        return ended(0, *words).out
 
     def failed(*words):
-        return ended(3, *words).stderr
+        return ended(3, *words).err
 
     facts = json.loads(run("convert", text, "-o", "store", "--json"))
     assert (facts["queries"], facts["features"]) == (12, 5)

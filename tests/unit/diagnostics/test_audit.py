@@ -15,8 +15,8 @@ from directrank.estimators import AdaRank, PermuRank, StructuralSVM
 from directrank.measures import parse_measure
 from directrank.report.pictures import draw
 from directrank.surrogates import SURROGATES
-from directrank.surrogates.rankings import rescaled
-from directrank.surrogates.rankings.rescaled import FACTORS, hull, largest
+from directrank.surrogates.rankings import type_two
+from directrank.surrogates.rankings.type_two import FACTORS, hull, largest
 
 
 def collection(n_queries=12, n_docs=9, n_features=3, seed=0):
@@ -113,7 +113,7 @@ def test_hull_brackets_the_maximum_over_all_points(monkeypatch):
             return tuple(points[np.argmax(rho * points[:, 0] - points[:, 1])].tolist())
 
         whole = hull(search)
-        monkeypatch.setattr(rescaled, "MOST_CORNERS", 3)
+        monkeypatch.setattr(type_two, "MOST_CORNERS", 3)
         cut_short = hull(search)
         monkeypatch.undo()
         for name, factor in FACTORS.items():

@@ -16,7 +16,7 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
-from directrank.estimators.committees.auto import Trained, kept_members
+from directrank.estimators.committees import Trained, kept_members
 from directrank.estimators.method import Configured, Method
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.batches import values_of

@@ -6,7 +6,7 @@ import pytest
 from directrank import QueryGroups
 from directrank.cli import main
 from directrank.errors import DataError
-from directrank.estimators.inputs import long_lists
+from directrank.estimators import inputs
 from directrank.estimators.methods import METHODS, configured
 
 RNG = np.random.default_rng(0)
@@ -35,11 +35,11 @@ def work(name: str, groups: QueryGroups) -> float:
 def test_methods_are_refused_where_an_evaluation_takes_seconds():
     groups = one_query(50_000)
     names = {each.name for each in METHODS} - {"auto", "softrank"}
-    too_long = {name for name in names if work(name, groups) > long_lists.LARGEST_WORK}
+    too_long = {name for name in names if work(name, groups) > inputs.LARGEST_WORK}
     assert too_long == SLOW
-    assert not {name for name in SCALE if work(name, groups) > 0.1 * long_lists.LARGEST_WORK}
+    assert not {name for name in SCALE if work(name, groups) > 0.1 * inputs.LARGEST_WORK}
     few = one_query(100_000, np.arange(100_000) < 20)
-    assert not [name for name in names if work(name, few) > long_lists.LARGEST_WORK]
+    assert not [name for name in names if work(name, few) > inputs.LARGEST_WORK]
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def test_methods_are_refused_where_an_evaluation_takes_seconds():
     ],
 )
 def test_shorter_lists_are_not(name, n):
-    assert work(name, one_query(n)) <= long_lists.LARGEST_WORK
-    assert work(name, one_query(20 * n)) > long_lists.LARGEST_WORK
+    assert work(name, one_query(n)) <= inputs.LARGEST_WORK
+    assert work(name, one_query(20 * n)) > inputs.LARGEST_WORK
 
 
 def test_many_grades_make_many_runs_of_pairs():
     relevance = np.linspace(0.0, 4.0, 50_000)
-    assert work("preorder-norm-dcg", one_query(50_000, relevance)) > long_lists.LARGEST_WORK
+    assert work("preorder-norm-dcg", one_query(50_000, relevance)) > inputs.LARGEST_WORK
 
 
 def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(long_lists, "LARGEST_WORK", 10.0)
+    monkeypatch.setattr(inputs, "LARGEST_WORK", 10.0)
     groups = one_query(12)
     said = r"query long has 12 documents, too many for RankNet: .*ranksvm, .*keep fewer documents"
     with pytest.raises(DataError, match=said):

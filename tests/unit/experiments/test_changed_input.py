@@ -46,7 +46,7 @@ class Changing(Observer):
 
 
 @pytest.mark.parametrize("part", ["train", "vali", "test"])
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.heavy)])
 def test_a_file_that_changes_before_its_fold_is_read_ends_the_comparison(folder, tmp_path, part, jobs):
     path, out = folder / "Fold3" / f"{part}.txt", tmp_path / "run"
     observer = Changing(path, "checked")

@@ -14,12 +14,12 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from directrank import compare, make_ranking
-from directrank.data import shards
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments import executors
 from directrank.experiments.demos import write_folds
+from directrank.features import shards
 from directrank.solvers import ClosedForm
 
 pytestmark = pytest.mark.heavy

@@ -25,6 +25,7 @@ from directrank.experiments.protocol import prepare
 from directrank.experiments.results import CHOSEN
 from directrank.experiments.sources import Splits
 from directrank.experiments.store import Store, signature
+from groups import first_group
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -117,15 +118,16 @@ def test_resumed_run_reads_only_what_it_needs(folder, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "more"),
     [
+        # The first group has one that makes no fit, one that makes all, and one that makes some.
         ({"select_by": "nDCG@3"}, 0),  # it chooses among these fits, not inside them
         ({"seed": 1}, 6),
-        ({"missing": "query_min"}, 6),
-        ({"measures": ("AP",)}, 0),
-        ({"convention": "letor3"}, 0),
-        ({"seeds": (0, 1)}, 6),
+        pytest.param({"missing": "query_min"}, 6, marks=pytest.mark.heavy),
+        pytest.param({"measures": ("AP",)}, 0, marks=pytest.mark.heavy),
+        pytest.param({"convention": "letor3"}, 0, marks=pytest.mark.heavy),
+        pytest.param({"seeds": (0, 1)}, 6, marks=pytest.mark.heavy),
         ({"search": "random:1"}, 0),
         ({"refit": True}, 3),
-        ({"restarts": 2}, 0),  # these fits have one start
+        pytest.param({"restarts": 2}, 0, marks=pytest.mark.heavy),  # these fits have one start
     ],
     ids=str,
 )
@@ -203,15 +205,20 @@ def resigned(out, label, change) -> None:
     "change",
     [
         lambda record: record.update(validation=None),
-        lambda record: record.update(validation="0.5"),
-        lambda record: record.update(seed=7),
-        lambda record: record.update(parameters={}),
-        lambda record: record.pop("history"),
-        lambda record: record.update(n_features=9),
-        lambda record: record["scorer"].update(safetensors="!"),
         lambda record: record["scorer"].update(safetensors="AAAA"),
-        lambda record: record["scorer"].update(kind="other"),
-        lambda record: record.clear(),
+        *first_group(
+            [
+                lambda record: record.update(validation="0.5"),
+                lambda record: record.update(seed=7),
+                lambda record: record.update(parameters={}),
+                lambda record: record.pop("history"),
+                lambda record: record.update(n_features=9),
+                lambda record: record["scorer"].update(safetensors="!"),
+                lambda record: record["scorer"].update(kind="other"),
+                lambda record: record.clear(),
+            ],
+            lambda _: False,
+        ),
     ],
 )
 def test_odd_records_under_a_fresh_checksum_are_made_again(folder, tmp_path, change):
@@ -582,7 +589,7 @@ def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, t
     assert len(labels) == len(set(labels)) == 1 + 1 + 3 + 1  # check, fit at ridge 0, three fits, their cell
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_cell_whose_last_step_kills_its_process_is_recorded_whole(groups, tmp_path):
     parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
     result = compare(parts, "fatal,upside", measures=MEASURES, out=tmp_path, jobs=2)

@@ -24,13 +24,9 @@ from directrank.surrogates import Objective
 
 pytest.importorskip("distributed")
 
-from directrank.integrations.dask import holder
-from directrank.integrations.dask.frames import FrameRows
+from directrank.integrations.dask import placement
 from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
-from directrank.integrations.dask.sources import RAW, from_rows, from_store
-
-# README's test command installs no Dask.
-pytestmark = pytest.mark.heavy
+from directrank.integrations.dask.sources import RAW, FrameRows, from_rows, from_store
 
 
 class Network:
@@ -99,7 +95,7 @@ def small_shards(monkeypatch):
     monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**9)
     # Several blocks a shard.
     monkeypatch.setattr("directrank.features.shards.BLOCK_BYTES", 2**8)
-    monkeypatch.setattr(holder, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=2)))
+    monkeypatch.setattr(placement, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=2)))
 
 
 @pytest.fixture
@@ -172,6 +168,11 @@ def test_features_made_of_others_stay_where_they_are_until_nobody_uses_them(grou
     del twice, fewer
     gc.collect()
     assert remote.source.total(documents) == groups.n_docs
+    # A shard that is loaded again has nothing that nobody uses.
+    network.losses.add(next(network.calls) + 1)
+    n_actors = len(network.actors)
+    assert remote.source.total(documents) == groups.n_docs
+    assert len(network.actors) > n_actors
     living = {id(placed.actor) for placed in remote.source.workers._placed}
     kept = [
         set(held) for actor in network.actors if id(actor) in living for held in actor.held.shards.values()

@@ -12,9 +12,8 @@ from directrank import Ranker, TreeRanker, evaluate, load, make_ranking, save
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, install_line
 from directrank.estimators import RankSVM, methods
-from directrank.integrations.derivatives import BITS, FLOOR, Derivatives, on_a_grid
 from directrank.integrations.lightgbm import LightGBMTrees
-from directrank.integrations.tree_growing import library
+from directrank.integrations.tree_growing import BITS, FLOOR, Derivatives, library, on_a_grid
 from directrank.integrations.xgboost import XGBoostTrees
 from directrank.measures import NDCG
 from directrank.scorers import Linear, Trees

@@ -9,7 +9,6 @@ import pytest
 
 from directrank.kernels import compile as compilation
 from directrank.kernels.compile import cache_folder, kernel
-from directrank.surrogates.pairs.kernels import PAIR_HESSIANS, PAIR_SUMS
 
 FIT = """
 import numpy as np
@@ -44,11 +43,6 @@ def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
     assert any(tmp_path.rglob("*.nbc"))
     assert compiled == loaded
     assert fitted(tmp_path / "another", first=True) == compiled
-
-
-def test_margins_are_cached_under_names_of_their_own():
-    for kernels in (PAIR_SUMS, PAIR_HESSIANS):
-        assert len({each.py_func.__qualname__ for each in kernels.values()}) == len(kernels)
 
 
 def add_one(values):
@@ -126,7 +120,7 @@ def test_an_edit_recompiles_what_it_touches(tmp_path, monkeypatch, edited, recom
 
 
 def test_the_digest_reaches_the_kernels_that_a_module_imports():
-    reached = compilation._closure({"directrank.surrogates.pairs.kernels"})
+    reached = compilation._closure({"directrank.surrogates.pairs.weighted"})
     assert {"directrank.kernels.vector_math", "directrank.surrogates.margins"} <= reached
     assert "directrank.report" not in reached
 

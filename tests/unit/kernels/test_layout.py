@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.kernels import products
+from directrank.kernels import products, query_loops
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
 from directrank.measures.exchange import tables as swapping
@@ -20,12 +20,9 @@ from directrank.measures.families import smooth as smooth_measures
 from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
 from directrank.solvers import passes, planes
-from directrank.surrogates import margins as pair_margins
-from directrank.surrogates.exchange import kernels as swap_kernels
 from directrank.surrogates.exchange import tables as swap_tables
-from directrank.surrogates.pairs import curvature as pair_curvature
-from directrank.surrogates.pairs import kernels as pair_kernels
-from directrank.surrogates.positions import curvature as position_curvature
+from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
+from directrank.surrogates.pairs import hinges, logistic, weighted
 from directrank.surrogates.positions import smoothed, smoothed_kernels
 from directrank.surrogates.rankings import two_class_search as passing
 
@@ -100,7 +97,6 @@ def calls(sizes, dtype):
     features = np.random.default_rng(2).normal(size=(len(scores), 5)).astype(np.float32)
     tables = (indptr, lead)
     ends = np.column_stack((indptr[:-1], indptr[1:]))
-    pairs = np.hstack((ends, ends)), k["weights"], np.random.default_rng(3).random(len(scores))
     room = np.zeros(max(sizes))
     logs = smooth_gain.logarithms(max(sizes))
     smooth_arguments = (*tables, k["positions"], room, k["per_query"], docs)
@@ -154,24 +150,12 @@ def calls(sizes, dtype):
             *(smooth_measures._fill, smooth_precision.HitsForm(k["divisor"], 3.0, 0.7), *smooth_arguments),
         ),
         "_stream": stream_call(k, features, logs),
-        "pair_sums huber": (pair_kernels.PAIR_SUMS[pair_margins.HUBER], scores, *pairs, 0.5, docs),
-        "pair_sums squared": (pair_kernels.PAIR_SUMS[pair_margins.SQUARED_HINGE], scores, *pairs, 0.0, docs),
-        "pair_sums logistic": (pair_kernels.PAIR_SUMS[pair_margins.LOGISTIC], scores, *pairs, 0.0, docs),
-        "pair_sums hinge": (pair_kernels.PAIR_SUMS[pair_margins.HINGE], scores, *pairs, 0.0, docs),
-        "pair_hessian": (
-            *(pair_kernels.PAIR_HESSIANS[pair_margins.HUBER], scores, k["slopes"], *pairs),
-            *(0.5, docs),
-        ),
-        "pair_curvatures": (pair_curvature.PAIR_CURVATURES[pair_margins.HUBER], scores, *pairs, 0.5, docs),
+        **pair_calls(k, np.hstack((ends, ends))),
         "position curvature": (
-            *(position_curvature._by_quotients, k["powers"], *tables, 3.0),
+            *(smoothed_kernels._curvature_by_quotients, k["powers"], *tables, 3.0),
             *(k["slopes"], k["weights"], docs),
         ),
-        "swap_sums": (
-            *(swap_kernels.swap_sums, scores, pairs[0], pairs[1], k["gain"], pairs[2], pairs[2]),
-            *(np.arange(len(scores)), np.zeros(0), docs),
-        ),
-        **swap_calls(k, pairs[1]),
+        **swap_calls(k),
         "most_violated_rankings": (
             *(passing.most_violated_rankings, cut_plugin(k, max(sizes))),
             *(scores, k["per_query"], docs),
@@ -190,7 +174,7 @@ def calls(sizes, dtype):
     }
 
 
-def swap_calls(k, weights):
+def swap_calls(k):
     """Kernels of swap tables and their arguments, by name."""
     queries, divisor, gain = k["queries"], k["divisor"], k["gain"]
     indptr, pairs = queries.indptr, swapping.pair_table(queries)
@@ -209,10 +193,45 @@ def swap_calls(k, weights):
             *(swap_tables.average_over_twins, table, pairs.below, pairs.stop, pairs.start),
             *(twin, np.ones(queries.n_docs, np.int64)),
         ),
-        "table_sums": (
-            *(swap_tables.table_sums, k["scores"], indptr, weights, *cells),
-            *(table.astype(np.float32), k["docs"]),
-        ),
+    }
+
+
+def pair_calls(k, runs):
+    """Kernels of losses on pairs and their arguments, by name."""
+    queries, scores, weights, docs = k["queries"], k["scores"], k["weights"], k["docs"]
+    strength = np.random.default_rng(3).random(len(scores))
+    hinge = hinges.BoundHinges(runs, weights, Huber(), queries, strength)
+    room = np.empty((4, -(-queries.longest // WIDTH) * WIDTH + WIDTH), scores.dtype), np.empty(0)
+    places, by_winner = np.arange(1.0, len(scores) + 1), weighted.ByWinner(strength)
+    start = np.zeros(len(scores) + 1, np.int64)
+    rules = {
+        "equal": weighted.Equal(),
+        "level": weighted.ByLevel(k["gain"], strength, places, strength[::-1].copy()),
+        "distance": weighted.ByDistance(k["gain"], places, strength, np.arange(len(scores) + 1.0)),
+        "table": weighted.ByTable(start, np.random.default_rng(5).random(len(scores)).astype(np.float32)),
+    }
+    forms = {margin.name: margin.form for margin in (Huber(), SquaredHinge(), Logistic())}
+    return {
+        **{
+            f"hinges {margin.name}": (
+                *(query_loops._sum_over_queries, hinge.pairs._replace(form=margin.form), scores, room, docs),
+            )
+            for margin in (Huber(), SquaredHinge(), Hinge())
+        },
+        **{
+            f"pair_sums {name}": (logistic.pair_sums, rule, scores, runs, weights, docs)
+            for name, rule in rules.items()
+        },
+        **{
+            f"add_hessian {name}": (
+                *(weighted.add_hessian, form, by_winner, scores, k["slopes"], runs, weights, docs),
+            )
+            for name, form in forms.items()
+        },
+        **{
+            f"add_curvatures {name}": (weighted.add_curvatures, form, by_winner, scores, runs, weights, docs)
+            for name, form in forms.items()
+        },
     }
 
 
@@ -253,8 +272,15 @@ def with_arrays(arguments, placed, path=()):
     return changed
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("sizes", [SMALL, LARGE])
+@pytest.mark.parametrize(
+    ("sizes", "dtype"),
+    [
+        (SMALL, np.float64),
+        (LARGE, np.float32),
+        pytest.param(SMALL, np.float32, marks=pytest.mark.heavy),
+        pytest.param(LARGE, np.float64, marks=pytest.mark.heavy),
+    ],
+)
 @pytest.mark.parametrize("name", calls(SMALL, np.float64))
 def test_layout_does_not_matter(name, sizes, dtype):
     kernel, *arguments = calls(sizes, dtype)[name]

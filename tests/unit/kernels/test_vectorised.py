@@ -8,14 +8,14 @@ from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
 from directrank.kernels import products
-from directrank.kernels.compile import OPTIONS, kernel
+from directrank.kernels.compile import OPTIONS
 from directrank.measures import positions
-from directrank.measures.smooth import comparisons
+from directrank.measures.smooth import precision
 from directrank.measures.smooth import stops as smooth_stops
-from directrank.surrogates.margins import HINGE, HUBER, SQUARED_HINGE
-from directrank.surrogates.pairs import kernels as pair_kernels
-from directrank.surrogates.pairs.compiled import logistic
+from directrank.surrogates.margins import Hinge, Huber, LogisticForm, SquaredHinge
+from directrank.surrogates.pairs import hinges, logistic, weighted
 from directrank.surrogates.positions import smoothed_kernels
+from groups import first_group
 
 # Arithmetic, for memory is cleared and copied on wide registers in any code. Without AVX the widest are xmm,
 # which scalars use too: there a packed operation must show.
@@ -25,12 +25,14 @@ WIDE = OPERATION + (r"\w+\s.*[yz]mm" if get_host_cpu_features()["avx"] else r"(p
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
 FOUR = (np.float32(1),) * 4
 CELLS, WORDS = np.ones(64, np.int16), np.ones((64, 16), np.uint32)
-HINGES = (HUBER, SQUARED_HINGE, HINGE)
-
-
-def of_margin(function, margin):
-    """The kernel for one margin, as where it is called."""
-    return kernel(lambda *arguments: function(margin, *arguments), cached=False)
+HINGES = {margin.name: margin.form for margin in (Huber(), SquaredHinge(), Hinge())}
+#: Rules, with what they read of a winner and of the losers.
+RULES = (
+    (weighted.Equal(), (np.float32(1),) * 2, (0, 64)),
+    (weighted.ByLevel(*(DOCS,) * 4), (np.float32(1),) * 5, (DOCS, DOCS, DOCS)),
+    (weighted.ByDistance(*(DOCS,) * 4), (np.float32(1),) * 4, (DOCS, DOCS)),
+    (weighted.ByTable(QUERIES, DOCS), (np.float32(1), DOCS), (0, 64)),
+)
 
 
 def tiles(features, n_features):
@@ -42,34 +44,37 @@ def tiles(features, n_features):
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
-    "_compare_two": (comparisons._compare_two, *[np.float32(1)] * 4, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
+    "_compare_two": (precision._compare_two, *[np.float32(1)] * 4, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
     "_arrive": (smooth_stops._arrive, DOCS, DOCS, 1.0),
     "_pull": (smooth_stops._pull, DOCS, DOCS, DOCS, 1.0, 1.0, DOCS.copy()),
     **{
-        f"_winner {code}": (of_margin(pair_kernels._winner, code), np.float32(1), DOCS, DOCS.copy(), 0.5, 0.5)
-        for code in HINGES
+        f"hinges.four_winners {name}": (hinges.four_winners, form, FOUR, DOCS, DOCS.copy(), 0.5, (0.1,) * 4)
+        for name, form in HINGES.items()
     },
     **{
-        f"four_winners {code}": (
-            *(of_margin(pair_kernels.four_winners, code), FOUR, DOCS, DOCS.copy(), 0.5),
-            *((0.1,) * 4, 0.5),
+        f"logistic.four_winners {type(rule).__name__}": (
+            *(logistic.four_winners, rule, FOUR, FOUR, (winner,) * 4, DOCS, DOCS, numbers, DOCS.copy()),
         )
-        for code in HINGES
+        for rule, winner, numbers in RULES
     },
+    "logistic.four_equal": (logistic.four_equal, FOUR, FOUR, 0.5, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
     **{
-        f"logistic.four_winners {kind}": (
-            *(of_margin(logistic.four_winners, kind), FOUR, FOUR, ((np.float32(1),) * 5,) * 4, DOCS, DOCS),
-            *((DOCS, DOCS, DOCS), (DOCS,) * 4, DOCS, DOCS.copy()),
+        f"logistic.weighted_winner {type(rule).__name__}": (
+            *(logistic.weighted_winner, rule, np.float32(1), winner, DOCS, numbers, DOCS.copy()),
         )
-        for kind in (logistic.EQUAL, logistic.BY_LEVEL, logistic.BY_DISTANCE, logistic.BY_TABLE)
+        for rule, winner, numbers in RULES
     },
-    "_logistic_chunk": (pair_kernels._logistic_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
+    "logistic.equal_chunk": (logistic.equal_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
     **{
-        f"_hinge_change {code}": (
-            *(of_margin(pair_kernels._hinge_change, code), np.float32(1), np.float32(1), DOCS, DOCS),
-            *(DOCS.copy(), 0.5, 0.5),
+        f"weighted.turn {name}": (
+            *(weighted.turn, form, weighted.Equal(), np.float32(1), np.float32(1), (0.5, 0.5), DOCS, DOCS),
+            *((0, 64), DOCS.copy()),
         )
-        for code in HINGES[:2]
+        for name, form in {
+            "huber": Huber().form,
+            "squared": SquaredHinge().form,
+            "log": LogisticForm(),
+        }.items()
     },
     "row_products": (products.row_products, TWO, np.ones(8, np.float32), DOCS.copy()),
     "transposed_product": (products.transposed_product, TWO, DOCS, np.zeros(8), np.zeros(8)),
@@ -82,8 +87,9 @@ HOT = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", HOT)
+# The first group inspects a few kernels.
+@pytest.mark.parametrize("dtype", first_group([np.float32, np.float64], lambda each: each is np.float32))
+@pytest.mark.parametrize("name", first_group(HOT, lambda name: list(HOT).index(name) % 6 == 0))
 def test_is_vectorised(name, dtype):
     compiled, *arguments = HOT[name]
     typed = [

@@ -17,6 +17,7 @@ from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
 from directrank.surrogates import Objective, SwapWeighted
 from directrank.surrogates.exchange.tables import expected_differences, strict_ranking
+from groups import first_group
 
 NAMES = [
     "nDCG", "nDCG@3", "DCG@2", "nDCG(dcg='letor')@4", "P@1", "P@3", "P(denominator='list')@30", "WTA",
@@ -175,7 +176,7 @@ class TestTies:
         expected = self.enumerated(measure, queries, scores)
         np.testing.assert_allclose(expected_differences(measure, queries, scores), expected, atol=1e-14)
 
-    @pytest.mark.parametrize("name", ["AP", "RR", "ERR(max=2)"])
+    @pytest.mark.parametrize("name", first_group(["AP", "RR", "ERR(max=2)"], lambda name: name == "AP"))
     def test_random_orders_come_near_the_mean_of_all(self, name, monkeypatch):
         monkeypatch.setattr("directrank.surrogates.exchange.tables.ORDERS", 4000)
         queries = group_rows(np.array([2.0, 1, 0, 0, 0]), np.zeros(5, int))[0]
@@ -184,7 +185,9 @@ class TestTies:
             expected = self.enumerated(measure, queries, scores)
             np.testing.assert_allclose(expected_differences(measure, queries, scores), expected, atol=0.01)
 
-    @pytest.mark.parametrize("name", ["AP", "RR", "ERR(max=2)", "WPD"])
+    @pytest.mark.parametrize(
+        "name", first_group(["AP", "RR", "ERR(max=2)", "WPD"], lambda name: name == "AP")
+    )
     def test_the_error_of_random_orders_is_as_stated(self, name):
         """The standard error is at most 1/8 of the largest change: by enumeration over all orders."""
         measure, rng = parse_measure(name), np.random.default_rng(5)

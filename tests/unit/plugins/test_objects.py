@@ -191,6 +191,7 @@ def test_cells_are_made_again_when_the_file_of_a_measure_changes(folder, tmp_pat
     assert tuple(events) == (3,)
 
 
+@pytest.mark.heavy
 def test_workers_load_the_plugins_and_classes_of_a_script(folder, tmp_path):  # noqa: F811
     script = f"""
 from directrank import compare, load_plugin

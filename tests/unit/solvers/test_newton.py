@@ -12,6 +12,7 @@ from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted, TruncatedNewton
+from directrank.solvers.descent import Problem
 from directrank.solvers.newton import hessian_vector
 from directrank.surrogates import Objective, Pairwise, SquaredError
 
@@ -112,7 +113,9 @@ def test_directions_solve_the_newton_equation(groups):
     theta = np.random.default_rng(3).normal(size=6)
     scores = (features @ theta).astype(objective.dtype)
     gradient = np.linspace(-1.0, 2.0, 6)
-    direction, products = solver._newton_direction(objective, scorer, scores, gradient, features)
+    direction, products = solver._newton_direction(
+        Problem(objective, scorer, features, 0.01), scores, gradient
+    )
     curved = hessian_vector(objective, scorer, direction, scores, features) + 0.01 * direction
     assert np.linalg.norm(curved + gradient) <= 0.1 * np.linalg.norm(gradient) * (1 + 1e-9)
     assert products <= 6

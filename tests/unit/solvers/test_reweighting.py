@@ -5,8 +5,7 @@ import pytest
 
 from directrank import LambdaLoss, LambdaRank, make_ranking
 from directrank.scorers import Linear
-from directrank.solvers.descent import Stationarity
-from directrank.solvers.passes import all_scores, penalised
+from directrank.solvers.descent import Problem
 from directrank.solvers.reweighting import SETTLED
 from directrank.surrogates import Objective
 
@@ -23,11 +22,11 @@ def test_the_gradient_is_small_at_the_weights_of_the_ranking_returned(groups, es
     ranker = estimator(penalty=PENALTY, scaling="none").fit(groups)
     objective = Objective(ranker.components()[0], groups.queries, groups.shards)
     start, end = np.zeros(10), ranker.scorer_.coefficients
-    gradients = []
+    problem, gradients = Problem(objective, Linear(), groups.features, PENALTY), []
     for theta in (start, end):
-        objective.reweigh(all_scores(objective, Linear(), theta, groups.features))
-        gradients.append(penalised(objective, Linear(), theta, groups.features, PENALTY)[1])
-    relative = Stationarity(objective, Linear(), groups.features, PENALTY).relative(*gradients[::-1])
+        objective.reweigh(problem.scores(theta))
+        gradients.append(problem.at(theta)[1])
+    relative = problem.relative(*gradients[::-1])
     assert ranker.status_ == "converged"
     assert relative == pytest.approx(ranker.certificate_["relative_gradient"], rel=1e-6)
     assert relative <= SETTLED
@@ -36,7 +35,7 @@ def test_the_gradient_is_small_at_the_weights_of_the_ranking_returned(groups, es
 def test_steps_are_damped_where_whole_steps_alternate(groups, monkeypatch):
     ranker = LambdaLoss(penalty=PENALTY, rounds=40)
     assert ranker.fit(groups).status_ == "converged"
-    monkeypatch.setattr(Stationarity, "opposed", lambda self, one, other: False)
+    monkeypatch.setattr(Problem, "opposed", lambda self, one, other: False)
     assert ranker.fit(groups).status_ == "budget"
     assert ranker.certificate_["change"] > 0.1
 
@@ -44,9 +43,9 @@ def test_steps_are_damped_where_whole_steps_alternate(groups, monkeypatch):
 def test_directions_are_opposed_in_units_of_the_features(groups):
     objective = Objective(LambdaLoss().components()[0], groups.queries, groups.shards)
     features = groups.features * np.where(np.arange(10) == 0, 1e-3, 1.0).astype(np.float32)
-    stationarity = Stationarity(objective, Linear(), features, 0.0)
+    problem = Problem(objective, Linear(), features, 0.0)
     one, other = np.zeros((2, 10))
     one[:2], other[:2] = (-10.0, 1.0), (10.0, 1.0)
     assert one @ other < 0
-    assert not stationarity.opposed(one, other)
-    assert stationarity.opposed(one, -other)
+    assert not problem.opposed(one, other)
+    assert problem.opposed(one, -other)

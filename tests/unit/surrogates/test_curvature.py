@@ -7,6 +7,7 @@ import pytest
 
 from directrank.data.grouping import group_rows
 from directrank.measures import NDCG, P, parse_measure
+from directrank.measures.exchange.tables import pair_table
 from directrank.surrogates import (
     CosineDistance,
     ExpectedMeasure,
@@ -19,11 +20,10 @@ from directrank.surrogates import (
     TypeTwoBound,
     gain_difference,
 )
-from directrank.surrogates.exchange.kernels import curvature_naive as swaps_naive
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
-from directrank.surrogates.pairs.curvature import curvature_naive as pairs_naive
-from directrank.surrogates.positions.curvature import curvature_naive as positions_naive
-from directrank.surrogates.positions.gaussian_curvature import curvature_naive as gaussian_naive
+from directrank.surrogates.pairs.weighted import curvature_naive as pairs_naive
+from directrank.surrogates.positions.gaussian import curvature_naive as gaussian_naive
+from directrank.surrogates.positions.smoothed_kernels import position_curvature_naive as positions_naive
 
 GRADES = np.array([3.0, 2.0, 2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 HINGES = [Huber(0.5), Huber(0.05), SquaredHinge()]
@@ -72,7 +72,7 @@ def test_the_hinge_by_hand():
     np.testing.assert_allclose(bound.curvature(np.array([0.0, 0.0])), [0.5, 0.5])  # 1 / 2 |1 − 0|
     np.testing.assert_allclose(bound.curvature(np.array([1.0, 0.0])), [1.0, 1.0])  # 1 / 2 · ½
     np.testing.assert_allclose(bound.curvature(np.array([-3.0, 0.0])), [0.125, 0.125])  # 1 / 2 |1 + 3|
-    assert Hinge.width == 0
+    assert Hinge().parabola(np.ones(1)) == 1.0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -125,10 +125,12 @@ def test_swap_tables_by_definition(name):
     bound = SwapWeighted(parse_measure(name), weights="swap").bind(one_query(), np.array([0.7]))
     bound.reweigh(spread_scores(4, 1.0))
     scores, table = spread_scores(5, 1.0), np.zeros((9, 9))
-    below, start, cells = bound.arguments[2:]
+    below, start, cells = pair_table(one_query()).below, *bound.rule()
     for i in range(9):
         table[i, below[i] :] = cells[start[i] : start[i + 1]]
-    np.testing.assert_allclose(bound.curvature(scores), swaps_naive(scores, 0.7 * table), rtol=1e-9)
+    np.testing.assert_allclose(
+        bound.curvature(scores), pairs_naive(scores, 0.7 * table, Logistic()), rtol=1e-9
+    )
 
 
 def test_the_cosine_turns_no_faster():

@@ -14,8 +14,8 @@ from directrank.measures import NDCG, parse_measure
 from directrank.solvers import BCFW, LBFGS, CuttingPlane, TruncatedNewton
 from directrank.surrogates import Objective, OrderPreserving, Pairwise, PairwiseHinge, SwapDrop
 from directrank.surrogates.margins import Hinge
-from directrank.surrogates.pairs import by_sorting as pair_sorting
-from directrank.surrogates.pairs.kernels import pairs_naive
+from directrank.surrogates.pairs import hinges as pair_sorting
+from directrank.surrogates.pairs.weighted import pairs_naive
 
 
 def some_queries(seed, sizes=(9, 2, 30, 14), grades=4):

@@ -11,8 +11,9 @@ from directrank.measures import parse_measure
 from directrank.measures.exchange.tables import pair_table
 from directrank.surrogates import GainCrossEntropy, NoisyNeighbours
 from directrank.surrogates.draws import Draws
-from directrank.surrogates.exchange.kernels import swaps_naive
 from directrank.surrogates.exchange.neighbours import neighbours
+from directrank.surrogates.margins import Logistic
+from directrank.surrogates.pairs.weighted import pairs_naive
 from oracles import average_precision, expected_reciprocal_rank, ndcg, precision
 
 STRICT = {
@@ -56,7 +57,7 @@ def expected_weights(name, grades, scores, noise):
 
 def table_of(bound, n):
     table = np.zeros((n, n))
-    below, start, cells = bound.arguments[2:]
+    below, start, cells = pair_table(bound.queries).below, *bound.rule()
     for i in range(n):
         table[i, below[i] :] = cells[start[i] : start[i + 1]]
     return table
@@ -88,7 +89,7 @@ def test_drawn_weights_and_gradient_are_near_those_of_all_rankings(name):
     # Changes are at most 1.
     assert np.abs(table_of(bound, 5) - exact).max() < 4.5 * 0.5 / np.sqrt(times)
     value, gradient = bound.value_and_gradient(scores)
-    expected_value, expected_gradient = swaps_naive(scores, 0.7 * exact)
+    expected_value, expected_gradient = pairs_naive(scores, 0.7 * exact, Logistic())
     assert value == pytest.approx(expected_value, rel=0.1)
     np.testing.assert_allclose(gradient, expected_gradient, atol=0.1 * np.abs(expected_gradient).max())
 
@@ -101,7 +102,7 @@ def test_six_documents_of_one_relevant_by_enumeration():
     )
     bound.reweigh(scores)
     gradient = bound.value_and_gradient(scores)[1]
-    np.testing.assert_allclose(gradient, swaps_naive(scores, exact)[1], atol=0.01)
+    np.testing.assert_allclose(gradient, pairs_naive(scores, exact, Logistic())[1], atol=0.01)
 
 
 def test_tied_documents_of_one_relevance_have_one_weight():

@@ -16,6 +16,7 @@ from directrank.surrogates.rankings.two_class_search import (
     best_sequence_naive,
     most_violated_rankings,
 )
+from groups import first_group
 from oracles import average_precision, letor_discount, ndcg, precision, reciprocal_rank, right_pairs
 
 #: A measure's name, and the same for labels in ranked order.
@@ -220,12 +221,13 @@ def test_unfit_options_are_refused():
         TypeTwoBound(parse_measure("AP"), feature_map="yue")
 
 
+@pytest.mark.parametrize("times", first_group([1, 5], lambda times: times == 1))
 @pytest.mark.parametrize("name", ["P@1", "P@5", "nDCG@3", "AP@4", "RR@2", "nDCG(dcg='exp-letor')"])
-def test_the_programme_up_to_the_cutoff_is_the_whole_programme(name):
+def test_the_programme_up_to_the_cutoff_is_the_whole_programme(name, times):
     """In long lists the programme ends at the last rank that counts; here in short ones, by enumeration."""
     rng, cut = np.random.default_rng(6), two_class_search.cut_by(two_class_search.programme_from(0))
     measure = parse_measure(name)
-    for R, N in ((1, 9), (9, 1), (2, 3), (4, 11), (12, 7), (15, 15)) * 5:
+    for R, N in ((1, 9), (9, 1), (2, 3), (4, 11), (12, 7), (15, 15)) * times:
         n = R + N
         scores = rng.normal(size=n) if rng.random() < 0.6 else rng.integers(0, 4, n) / 3.0
         c = rng.choice([0.2, 1.0, 6.0]) / (R * N)

@@ -85,7 +85,7 @@ def _rival_facts(named: "NamedRival") -> dict:
 
 def _print_parameters(method, *, json: bool) -> None:
     """Print the parameters of a method that `--set` and `--grid` take."""
-    from directrank.estimators.parameters.allowed import parameters_of
+    from directrank.estimators.parameters import parameters_of
     from directrank.experiments.entries import SET_ELSEWHERE
 
     found = [

@@ -9,7 +9,7 @@ from directrank.data.groups import QueryGroups
 from directrank.diagnostics.conformance.promises import BrokenPromiseError, Promise, need
 from directrank.diagnostics.conformance.samples import groups
 from directrank.errors import UnfitPairError
-from directrank.estimators.selection import MeanMonitor
+from directrank.estimators.ranker import MeanMonitor
 from directrank.measures import AP, NDCG
 from directrank.scorers import default_scorer
 from directrank.surrogates import (

@@ -5,11 +5,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from directrank.estimators.gradient_ranker import GradientRanker
 from directrank.estimators.initialisation import Start, initial_coefficients
-from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters.allowed import ABOVE_0, FROM_0, FROM_1
-from directrank.estimators.parameters.declared import (
+from directrank.estimators.linear_ranker import GradientRanker, LinearRanker
+from directrank.estimators.parameters import (
+    ABOVE_0,
+    FROM_0,
+    FROM_1,
     AnyMeasure,
     MaxIterations,
     Penalty,

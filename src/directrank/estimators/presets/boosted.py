@@ -8,9 +8,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from directrank.estimators.inputs.reading import features_of
-from directrank.estimators.parameters.allowed import FROM_1, Interval
-from directrank.estimators.parameters.declared import AnyMeasure, Normalise, estimator, positional
+from directrank.estimators.inputs import features_of
+from directrank.estimators.parameters import FROM_1, AnyMeasure, Interval, Normalise, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.weak_classifiers import ClassifierWeakRankers
 from directrank.measures import parse_measure

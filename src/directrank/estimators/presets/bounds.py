@@ -3,8 +3,7 @@
 from typing import Annotated, Literal
 
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters.allowed import ABOVE_0, FROM_1, Interval
-from directrank.estimators.parameters.declared import AnyMeasure, estimator, positional
+from directrank.estimators.parameters import ABOVE_0, FROM_1, AnyMeasure, Interval, estimator, positional
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets

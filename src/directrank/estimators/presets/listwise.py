@@ -6,8 +6,7 @@ import numpy as np
 
 from directrank.estimators.initialisation import Start, initial_coefficients
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters.allowed import Interval
-from directrank.estimators.parameters.declared import Gain, MaxIterations, Penalty, estimator, positional
+from directrank.estimators.parameters import Gain, Interval, MaxIterations, Penalty, estimator, positional
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS
 from directrank.surrogates import CosineDistance, GainCrossEntropy, PlackettLuce, SoftmaxCrossEntropy

@@ -3,20 +3,22 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters.allowed import ABOVE_0, FROM_1
-from directrank.estimators.parameters.declared import (
+from directrank.estimators.linear_ranker import GradientRanker, LinearRanker
+from directrank.estimators.parameters import (
+    ABOVE_0,
+    FROM_1,
     AnyMeasure,
     MaxIterations,
     Normalise,
     Penalty,
     Width,
     estimator,
+    positional,
 )
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
-from directrank.surrogates import Pairwise, PairwiseHinge, SwapDrop, gain_difference
+from directrank.surrogates import OrderPreserving, Pairwise, PairwiseHinge, SwapDrop, gain_difference
 
 #: Relative duality gap to which the hinge is solved.
 GAP = 1e-4
@@ -121,3 +123,33 @@ class Preorder(LinearRanker):
             margin=self.margin, width=self.width, normalise=self.normalise, weight=_weight(self.weight)
         )
         return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
+
+
+@estimator
+class ConsistentRank(GradientRanker):
+    """The order-preserving loss, consistent with a measure by its standardised supervision.
+
+    `fit` also takes a `PreferenceGraph` (with the measure WPD) or `ObservedRankings` (with ZeroOne) instead
+    of relevance.
+
+    References
+    ----------
+    .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
+       order-preserving losses and standardized supervision", ICML 2011.
+    """
+
+    measure: Annotated[
+        AnyMeasure,
+        "DCG or nDCG, with or without a cutoff, WPD or ZeroOne. AP and ERR provably have no standard form.",
+    ] = positional(default="nDCG")
+    margin: Annotated[Literal["huber", "squared_hinge"], "φ of the difference of two scores."] = "huber"
+    width: Width = 0.5
+    normalise: Annotated[bool, "Divide the loss of each query by n(n − 1), its number of pairs."] = False
+    penalty: Penalty = 0.03
+
+    def components(self):
+        """Return the order-preserving loss, and a gradient method."""
+        surrogate = OrderPreserving(
+            parse_measure(self.measure), margin=self.margin, width=self.width, normalise=self.normalise
+        )
+        return surrogate, self._gradient_method(), Linear()

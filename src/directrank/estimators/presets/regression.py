@@ -3,8 +3,7 @@
 from typing import Annotated
 
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters.allowed import FROM_0
-from directrank.estimators.parameters.declared import estimator
+from directrank.estimators.parameters import FROM_0, estimator
 from directrank.scorers import Linear
 from directrank.solvers import ClosedForm
 from directrank.surrogates import SquaredError

@@ -4,11 +4,10 @@ from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
-from directrank.estimators.presets.consistent import ConsistentRank
 from directrank.estimators.presets.coordinate import CoordinateAscent
 from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, YetiLoss
 from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
-from directrank.estimators.presets.pairs import Preorder, RankNet, RankSVM
+from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM
 from directrank.estimators.presets.regression import Regression
 from directrank.estimators.presets.trees import TreeRanker
 

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from directrank.contracts import Measure, Surrogate
-from directrank.estimators.parameters.allowed import FROM_0, FROM_1, Interval
-from directrank.estimators.parameters.declared import AnyMeasure, estimator, positional
+from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Trees

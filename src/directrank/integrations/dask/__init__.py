@@ -30,8 +30,7 @@ except ImportError as _error:
 
 from directrank.data.groups import QueryGroups
 from directrank.features import WorkerFeatures
-from directrank.integrations.dask.clusters import connect
-from directrank.integrations.dask.heartbeats import Heartbeats
+from directrank.integrations.dask.clusters import Heartbeats, connect
 from directrank.integrations.dask.placement import DaskWorkers
 from directrank.integrations.dask.sources import RAW, Load, from_rows, from_store
 
@@ -149,7 +148,7 @@ def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> Qu
 
 
 def _from_frame(client, frame, relevance, qid, features) -> QueryGroups:
-    from directrank.integrations.dask.frames import FrameRows
+    from directrank.integrations.dask.sources import FrameRows
 
     heartbeats = Heartbeats(client)
     found = FrameRows(heartbeats, frame, relevance, qid, features)

@@ -13,11 +13,10 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table
 from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
-from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.exchange.kernels import distance_losses, swap_curvatures, swap_sums
 from directrank.surrogates.exchange.tables import BoundSwapTable
-from directrank.surrogates.pairs.compiled.logistic import BY_DISTANCE, BY_LEVEL, LogisticPairs, plugin_of
-from directrank.surrogates.pairs.runs import pair_counts, runs_of_pairs, weighted_runs
+from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
+from directrank.surrogates.pairs.runs import pair_counts, weighted_runs
+from directrank.surrogates.pairs.weighted import ByDistance, ByLevel
 
 WEIGHTS = ("swap", "ndcg2")
 
@@ -117,15 +116,13 @@ class SwapWeighted(Surrogate):
         return BoundSwapTable(self.measure, queries, weights)
 
 
-class BoundSwaps:
+class BoundSwaps(BoundLogistic):
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
     def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
-        runs, query = runs_of_pairs(queries, by_grades=False)
-        some = weights[query] > 0
+        super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
         gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
-        self.kind, self.queries, self.measure = kind, queries, measure
-        self.runs, self.weights = (runs[some], weights[query][some]), weights
+        self.kind, self.of_queries, self.measure = kind, weights, measure
         #: Level, inside, place and gain of each document, float64, or float32 in the arrays of a plug-in.
         self.numbers = np.empty((4, queries.n_docs))
         self.numbers[3] = gains
@@ -143,22 +140,19 @@ class BoundSwaps:
         else:
             self.numbers[0], self.numbers[1] = 0.0, _within_blocks(self.by_distance, positions)
 
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over queries and its derivative with respect to each score."""
-        return self._kernels().value_and_gradient(scores)
+    def rule(self) -> ByLevel | ByDistance:
+        """Return what a pair weighs besides the weight of its run."""
+        return self._rule_of(self.numbers.astype(np.float64, copy=False), self.by_distance)
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
-        return self._kernels().curvature(scores)
-
-    def _kernels(self) -> BoundKernel:
-        level, inside, place, gains = self.numbers.astype(np.float64, copy=False)
-        numbers = gains, level, inside, place.astype(np.int64), self.by_distance
-        return BoundKernel(swap_sums, swap_curvatures, *self.runs, *numbers)
+    def _rule_of(self, numbers: np.ndarray, by_distance: np.ndarray) -> ByLevel | ByDistance:
+        level, inside, place, gain = numbers
+        if self.kind == "swap":
+            return ByLevel(gain, level, place, inside)
+        return ByDistance(gain, place, inside, by_distance)
 
     def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        return self.joined_plugin(self.queries, self.weights, [self])
+        return self.joined_plugin(self.queries, self.of_queries, [self])
 
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
         """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
@@ -167,12 +161,20 @@ class BoundSwaps:
             # The part keeps a view, so that no number is stored twice.
             view = numbers[:, first : first + part.queries.n_docs]
             view[:], part.numbers, first = part.numbers, view, first + part.queries.n_docs
-        runs, each = weighted_runs(queries, weights, normalise=False)
         by_distance = max((part.by_distance for part in parts), key=len).astype(np.float32)
-        return plugin_of(
-            queries, runs, each, BY_LEVEL if self.kind == "swap" else BY_DISTANCE,
-            level=numbers[0], inside=numbers[1], place=numbers[2], gain=numbers[3], by_distance=by_distance,
-        )  # fmt: skip
+        runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
+        return logistic_pairs(queries, runs, weights_of_runs, self._rule_of(numbers, by_distance))
+
+
+def distance_losses(discounts: np.ndarray) -> np.ndarray:
+    """Return D(d) − D(d + 1) at distances d = 0, ½, 1, …, 0 at distance 0; halves are interpolated."""
+    whole = np.append(0.0, discounts[:-1] - discounts[1:])
+    halves = np.zeros(2 * len(whole) - 1)
+    halves[::2] = whole
+    halves[1::2] = 0.5 * (whole[:-1] + whole[1:])
+    if len(halves) > 1:
+        halves[1] = whole[1]  # half a rank apart counts as neighbours
+    return halves
 
 
 def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:

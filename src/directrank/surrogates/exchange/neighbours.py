@@ -111,7 +111,7 @@ class BoundNeighbours(BoundSwapTable):
         twin = ties(queries, levels, ranking)[1]
         sizes = np.bincount(twin, minlength=queries.n_docs)
         average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
-        self._fill(table)
+        self.table[:] = table
 
 
 def neighbours(measure: Measure, queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,42 +10,37 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.exchange.tables import pair_table, swap_differences
-from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.exchange.kernels import logistic_curvature, weighted_logistic
-from directrank.surrogates.pairs.compiled.logistic import BY_TABLE, LogisticPairs, plugin_of
+from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import weighted_runs
+from directrank.surrogates.pairs.weighted import ByTable
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
 
 
-class BoundSwapTable(BoundKernel):
+class BoundSwapTable(BoundLogistic):
     """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
 
     The table is stored in single precision, four bytes a pair.
     """
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
-        pairs = pair_table(queries)
-        super().__init__(
-            table_sums,
-            table_curvatures,
-            queries.indptr,
-            np.asarray(weights, np.float64),
-            pairs.below,
-            pairs.start,
-        )
-        self.measure, self.queries, self.pairs = measure, queries, self.arguments
-        self.weights, self.table = self.pairs[1], np.zeros(pairs.n_pairs, np.float32)
+        super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
+        self.measure, self.of_queries = measure, weights
+        self.table = np.zeros(pair_table(queries).n_pairs, np.float32)
         self.reweigh(np.zeros(queries.n_docs))
+
+    def rule(self) -> ByTable:
+        """Return what a pair weighs besides the weight of its run."""
+        return ByTable(pair_table(self.queries).start, self.table)
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix the weights at the ranking of these scores."""
-        self._fill(expected_differences(self.measure, self.queries, scores))
+        self.table[:] = expected_differences(self.measure, self.queries, scores)
 
     def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        return self.joined_plugin(self.queries, self.weights, [self])
+        return self.joined_plugin(self.queries, self.of_queries, [self])
 
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
         """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
@@ -55,13 +50,8 @@ class BoundSwapTable(BoundKernel):
             view = table[first : first + len(part.table)]
             # The part keeps a view, so that no pair is stored twice.
             view[:], part.table, first = part.table, view, first + len(view)
-            part.arguments = (*part.pairs, view)
-        runs, each = weighted_runs(queries, weights, normalise=False)
-        return plugin_of(queries, runs, each, BY_TABLE, start=start, table=table)
-
-    def _fill(self, table: np.ndarray) -> None:
-        self.table[:] = table
-        self.arguments = (*self.pairs, self.table)
+        runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
+        return logistic_pairs(queries, runs, weights_of_runs, ByTable(start, table))
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:
@@ -139,41 +129,3 @@ def average_over_twins(table, below, stop, start, twin, sizes):
     for i in range(len(twin)):
         for j in range(below[i], stop[i]):
             table[start[i] + j - below[i]] = table[start[twin[i]] + twin[j] - below[i]]
-
-
-@kernel
-def table_sums(scores, indptr, weights, below, start, table, gradient):
-    """Return the value, and add its derivative to `gradient`; pairs weigh their entry times the query's."""
-    total = 0.0
-    for q in range(len(indptr) - 1):
-        last = indptr[q + 1]
-        w = np.empty(last - indptr[q])
-        for i in range(indptr[q], last):
-            if below[i] == last or weights[q] == 0.0:
-                continue
-            losers, slopes = scores[below[i] : last], gradient[below[i] : last]
-            cells = table[start[i] : start[i + 1]]
-            row = w[: len(losers)]
-            for j in range(len(row)):
-                row[j] = weights[q] * cells[j]
-            value, pull = weighted_logistic(scores[i], losers, row, slopes)
-            total += value
-            gradient[i] -= scores.dtype.type(pull)
-    return total
-
-
-@kernel
-def table_curvatures(scores, indptr, weights, below, start, table, out):
-    """Add the second derivative with respect to each score to `out`; arguments as in `table_sums`."""
-    for q in range(len(indptr) - 1):
-        last = indptr[q + 1]
-        w = np.empty(last - indptr[q])
-        for i in range(indptr[q], last):
-            if below[i] == last or weights[q] == 0.0:
-                continue
-            cells = table[start[i] : start[i + 1]]
-            row = w[: len(cells)]
-            for j in range(len(row)):
-                row[j] = weights[q] * cells[j]
-            curved = logistic_curvature(scores[i], scores[below[i] : last], row, out[below[i] : last])
-            out[i] += scores.dtype.type(curved)

@@ -16,7 +16,7 @@ from directrank.measures.average_precision import AP
 from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
 from directrank.surrogates.margins import Margin, pair_margin
-from directrank.surrogates.pairs.bound import BoundPairs
+from directrank.surrogates.pairs.hinges import BoundHinges
 
 
 class OrderPreserving(Surrogate):
@@ -51,7 +51,7 @@ class OrderPreserving(Surrogate):
     Notes
     -----
     O(n R) per query, R documents with r > 0; O(n log n) for long lists (see
-    `directrank.surrogates.pairs.by_sorting`). Documents of equal relevance attract each other; queries of one
+    `directrank.surrogates.pairs.hinges`). Documents of equal relevance attract each other; queries of one
     grade are skipped.
 
     References
@@ -83,7 +83,7 @@ class OrderPreserving(Surrogate):
         if normalise:
             self.is_bound, self.variant = False, "normalised"
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> BoundPairs:
+    def bind(self, queries: Queries, weights: np.ndarray) -> BoundHinges:
         """Bind to some queries with a weight each.
 
         Raises
@@ -106,7 +106,7 @@ class OrderPreserving(Surrogate):
         total = np.bincount(query, strength, queries.n_queries)
         of_itself = np.zeros(queries.n_queries)
         of_itself[used] = weights[used] * total[used]  # φ(0) = 1
-        return BoundPairs(runs, weights[used], strength, self.margin, queries, of_itself)
+        return BoundHinges(runs, weights[used], self.margin, queries, strength, of_itself)
 
 
 def _last_positive(strength: np.ndarray, queries: Queries) -> np.ndarray:

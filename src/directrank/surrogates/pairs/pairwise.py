@@ -16,10 +16,9 @@ from directrank.contracts import (
 )
 from directrank.data.queries import Queries
 from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
-from directrank.surrogates.pairs.bound import BoundPairs
-from directrank.surrogates.pairs.by_sorting import goes_by_sorting
-from directrank.surrogates.pairs.grade_weights import GradeWeight, SwapDrop
-from directrank.surrogates.pairs.runs import runs_of_pairs, weighted_runs
+from directrank.surrogates.pairs.hinges import BoundHinges, goes_by_sorting
+from directrank.surrogates.pairs.logistic import BoundLogistic
+from directrank.surrogates.pairs.runs import GradeWeight, SwapDrop, runs_of_pairs, weighted_runs
 
 
 def gain_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
@@ -50,6 +49,11 @@ class WeightedPairs(Surrogate):
         grades = np.bincount(query, minlength=queries.n_queries)
         return np.bincount(query, each, queries.n_queries) + (10.0 * grades**2 if self.weight else 0.0)
 
+    def weighted_runs(self, queries: Queries, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the runs of pairs that have a weight, and what a pair of each weighs."""
+        weight: Any = self.estimated(queries, weights).weight
+        return weighted_runs(queries, weights, self.normalise, weight)
+
     def bind(self, queries: Queries, weights: np.ndarray) -> Any:
         """Bind to some queries with a weight each.
 
@@ -58,9 +62,10 @@ class WeightedPairs(Surrogate):
         ValueError
             If a pair of grades has a negative weight.
         """
-        weight: Any = self.estimated(queries, weights).weight
-        runs, each = weighted_runs(queries, weights, self.normalise, weight)
-        return BoundPairs(runs, each, np.ones(queries.n_docs), self.margin, queries)
+        runs, each = self.weighted_runs(queries, weights)
+        if isinstance(self.margin, Logistic):
+            return BoundLogistic(queries, runs, each)
+        return BoundHinges(runs, each, self.margin, queries)
 
 
 class Pairwise(WeightedPairs):
@@ -154,24 +159,13 @@ class PairwiseHinge(WeightedPairs):
         return BoundHinge(self, queries, weights)
 
 
-class BoundHinge:
+class BoundHinge(BoundHinges):
     """The oracles of `PairwiseHinge` on some queries."""
 
     def __init__(self, surrogate: PairwiseHinge, queries: Queries, weights: np.ndarray):
-        self.surrogate, self.queries, self.weights = surrogate, queries, weights
-        self._sum = WeightedPairs.bind(surrogate, queries, weights)
-
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over pairs and a derivative with respect to each score."""
-        return self._sum.value_and_gradient(scores)
-
-    def gradient_plugin(self) -> Any:
-        """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        return self._sum.gradient_plugin()
-
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.surrogates.pairs.curvature`."""
-        return self._sum.curvature(scores)
+        runs, weights_of_runs = surrogate.weighted_runs(queries, weights)
+        super().__init__(runs, weights_of_runs, surrogate.margin, queries)
+        self.surrogate, self.queries, self.of_queries = surrogate, queries, weights
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the cut of each query: the sum over its pairs with a margin below 1, not weighted by query.
@@ -179,14 +173,14 @@ class BoundHinge:
         The offset of a cut is the weight of those pairs.
         """
         losses, direction = np.zeros(self.queries.n_queries), np.zeros_like(scores)
-        for q in np.flatnonzero(self.weights > 0):
+        for q in np.flatnonzero(self.of_queries > 0):
             rows = slice(self.queries.indptr[q], self.queries.indptr[q + 1])
             value, direction[rows] = self._single[q].value_and_gradient(scores[rows])
             losses[q] = value - direction[rows].astype(np.float64) @ scores[rows]
         return losses, direction
 
     @cached_property
-    def _single(self) -> list[BoundPairs]:
+    def _single(self) -> list[BoundHinges]:
         """Each query alone, with weight 1."""
         parts = (self.queries.part(q, q + 1) for q in range(self.queries.n_queries))
-        return [WeightedPairs.bind(self.surrogate, part, np.ones(1)) for part in parts]
+        return [self.surrogate.bind(part, np.ones(1)) for part in parts]

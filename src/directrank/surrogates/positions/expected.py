@@ -15,8 +15,12 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionBounded
 from directrank.surrogates.audit_row import AuditRow, row_of_values
-from directrank.surrogates.positions.curvature import position_curvature
-from directrank.surrogates.positions.smoothed_kernels import backward, powers_by_range, soft_positions
+from directrank.surrogates.positions.smoothed_kernels import (
+    backward,
+    position_curvature,
+    powers_by_range,
+    soft_positions,
+)
 from directrank.surrogates.steps import BoundStepwise
 
 # The paper's scores F are in natural units: exp(F_i − F_j) are the odds of i before j.

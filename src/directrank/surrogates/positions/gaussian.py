@@ -1,15 +1,19 @@
 """The expected measure under Gaussian noise on scores: SoftRank."""
 
+import math
+from itertools import permutations
+
 import numpy as np
+from scipy.stats import norm
 
 from directrank.contracts import Curvature, Measure, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import DataError
+from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import exponential
 from directrank.measures.capabilities import PositionLinear
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.positions.gaussian_curvature import curvatures
-from directrank.surrogates.positions.gaussian_kernels import expectations
 
 
 class GaussianNoise(Surrogate):
@@ -104,3 +108,206 @@ class GaussianNoise(Surrogate):
         n_read = np.where(weights > 0, self.measure.n_read(queries), 0)
         gain, curve = self.measure.linear_in_positions(queries)
         return BoundKernel(expectations, curvatures, queries.indptr, n_read, gain, curve, self.noise, weights)
+
+
+# Half the difference over σ beyond which one document surely beats another: Φ(√2 · 6) = 1 − 1e-17.
+SURE = 6.0
+
+
+def distribution_naive(s: np.ndarray, j: int, noise: float) -> np.ndarray:
+    """Distribution, (n,), of the number of documents that beat document j, by convolution, for tests."""
+    p = np.ones(1)
+    for beats in np.delete(norm.cdf((s - s[j]) / (math.sqrt(2.0) * noise)), j):
+        p = np.convolve(p, [1.0 - beats, beats])
+    return p
+
+
+def expectation_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: float) -> float:
+    """The expected measure of one query by definition, for tests."""
+    return sum(a * (distribution_naive(s, j, noise) @ curve[: len(s)]) for j, a in enumerate(gain))
+
+
+@kernel
+def expectations(scores, indptr, n_read, gain, curve, noise, weights, gradient):
+    """Return Σ_q w_q (1 − E_q), and add its derivative with respect to scores to `gradient`."""
+    total = 0.0
+    scratch = scratch_arrays(scores, indptr, n_read)
+    for q in range(len(n_read)):
+        total += weights[q]
+        s, g = scores[indptr[q] : indptr[q + 1]], gradient[indptr[q] : indptr[q + 1]]
+        for j in range(n_read[q]):
+            a = weights[q] * gain[indptr[q] + j]
+            if a > 0.0:
+                tossed, _, value = expect_at(s, j, noise, curve, scratch)
+                total -= a * value
+                _add_gradient(s, j, noise, a, tossed, scratch, g)
+    return total
+
+
+@kernel
+def scratch_arrays(scores, indptr, n_read):
+    """Return arrays for probabilities, the documents they belong to, distributions, a row, and slopes."""
+    longest = 0
+    for q in range(len(n_read)):
+        if n_read[q] > 0:
+            longest = max(longest, indptr[q + 1] - indptr[q])
+    table = np.zeros((longest, longest + 1), scores.dtype)
+    beats, others = np.empty(longest, scores.dtype), np.empty(longest, np.int64)
+    return beats, others, table, np.empty(longest + 1, scores.dtype), np.empty(longest)
+
+
+@kernel
+def expect_at(s, j, noise, curve, scratch):
+    """Return the expected value of the position of document j, the last of three numbers.
+
+    The first two are the number of documents whose order with j is not sure, and how many surely beat j. The
+    scratch arrays then hold the distributions, and the derivatives with respect to each probability.
+    """
+    beats, others, table, back, slopes = scratch
+    tossed, sure = _toss(s, j, noise, beats, others)
+    # Row c is the distribution of the number of the first c documents that beat j.
+    table[0, 0] = 1.0
+    for c in range(tossed):
+        _mix(table[c], table[c + 1], c + 1, beats[c])
+    for r in range(tossed + 1):
+        back[r] = curve[sure + r]
+    value = _dot(table[tossed], back, tossed + 1)
+    # back[r] is the expected value with r of the first c documents ahead of j, over the other documents.
+    for c in range(tossed - 1, -1, -1):
+        slopes[c] = _undo(table[c], back, c + 1, beats[c])
+    return tossed, sure, value
+
+
+@kernel
+def _add_gradient(s, j, noise, a, tossed, scratch, g):
+    _, others, _, _, slopes = scratch
+    density = 1.0 / (2.0 * noise * math.sqrt(math.pi))
+    for c in range(tossed):
+        z = (np.float64(s[others[c]]) - np.float64(s[j])) / (2.0 * noise)
+        move = a * slopes[c] * density * math.exp(-z * z)
+        g[others[c]] -= move
+        g[j] += move
+
+
+@kernel
+def _toss(s, j, noise, beats, others):
+    # Find the documents whose order with j is not sure, and the probability that each beats it. Return their
+    # number, and how many documents surely beat j.
+    count, sure = 0, 0
+    for i in range(len(s)):
+        z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
+        if i != j and abs(z) < SURE:
+            beats[count] = 0.5 * math.erfc(-z)
+            others[count] = i
+            count += 1
+        elif z >= SURE:
+            sure += 1
+    return count, sure
+
+
+@kernel
+def _mix(now, following, length, p):
+    following[0] = now[0] - p * now[0]
+    later, earlier, out = now[1:length], now[: length - 1], following[1:length]
+    for r in range(length - 1):
+        out[r] = later[r] + p * (earlier[r] - later[r])
+    following[length] = p * now[length - 1]
+
+
+@kernel
+def _dot(a, b, length):
+    total = a.dtype.type(0)
+    x, y = a[:length], b[:length]
+    for r in range(length):
+        total += x[r] * y[r]
+    return total
+
+
+@kernel
+def _undo(now, back, length, p):
+    # Take the expectation over one more document; return the derivative with respect to its probability.
+    slope = now.dtype.type(0)
+    x = now[:length]
+    for r in range(length):
+        step = back[r + 1] - back[r]
+        slope += x[r] * step
+        back[r] += p * step
+    return slope
+
+
+def curvature_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: float) -> np.ndarray:
+    """The curvature of one query by definition, for tests."""
+    z, b = (s[:, None] - s[None, :]) / (2.0 * noise), curve[: len(s)]
+    density = np.exp(-z * z) / (2.0 * noise * math.sqrt(math.pi))
+    out = np.zeros(len(s))
+    for j, a in enumerate(gain):
+        others, cross = np.delete(np.arange(len(s)), j), 0.0
+        for i in others:
+            without = distribution_naive(np.delete(s, i), int(j - (i < j)), noise)
+            bend = density[i, j] * math.exp(0.5 * z[i, j] ** 2 - 0.5) / noise
+            out[[i, j]] += a * abs(without @ np.diff(b)) * bend
+        for i, k in permutations(others, 2):
+            without = distribution_naive(np.delete(s, [i, k]), int(j - (i < j) - (k < j)), noise)
+            cross += density[i, j] * density[k, j] * (without @ np.diff(b, 2))
+        out[j] += a * abs(cross)
+    return out
+
+
+@kernel
+def curvatures(scores, indptr, n_read, gain, curve, noise, weights, out):
+    """Add a bound on the second derivative with respect to each score to `out`."""
+    scratch = scratch_arrays(scores, indptr, n_read)
+    first, second = np.empty((2, len(scratch[0]) + 1))
+    for q in range(len(n_read)):
+        s, c = scores[indptr[q] : indptr[q + 1]], out[indptr[q] : indptr[q + 1]]
+        largest = 0.0
+        for r in range(len(s) - 1):
+            largest = max(largest, abs(curve[r + 1] - curve[r]))
+        for j in range(n_read[q]):
+            a = weights[q] * gain[indptr[q] + j]
+            if a > 0.0:
+                tossed, sure, _ = expect_at(s, j, noise, curve, scratch)
+                _add_pairs(s, j, noise, a, tossed, scratch, largest, c)
+                _differentiate(s, j, noise, tossed, scratch, first, second)
+                cross = 0.0
+                for r in range(tossed + 1):
+                    cross += second[r] * curve[sure + r]
+                c[j] += a * abs(cross)
+
+
+@kernel
+def _add_pairs(s, j, noise, a, tossed, scratch, largest, c):
+    # The bound on the part that is linear in each probability. Slopes are known for documents whose order
+    # with j is not sure; for others, `largest` bounds them.
+    _, others, _, _, slopes = scratch
+    bend, k = a * math.exp(-0.5) / (2.0 * noise * noise * math.sqrt(math.pi)), 0
+    for i in range(len(s)):
+        if i == j:
+            continue
+        slope = largest
+        if k < tossed and others[k] == i:
+            slope = abs(slopes[k])
+            k += 1
+        z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
+        each = bend * slope * exponential(-0.5 * min(z * z, 1400.0))
+        c[i] += each
+        c[j] += each
+
+
+@kernel
+def _differentiate(s, j, noise, tossed, scratch, first, second):
+    # Derivatives of the distribution along a common change of the probabilities, each at its own rate: the
+    # first, and the second without that of the rates. A document more changes each row as in `_mix`.
+    beats, others, table, _, _ = scratch
+    density = 1.0 / (2.0 * noise * math.sqrt(math.pi))
+    for r in range(tossed + 1):
+        first[r], second[r] = 0.0, 0.0
+    for k in range(tossed):
+        z = (np.float64(s[others[k]]) - np.float64(s[j])) / (2.0 * noise)
+        p, rate, now = np.float64(beats[k]), density * math.exp(-z * z), table[k]
+        for r in range(k + 1, 0, -1):
+            here = np.float64(now[r]) if r <= k else 0.0
+            second[r] += p * (second[r - 1] - second[r]) + 2.0 * rate * (first[r - 1] - first[r])
+            first[r] += p * (first[r - 1] - first[r]) + rate * (np.float64(now[r - 1]) - here)
+        second[0] -= p * second[0] + 2.0 * rate * first[0]
+        first[0] -= p * first[0] + rate * np.float64(now[0])

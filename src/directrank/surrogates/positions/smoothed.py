@@ -22,12 +22,12 @@ from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.positions.curvature import position_curvature
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     backward_quotients,
     forward_quotients,
     is_near,
+    position_curvature,
     soft_positions,
 )
 
@@ -70,7 +70,7 @@ class SmoothedPositions(Surrogate):
     One evaluation costs O(n R) per query, R documents with a gain among n.
 
     The curvature is :math:`\sum_j |c_i - c_j| \, \alpha^2 \sigma (1 - \sigma)`, a bound on that of the smooth
-    positions with the slopes c of the measure held fixed (`directrank.surrogates.positions.curvature`).
+    positions with the slopes c of the measure held fixed.
 
     References
     ----------

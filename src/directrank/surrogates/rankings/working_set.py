@@ -11,8 +11,7 @@ from directrank.errors import check_choice
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import MARGINS, Margin
-from directrank.surrogates.rankings.feature_maps import FEATURE_MAPS, two_classes_message
-from directrank.surrogates.rankings.violated_rankings import ViolatedRankings
+from directrank.surrogates.rankings.permutations import FEATURE_MAPS, ViolatedRankings, two_classes_message
 
 AGGREGATES = ("sum", "mean", "max")
 RESCALED = "margin-rescaled"

@@ -208,7 +208,7 @@ def test_a_comparison_that_was_stopped_goes_on_where_it_was(parts, tmp_path):
     assert other.to_csv("standard") == fresh.to_csv("standard")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_several_processes_and_a_last_fit_give_the_same(parts, tmp_path):
     methods = [Rival("drawn", fakes.Drawn(), {"column": (0, 1)}), Rival("lines", LinearRegression())]
     one = compare(parts, methods, refit=True, **OPTIONS)

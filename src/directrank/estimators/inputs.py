@@ -1,16 +1,25 @@
-"""Checks of what users pass to `fit` and `predict`."""
+"""What `fit`, `predict` and `score` are given: rows, queries, weights, long lists, data on workers."""
 
 import inspect
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, get_args
 
 import numpy as np
-from sklearn.utils.validation import check_array
+from sklearn.base import clone
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from directrank.data.categories import as_grades
-from directrank.data.grouping import qid_array, query_codes
+from directrank.contracts import Solver, Surrogate, fitting_solvers
+from directrank.data.frames import columns_in_order, refuse_text
+from directrank.data.grouping import as_grades, qid_array, query_codes
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError
+from directrank.data.memory import as_dense
+from directrank.data.queries import Queries
+from directrank.data.supervision import SUPERVISION
+from directrank.errors import DataError, UnfitPairError
+from directrank.estimators.parameters import parameters_of
+from directrank.features import ArrayFeatures, Features
+from directrank.solvers import SOLVERS
 
 #: The most rows that are taken as one query if qid is missing: as many as scikit-learn's own checks use.
 MOST_WITHOUT_QID = 150
@@ -187,3 +196,114 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
             f"{weights.sum():.3g} copies of rows, at most {MOST_COPIES} are made; give one weight a query"
         )
     return weights.astype(np.int64)
+
+
+#: The form of X: NaN is a missing value.
+FEATURES: dict[str, Any] = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
+
+
+def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGroups, np.ndarray | None]:
+    """Return the queries to train on, with their weights; the ranker learns the names of the features."""
+    if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
+        rows = len(y) if hasattr(y, "__len__") else 0
+        qid = None if qid is None else qid_array(qid)
+        times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
+        if times is not None:
+            X = _validated(ranker, as_dense(X))
+            y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
+            qid, sample_weight = None if qid is None else np.repeat(qid, times), None
+    groups = groups_of(ranker, X, y, qid, group, reset=True)
+    return groups, None if sample_weight is None else query_weights(sample_weight, groups)
+
+
+def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
+    """Return queries with relevance; `reset` if the ranker is to learn the names of features."""
+    X = as_dense(X) if reset else columns_in_order(as_dense(X), getattr(ranker, "feature_names_in_", None))
+    if isinstance(X, QueryGroups):
+        if reset:
+            name_features(ranker, X.feature_names)
+        else:
+            check_width(X, ranker)
+        return X
+    if y is None:
+        raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
+    features = _validated(ranker, X, reset)
+    target = y if isinstance(y, SUPERVISION) else checked_target(y)
+    if not isinstance(target, SUPERVISION) and len(target) != len(features):
+        raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
+    names = qid_of_rows(qid, group, len(features), ranker.strict_qid)
+    return QueryGroups(features, target, names, feature_names=getattr(ranker, "feature_names_in_", None))
+
+
+def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.ndarray]]:
+    """Return the features to score, and the function that puts scores in the caller's order of rows."""
+    check_is_fitted(ranker)
+    dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
+    X = columns_in_order(as_dense(X, dtype=dtype), getattr(ranker, "feature_names_in_", None))
+    if isinstance(X, QueryGroups):
+        check_width(X, ranker)
+        return X.source, X.to_caller
+    return ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype)), np.asarray
+
+
+def _validated(ranker: Any, X, reset: bool = True, dtype: Any = FEATURES["dtype"]) -> np.ndarray:
+    """Return X as scikit-learn checks it; of a data frame, the first cell that is no number is named."""
+    refuse_text(X)
+    checked: Any = validate_data(ranker, X, reset=reset, **FEATURES | {"dtype": dtype})
+    return checked
+
+
+#: Work for one query in one evaluation of a loss (`Surrogate.work`): about two seconds of one processor.
+LARGEST_WORK = 5e8
+REMEDY = (
+    "use a method whose cost grows as n log n, such as ranksvm, consistent-ndcg, listnet, svmmap or "
+    "rankboost; or keep fewer documents of the query, such as the first of an earlier ranking"
+)
+
+
+def refuse_long_lists(
+    method: str, surrogate: Surrogate, queries: Queries, weights: np.ndarray | None
+) -> None:
+    """Raise DataError if a query that trains has so many documents that training would seem to hang."""
+    work = surrogate.work(queries) if weights is None else surrogate.work(queries) * (weights > 0)
+    if work.max(initial=0.0) <= LARGEST_WORK:
+        return
+    query = int(np.argmax(work))
+    raise DataError(
+        f"query {queries.qid[query]} has {queries.sizes[query]:,} documents, too many for {method}: one "
+        f"evaluation of its loss takes {work[query]:.0e} steps there, and at most {LARGEST_WORK:.0e} are "
+        f"accepted; {REMEDY}"
+    )
+
+
+#: Methods that workers can share, for messages.
+OTHERS = "another method, such as approxndcg, ranksvm or adarank"
+#: Parameters of rankers that decide whether workers can share the training.
+DECIDING = ("solver", "search")
+
+
+def check_distributed(ranker: Any, surrogate: Surrogate, solver: Solver, groups: QueryGroups) -> None:
+    """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
+    if groups.source.workers is None or solver.sums_over_shards:
+        return
+    found = {name: values for name in DECIDING if (values := _choices(ranker, surrogate, name))}
+    settings = [f"set {name} to {' or '.join(values)}" for name, values in found.items()]
+    raise UnfitPairError(
+        f"{type(ranker).__name__}: {type(solver).__name__} is no sum over shards, so that workers cannot "
+        f"share it: {' or '.join(settings) or f'train {OTHERS}'}, or train in one process"
+    )
+
+
+def _choices(ranker: Any, surrogate: Surrogate, name: str) -> list[str]:
+    """Return the values of a ranker's parameter with which workers can share the training."""
+    parameter = parameters_of(type(ranker)).get(name)
+    if parameter is None:
+        able = [each for each in SOLVERS if each.sums_over_shards]
+        fitting = [each.__name__ for each in fitting_solvers(surrogate, able)]
+        return fitting if name == "solver" and name in ranker.get_params(deep=False) else []
+    names = []
+    for each in get_args(parameter.kind):
+        other: Any = clone(ranker)
+        if other.set_params(**{name: each}).components()[1].sums_over_shards:
+            names.append(repr(each))
+    return names

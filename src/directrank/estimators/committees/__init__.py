@@ -1,1 +1,0 @@
-"""Rankers that average the scores of other rankers."""

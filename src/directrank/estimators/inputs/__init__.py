@@ -1,1 +1,0 @@
-"""What callers pass to rankers: checked, and read into query groups."""

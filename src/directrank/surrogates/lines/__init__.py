@@ -1,1 +1,0 @@
-"""Measures along a line of scores."""

@@ -1,1 +1,0 @@
-"""Losses on pairs inside the compiled pass over queries."""

@@ -1,0 +1,252 @@
+r"""Hinges on pairs of documents: :math:`\sum_r w_r \sum_{i, j} a_i \varphi(s_i - s_j)` over runs r of pairs.
+
+One vectorised loop over the losers of four winners computes the value and adds the slope to both sides;
+documents need no sorting by score. The pairs of long lists are instead computed by prefix sums: the smooth
+hinges are sums of :math:`(c - s_i + s_j)_+^2`, and in sorted order the losers with a positive term are a
+prefix for each winner, of which only the sums of 1 and s are needed.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
+from directrank.kernels.query_loops import value_and_gradient
+from directrank.surrogates.margins import Logistic, Margin, terms
+from directrank.surrogates.pairs.weighted import FAR, BoundPairs, ByWinner, add_hessian, padded
+
+#: Pairs for each document of a run above which sorting is faster than the loop over pairs.
+PAIRS_PER_DOCUMENT = 600.0
+
+
+class HingePairs(NamedTuple):
+    """What `hinge_gradient` reads.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n_queries + 1,)
+    longest : int
+    first_run : ndarray of shape (n_queries + 1,), int64
+        Query q has the runs ``first_run[q]:first_run[q + 1]``.
+    runs : ndarray of shape (n_runs, 4), int64
+        See `directrank.surrogates.pairs.runs`.
+    weights : ndarray of shape (n_runs,), float64
+    is_long : ndarray of shape (n_runs,), bool
+        Runs that sorting computes faster than a loop over their pairs.
+    strength : ndarray of shape (n_docs,), float64
+        a, of each winner.
+    constants : ndarray of shape (n_queries,), float64
+        What is taken from the value of each query.
+    form : NamedTuple
+        Of the margin; see `directrank.surrogates.margins`.
+    """
+
+    indptr: np.ndarray
+    longest: int
+    first_run: np.ndarray
+    runs: np.ndarray
+    weights: np.ndarray
+    is_long: np.ndarray
+    strength: np.ndarray
+    constants: np.ndarray
+    form: Any
+
+
+class BoundHinges(BoundPairs):
+    """The oracles of a hinge on runs of pairs.
+
+    Parameters
+    ----------
+    runs : ndarray of shape (n_runs, 4), int64
+    weights : ndarray of shape (n_runs,)
+    margin : Margin
+        φ.
+    queries : Queries
+    strength : ndarray of shape (n_docs,), optional
+        a; 1 by default.
+    constants : ndarray of shape (n_queries,), optional
+        What pairs of a document with itself add to the sum of each query.
+    """
+
+    def __init__(self, runs, weights, margin: Margin, queries: Queries, strength=None, constants=None):
+        self.margin, self.form, self.runs, self.weights = margin, margin.form, runs, weights
+        self.strength = np.ones(queries.n_docs) if strength is None else strength
+        by_sorting = goes_by_sorting(runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2], margin)
+        constants = np.zeros(queries.n_queries) if constants is None else constants
+        longest = max(queries.longest, 1)
+
+        def some(runs, weights, by_sorting) -> HingePairs:
+            first_run = np.searchsorted(runs[:, 0], queries.indptr)
+            return HingePairs(
+                queries.indptr, longest, first_run, runs, weights, by_sorting, self.strength, constants,
+                self.form,
+            )  # fmt: skip
+
+        self.pairs = self.short = some(runs, weights, by_sorting)
+        self.long = list(zip(runs[by_sorting], weights[by_sorting], strict=True))
+        if self.long:
+            self.short = some(runs[~by_sorting], weights[~by_sorting], by_sorting[~by_sorting])
+
+    def rule(self) -> ByWinner:
+        """Return what a pair weighs besides the weight of its run."""
+        return ByWinner(self.strength)
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over pairs and its derivative with respect to each score."""
+        total, gradient = value_and_gradient(self.short, scores)
+        for run, weight in self.long:
+            total += sorted_run(scores, run, weight, self.strength, self.margin, gradient)
+        return total, gradient
+
+    def gradient_plugin(self) -> HingePairs:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return self.pairs
+
+    def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
+        out = np.zeros_like(scores)
+        add_hessian(self.form, self.rule(), scores, direction, self.short.runs, self.short.weights, out)
+        for run, weight in self.long:
+            sorted_hessian(scores, direction, run, weight, self.strength, self.margin, out)
+        return out
+
+
+@kernel
+def four_winners(form, x, losers, slopes, weight, strength):
+    """Return the weighted value of the pairs of four winners and minus their slopes; add the losers' slopes.
+
+    Losers and their slopes are read once for all four, and fewer sums are taken across vectors.
+    """
+    real = losers.dtype.type
+    weight = form.factor * weight
+    w0, w1, w2, w3 = (
+        real(weight * strength[0]), real(weight * strength[1]), real(weight * strength[2]),
+        real(weight * strength[3]),
+    )  # fmt: skip
+    total, p0, p1, p2, p3 = real(0), real(0), real(0), real(0), real(0)
+    for j in range(len(losers)):
+        s = losers[j]
+        (c0, h0), (c1, h1) = terms(form, x[0], s, real), terms(form, x[1], s, real)
+        (c2, h2), (c3, h3) = terms(form, x[2], s, real), terms(form, x[3], s, real)
+        b0, b1, b2, b3 = w0 * c0, w1 * c1, w2 * c2, w3 * c3
+        total += b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
+        slopes[j] += (b0 + b1) + (b2 + b3)
+        p0 += b0
+        p1 += b1
+        p2 += b2
+        p3 += b3
+    return real(form.scale) * total, (p0, p1, p2, p3)
+
+
+@kernel
+def _run_value(plugin, run, weight, row, n, typed):
+    first, last = run[0] - row, run[1] - row - 1
+    start, size = run[2] - row, padded(run[2] - row, run[3] - row, n)
+    s, slopes, strength, total = typed[0], typed[1], plugin.strength, 0.0
+    for four in range((last - first) // 4 + 1):
+        # A winner past the last is the last with the strength 0.
+        a = first + 4 * four
+        b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
+        shares = (
+            strength[row + a],
+            strength[row + b] if b > a else 0.0,
+            strength[row + c] if c > b else 0.0,
+            strength[row + d] if d > c else 0.0,
+        )
+        losers, changes = s[start : start + size], slopes[start : start + size]
+        value, pulls = four_winners(plugin.form, (s[a], s[b], s[c], s[d]), losers, changes, weight, shares)
+        total += np.float64(value)
+        # The slopes are read only now: the call has added to them where winners are losers too.
+        slopes[a] -= pulls[0]
+        slopes[b] -= pulls[1]
+        slopes[c] -= pulls[2]
+        slopes[d] -= pulls[3]
+    return total
+
+
+@register_kernel(query_gradient, HingePairs)
+@kernel
+def hinge_gradient(plugin, q, scores, scratch, gradient):
+    """Return the weighted value of query q and write its gradient; NaN where sorting is faster."""
+    s, slopes, n = scratch[0][0], scratch[0][1], len(scores)
+    for j in range(n):
+        s[j], slopes[j] = scores[j], 0
+    for j in range(n, n + WIDTH):
+        s[j], slopes[j] = FAR, 0
+    total, row = -plugin.constants[q], plugin.indptr[q]
+    for r in range(plugin.first_run[q], plugin.first_run[q + 1]):
+        if plugin.is_long[r]:
+            return np.nan
+        total += _run_value(plugin, plugin.runs[r], plugin.weights[r], row, n, scratch[0])
+    for j in range(n):
+        gradient[j] = slopes[j]
+    return total
+
+
+def goes_by_sorting(winners: np.ndarray, losers: np.ndarray, margin: Margin) -> np.ndarray:
+    """Say which runs, of so many winners and losers, are computed by prefix sums, bool (n_runs,)."""
+    if isinstance(margin, Logistic):
+        return np.zeros(len(winners), np.bool_)
+    return winners * losers > PAIRS_PER_DOCUMENT * (winners + losers)
+
+
+def sorted_run(scores, run, weight, strength, margin: Margin, gradient) -> float:
+    """Return the value of one run, and add its derivative; pair (i, j) weighs ``weight * strength[i]``."""
+    won, lost = _descending(scores, run)
+    middle = float(scores[run[0]])  # differences to it are small, and their squares lose no digits
+    x, s = scores[won].astype(np.float64) - middle, scores[lost].astype(np.float64) - middle
+    a, pull, push = weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
+    if not margin.squares:  # the hinge
+        total = _differences(x, s, 1.0, a, np.full(len(x), -1.0), np.zeros(len(s)), pull, push)
+    else:
+        # Of a square the product of scores and derivative is twice the value.
+        terms = ((c, 2.0 * factor * a) for c, factor in margin.squares)
+        total = 0.5 * sum(_differences(x, s, c, times, x - c, s, pull, push) for c, times in terms)
+    gradient[won] += pull.astype(gradient.dtype)
+    gradient[lost] += push.astype(gradient.dtype)
+    return total
+
+
+def sorted_hessian(scores, direction, run, weight, strength, margin: Margin, out) -> None:
+    """Add the second derivative of one run times `direction` to `out`."""
+    won, lost = _descending(scores, run)
+    x, u = scores[won].astype(np.float64), direction[won].astype(np.float64)
+    s, v = scores[lost].astype(np.float64), direction[lost].astype(np.float64)
+    a, pull, push = 2.0 * weight * strength[won], np.zeros(len(won)), np.zeros(len(lost))
+    for c, factor in margin.squares:
+        _differences(x, s, c, factor * a, u, v, pull, push)
+    out[won] += pull.astype(out.dtype)
+    out[lost] += push.astype(out.dtype)
+
+
+def _descending(scores, run) -> tuple[np.ndarray, np.ndarray]:
+    won = run[0] + np.argsort(-scores[run[0] : run[1]])
+    lost = run[2] + np.argsort(-scores[run[2] : run[3]])
+    return won, lost
+
+
+@kernel
+def _differences(x, s, c, a, u, v, pull, push):
+    # Over the pairs with s_j > x_i − c, add a_i Σ_j (u_i − v_j) to the winner and Σ_i a_i (v_j − u_i) to the
+    # loser. Return the sum of what is added times x − c and s.
+    total, met, ones, firsts = 0.0, 0, 0.0, 0.0
+    for i in range(len(x)):
+        while met < len(s) and s[met] > x[i] - c:
+            ones += 1.0
+            firsts += v[met]
+            met += 1
+        added = a[i] * (ones * u[i] - firsts)
+        pull[i] += added
+        total += added * (x[i] - c)
+    met, ones, firsts = len(x) - 1, 0.0, 0.0
+    for j in range(len(s) - 1, -1, -1):
+        while met >= 0 and s[j] > x[met] - c:
+            ones += a[met]
+            firsts += a[met] * u[met]
+            met -= 1
+        added = ones * v[j] - firsts
+        push[j] += added
+        total += added * s[j]
+    return total

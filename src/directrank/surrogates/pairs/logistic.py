@@ -1,0 +1,351 @@
+r"""Logistic losses on pairs: :math:`\sum w_{ij} \ln(1 + e^{-(s_i - s_j)})`, by differences or by quotients.
+
+Differences of scores are exact for all scores, with one exponential for each pair. Compiled passes in single
+precision take quotients of powers instead, four winners at a time: with powers :math:`e = e^{s - c}` the
+slope of the pair of a winner i and a loser j is :math:`\sigma = e_j / (e_i + e_j)`, and its value
+
+.. math:: \ln(1 + e^{-(s_i - s_j)}) = (s_j - s_i)_+ - \ln(1 - q), \qquad q = \min(e_i, e_j) / (e_i + e_j)
+
+with a polynomial in q ≤ ½ for the logarithm: no small value is lost, in float32 either. Pairs of one weight
+need one logarithm for the product of many factors 1 − q, which are between ½ and 1.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.plugins import WIDTH, by_type, query_gradient, register_kernel
+from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
+from directrank.surrogates.margins import LogisticForm
+from directrank.surrogates.pairs.weighted import (
+    FAR,
+    BoundPairs,
+    ByDistance,
+    ByLevel,
+    ByTable,
+    Equal,
+    loser_numbers,
+    padded,
+    pair_weight,
+    winner_numbers,
+)
+
+# Factors of at most 2 each, so that their product fits float32.
+CHUNK = 64
+# Fours of winners whose factors fit float32, and with those of `WIDTH` losers float64.
+FOURS = 15
+# −ln(1 − q)/q on [0, ½] with a relative error of 1.5e-7, the least that this degree allows.
+SERIES = tuple(
+    np.float32(each)
+    for each in (
+        0.999999852, 0.500036543, 0.33186262, 0.272250541, 0.0380180447, 0.785431079, -1.08154027, 1.18493153,
+    )
+)  # fmt: skip
+C0, C1, C2, C3, C4, C5, C6, C7 = SERIES
+
+
+class LogisticPairs(NamedTuple):
+    """What `logistic_gradient` reads.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n_queries + 1,)
+    longest : int
+    first_run : ndarray of shape (n_queries + 1,), int64
+        Query q has the runs ``first_run[q]:first_run[q + 1]``.
+    runs : ndarray of shape (n_runs, 4), int64
+        See `directrank.surrogates.pairs.runs`.
+    weights : ndarray of shape (n_runs,), float64
+    rule : NamedTuple
+        What a pair weighs besides; see `directrank.surrogates.pairs.weighted`.
+    """
+
+    indptr: np.ndarray
+    longest: int
+    first_run: np.ndarray
+    runs: np.ndarray
+    weights: np.ndarray
+    rule: Any
+
+
+def logistic_pairs(queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: Any) -> LogisticPairs:
+    """Return what `logistic_gradient` reads of runs of pairs."""
+    first_run = np.searchsorted(runs[:, 0], queries.indptr)
+    return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, rule)
+
+
+class BoundLogistic(BoundPairs):
+    """The oracles of the logistic margin on runs of pairs, (n_runs, 4), of these weights."""
+
+    form = LogisticForm()
+
+    def __init__(self, queries: Queries, runs: np.ndarray, weights: np.ndarray):
+        self.queries, self.runs, self.weights = queries, runs, weights
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over pairs and its derivative with respect to each score."""
+        gradient = np.zeros_like(scores)
+        return float(pair_sums(self.rule(), scores, self.runs, self.weights, gradient)), gradient
+
+    def gradient_plugin(self) -> LogisticPairs:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return logistic_pairs(self.queries, self.runs, self.weights, self.rule())
+
+
+@kernel
+def pair_sums(rule, scores, runs, weights, gradient):
+    """Return the value, and add its derivative to `gradient`, by differences of scores."""
+    total = 0.0
+    for r in range(len(runs)):
+        start, stop = runs[r, 2], runs[r, 3]
+        numbers, s, slopes = loser_numbers(rule, start, stop), scores[start:stop], gradient[start:stop]
+        for i in range(runs[r, 0], runs[r, 1]):
+            winner = winner_numbers(rule, i, stop - start, weights[r])
+            value, pull = one_winner(rule, scores[i], winner, s, numbers, slopes)
+            total += value
+            gradient[i] -= scores.dtype.type(pull)
+    return total
+
+
+@by_type
+def one_winner(rule, x, winner, s, numbers, slopes):
+    """Return the value of the pairs of a winner of score x and minus its slope; add the losers' slopes."""
+
+
+@kernel
+def weighted_winner(rule, x, winner, s, numbers, slopes):
+    """See `one_winner`: one logarithm for each pair."""
+    real = s.dtype.type
+    total, pull = 0.0, 0.0
+    for j in range(len(s)):
+        w, z = pair_weight(rule, winner, numbers, j), np.float64(s[j] - x)
+        size = abs(z)
+        e = exponential(-(size if size < 700.0 else 700.0))
+        slope = w * (1.0 if z > 0.0 else e) / (1.0 + e)
+        total += w * ((z if z > 0.0 else 0.0) + _log1p(e))
+        slopes[j] += real(slope)
+        pull += slope
+    return total, pull
+
+
+@register_kernel(one_winner, Equal)
+@kernel
+def equal_winner(rule, x, winner, s, numbers, slopes):
+    """See `one_winner`: one logarithm for the product of many pairs."""
+    total, pull, w = 0.0, 0.0, winner[0]
+    for first in range(0, len(s), CHUNK):
+        linear, product, share = equal_chunk(x, s[first : first + CHUNK], slopes[first : first + CHUNK], w)
+        total += linear + math.log(product)
+        pull += share
+    return w * total, w * pull
+
+
+@kernel
+def equal_chunk(x, s, slopes, w):
+    """Return two sums and a product over the losers of a winner, and add their slopes.
+
+    ln(1 + e^z) = max(z, 0) + ln(1 + e^{-|z|}).
+    """
+    real = s.dtype.type
+    linear, product, pull = 0.0, 1.0, 0.0
+    for j in range(len(s)):
+        z = np.float64(s[j] - x)
+        size = abs(z)
+        e = exponential(-(size if size < 700.0 else 700.0))
+        share = (1.0 if z > 0.0 else e) / (1.0 + e)
+        linear += z if z > 0.0 else 0.0
+        product *= 1.0 + e
+        slopes[j] += real(w * share)
+        pull += share
+    return linear, product, pull
+
+
+for _rule in (ByLevel, ByDistance, ByTable):
+    register_kernel(one_winner, _rule)(weighted_winner)
+
+
+@kernel
+def _log1p(e):
+    # ln(1 + e) for e in [0, 1] is 2 artanh(e / (2 + e)), a series in at most 1/9, which vectorises.
+    y = e / (2.0 + e)
+    z = y * y
+    series = 1.0 / 15.0 + z * (1.0 / 17.0 + z * (1.0 / 19.0 + z * (1.0 / 21.0 + z * (1.0 / 23.0 + z / 25.0))))
+    series = 1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0 + z * (1.0 / 13.0 + z * series)))
+    return 2.0 * y * (1.0 + z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * series)))
+
+
+@inline_kernel
+def log_share(q):
+    """Return −ln(1 − q) for q in [0, ½]."""
+    series = C3 + q * (C4 + q * (C5 + q * (C6 + q * C7)))
+    return q * (C0 + q * (C1 + q * (C2 + q * series)))
+
+
+@kernel
+def four_winners(rule, e, s, winners, powers, scores, numbers, slopes):
+    """Return the value of the pairs of four winners and minus their slopes; add the losers' slopes.
+
+    Two winners share a division, because divisions dominate the time.
+    """
+    real = powers.dtype.type
+    none, one = real(0), real(1)
+    total, pull0, pull1, pull2, pull3 = none, none, none, none, none
+    for j in range(len(powers)):
+        x, z = powers[j], scores[j]
+        u0, u1, u2, u3 = e[0] + x, e[1] + x, e[2] + x, e[3] + x
+        r, t = one / (u0 * u1), one / (u2 * u3)
+        q0, q1, q2, q3 = u1 * r, u0 * r, u3 * t, u2 * t
+        w0 = pair_weight(rule, winners[0], numbers, j)
+        w1 = pair_weight(rule, winners[1], numbers, j)
+        w2 = pair_weight(rule, winners[2], numbers, j)
+        w3 = pair_weight(rule, winners[3], numbers, j)
+        total += w0 * (max(z - s[0], none) + log_share(min(x, e[0]) * q0))
+        total += w1 * (max(z - s[1], none) + log_share(min(x, e[1]) * q1))
+        total += w2 * (max(z - s[2], none) + log_share(min(x, e[2]) * q2))
+        total += w3 * (max(z - s[3], none) + log_share(min(x, e[3]) * q3))
+        b0, b1, b2, b3 = w0 * (x * q0), w1 * (x * q1), w2 * (x * q2), w3 * (x * q3)
+        slopes[j] += (b0 + b1) + (b2 + b3)
+        pull0 += b0
+        pull1 += b1
+        pull2 += b2
+        pull3 += b3
+    return total, (pull0, pull1, pull2, pull3)
+
+
+@kernel
+def _prepare(scores, typed):
+    # Fill powers, centred scores and slopes of 0, past the end too; or say that the powers would overflow.
+    low, high = extremes(scores)
+    if not np.float64(high - low) <= FLOAT32_RANGE:
+        return False
+    powers, centred, slopes = typed[0], typed[1], typed[2]
+    centre = 0.5 * (np.float64(low) + np.float64(high))
+    for j in range(len(scores)):
+        z = scores[j] - centre
+        powers[j], centred[j], slopes[j] = exponential(z), z, 0
+    for j in range(len(scores), len(scores) + WIDTH):
+        powers[j], centred[j], slopes[j] = 0, FAR, 0
+    return True
+
+
+@kernel
+def four_equal(e, s, weight, powers, scores, products, slopes):
+    """Return the linear part of the value of four winners and minus their slopes; add the losers' slopes.
+
+    The `products` of losers are multiplied by their factors. Neither value nor slopes are weighted, but those
+    that are added are.
+    """
+    real = powers.dtype.type
+    none, one, w = real(0), real(1), real(weight)
+    linear, pull0, pull1, pull2, pull3 = none, none, none, none, none
+    for j in range(len(powers)):
+        x, z = powers[j], scores[j]
+        u0, u1, u2, u3 = e[0] + x, e[1] + x, e[2] + x, e[3] + x
+        r, t = one / (u0 * u1), one / (u2 * u3)
+        b0, b1, b2, b3 = x * (u1 * r), x * (u0 * r), x * (u3 * t), x * (u2 * t)
+        products[j] *= (max(e[0], x) * (max(e[1], x) * r)) * (max(e[2], x) * (max(e[3], x) * t))
+        linear += (max(z - s[0], none) + max(z - s[1], none)) + (max(z - s[2], none) + max(z - s[3], none))
+        slopes[j] += w * ((b0 + b1) + (b2 + b3))
+        pull0 += b0
+        pull1 += b1
+        pull2 += b2
+        pull3 += b3
+    return linear, (pull0, pull1, pull2, pull3)
+
+
+@kernel
+def _minus_logs(products):
+    # Return −Σ ln of the products and set them to 1.
+    total = 0.0
+    for block in range(len(products) // WIDTH + 1):
+        some, product = products[block * WIDTH : (block + 1) * WIDTH], 1.0
+        for j in range(len(some)):
+            product *= np.float64(some[j])
+            some[j] = 1
+        total -= math.log(product)
+    return total
+
+
+@kernel
+def fours_of_winners(weight, typed, first, fours, start, size):
+    """Return the value of the pairs of the first winners of a run, in fours; change slopes.
+
+    Rows of `typed` are powers, centred scores, slopes, and space for products.
+    """
+    e, s, slopes, products, total = typed[0], typed[1], typed[2], typed[3, start : start + size], 0.0
+    powers, scores, changes = e[start : start + size], s[start : start + size], slopes[start : start + size]
+    for j in range(size):
+        products[j] = 1
+    for four in range(fours):
+        a = first + 4 * four
+        linear, pulls = four_equal(
+            (e[a], e[a + 1], e[a + 2], e[a + 3]), (s[a], s[a + 1], s[a + 2], s[a + 3]), weight, powers,
+            scores, products, changes,
+        )  # fmt: skip
+        total += np.float64(linear)
+        for k in range(4):
+            slopes[a + k] -= typed.dtype.type(weight * pulls[k])
+        if four % FOURS == FOURS - 1 or four == fours - 1:
+            total += _minus_logs(products)
+    return weight * total
+
+
+@by_type
+def products_of_run(rule, weight, typed, first, fours, start, size):
+    """Return how many of the fours of winners of a run are summed by `fours_of_winners`, and their value."""
+
+
+@register_kernel(products_of_run, Equal)
+def _(rule, weight, typed, first, fours, start, size):
+    return fours, fours_of_winners(weight, typed, first, fours, start, size)
+
+
+for _rule in (ByLevel, ByDistance, ByTable):
+    register_kernel(products_of_run, _rule)(lambda rule, weight, typed, first, fours, start, size: (0, 0.0))
+
+
+@kernel
+def _run_value(plugin, run, weight, row, n, typed):
+    real, first, last, rule = typed.dtype.type, run[0] - row, run[1] - row - 1, plugin.rule
+    start, size = run[2] - row, padded(run[2] - row, run[3] - row, n)
+    e, s, slopes = typed[0], typed[1], typed[2]
+    numbers = loser_numbers(rule, row + start, row + start + size)
+    done, total = products_of_run(rule, weight, typed, first, (last - first + 1) // 4, start, size)
+    for four in range(done, (last - first) // 4 + 1):
+        # A winner past the last is the last with the weight 0.
+        a = first + 4 * four
+        b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
+        winners = (
+            winner_numbers(rule, row + a, size, real(weight)),
+            winner_numbers(rule, row + b, size, real(weight if b > a else 0.0)),
+            winner_numbers(rule, row + c, size, real(weight if c > b else 0.0)),
+            winner_numbers(rule, row + d, size, real(weight if d > c else 0.0)),
+        )
+        value, pulls = four_winners(
+            rule, (e[a], e[b], e[c], e[d]), (s[a], s[b], s[c], s[d]), winners, e[start : start + size],
+            s[start : start + size], numbers, slopes[start : start + size],
+        )  # fmt: skip
+        total += np.float64(value)
+        slopes[a] -= pulls[0]
+        slopes[b] -= pulls[1]
+        slopes[c] -= pulls[2]
+        slopes[d] -= pulls[3]
+    return total
+
+
+@register_kernel(query_gradient, LogisticPairs)
+@kernel
+def logistic_gradient(plugin, q, scores, scratch, gradient):
+    """Return the weighted value of query q and write its gradient; NaN where the powers would overflow."""
+    typed, total, row = scratch[0], 0.0, plugin.indptr[q]
+    first, last = plugin.first_run[q], plugin.first_run[q + 1]
+    if first < last and not _prepare(scores, typed):
+        return np.nan
+    for r in range(first, last):
+        total += _run_value(plugin, plugin.runs[r], plugin.weights[r], row, len(scores), typed)
+    for j in range(len(scores)):
+        gradient[j] = typed[2, j] if first < last else 0
+    return total

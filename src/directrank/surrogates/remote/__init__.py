@@ -1,1 +1,0 @@
-"""Objectives whose features are in other processes."""
