@@ -189,7 +189,7 @@ def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
         result = small([*parts[:2], test], name, out=tmp_path / str(at))
         with sqlite3.connect(tmp_path / str(at) / "store.sqlite") as connection:
             rows = connection.execute(
-                "SELECT label, value FROM cells WHERE label LIKE '% on train'"
+                "SELECT label, value FROM records WHERE label LIKE '% on train'"
             ).fetchall()
         scorers.append({label: json.loads(value)["scorer"] for label, value in rows})
     assert len(scorers[0]) == 2
