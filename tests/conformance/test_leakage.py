@@ -50,7 +50,7 @@ def compared(data, methods, folder):
         settings={"auto.members": "ranksvm,frank", **{f"{name}.rounds": 3 for name in boosted}},
     )  # fmt: skip
     connection = sqlite3.connect(folder / "store.sqlite")
-    rows = connection.execute("SELECT label, value FROM cells WHERE label LIKE '% on %'").fetchall()
+    rows = connection.execute("SELECT label, value FROM records WHERE label LIKE '% on %'").fetchall()
     connection.close()
     fits = {label: json.loads(value) for label, value in rows}
     for fit in fits.values():
