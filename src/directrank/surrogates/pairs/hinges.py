@@ -104,6 +104,10 @@ class BoundHinges(BoundPairs):
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
         return self.pairs
 
+
+class SmoothHinges(BoundHinges):
+    """The oracles of a hinge whose corner is rounded, with its second derivative."""
+
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
         out = np.zeros_like(scores)

@@ -27,6 +27,7 @@ from directrank.surrogates.pairs.weighted import (
     ByLevel,
     ByTable,
     Equal,
+    SmoothPairs,
     loser_numbers,
     padded,
     pair_weight,
@@ -93,6 +94,10 @@ class BoundLogistic(BoundPairs):
     def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
         return logistic_pairs(self.queries, self.runs, self.weights, self.rule())
+
+
+class SmoothLogistic(BoundLogistic, SmoothPairs):
+    """The oracles of the logistic margin, with its second derivative."""
 
 
 @kernel

@@ -16,7 +16,7 @@ from directrank.measures.average_precision import AP
 from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
 from directrank.surrogates.margins import Margin, pair_margin
-from directrank.surrogates.pairs.hinges import BoundHinges
+from directrank.surrogates.pairs.hinges import SmoothHinges
 
 
 class OrderPreserving(Surrogate):
@@ -83,7 +83,7 @@ class OrderPreserving(Surrogate):
         if normalise:
             self.is_bound, self.variant = False, "normalised"
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> BoundHinges:
+    def bind(self, queries: Queries, weights: np.ndarray) -> SmoothHinges:
         """Bind to some queries with a weight each.
 
         Raises
@@ -106,7 +106,7 @@ class OrderPreserving(Surrogate):
         total = np.bincount(query, strength, queries.n_queries)
         of_itself = np.zeros(queries.n_queries)
         of_itself[used] = weights[used] * total[used]  # φ(0) = 1
-        return BoundHinges(runs, weights[used], self.margin, queries, strength, of_itself)
+        return SmoothHinges(runs, weights[used], self.margin, queries, strength, of_itself)
 
 
 def _last_positive(strength: np.ndarray, queries: Queries) -> np.ndarray:

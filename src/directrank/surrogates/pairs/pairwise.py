@@ -16,8 +16,8 @@ from directrank.contracts import (
 )
 from directrank.data.queries import Queries
 from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
-from directrank.surrogates.pairs.hinges import BoundHinges, goes_by_sorting
-from directrank.surrogates.pairs.logistic import BoundLogistic
+from directrank.surrogates.pairs.hinges import BoundHinges, SmoothHinges, goes_by_sorting
+from directrank.surrogates.pairs.logistic import SmoothLogistic
 from directrank.surrogates.pairs.runs import GradeWeight, SwapDrop, runs_of_pairs, weighted_runs
 
 
@@ -64,8 +64,8 @@ class WeightedPairs(Surrogate):
         """
         runs, each = self.weighted_runs(queries, weights)
         if isinstance(self.margin, Logistic):
-            return BoundLogistic(queries, runs, each)
-        return BoundHinges(runs, each, self.margin, queries)
+            return SmoothLogistic(queries, runs, each)
+        return SmoothHinges(runs, each, self.margin, queries)
 
 
 class Pairwise(WeightedPairs):

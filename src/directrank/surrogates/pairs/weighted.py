@@ -152,7 +152,7 @@ def padded(first, last, end):
 
 
 class BoundPairs:
-    r"""The second derivatives of a sum over pairs.
+    r"""The curvature of a sum over pairs.
 
     The curvature that a pair adds to both documents is that of the flattest parabola that touches the margin
     and lies nowhere below it. It is the second derivative of the logistic margin; that of the hinges is 0
@@ -179,6 +179,10 @@ class BoundPairs:
         out = np.zeros_like(scores)
         add_curvatures(self.form, self.rule(), scores, self.runs, self.weights, out)
         return out
+
+
+class SmoothPairs(BoundPairs):
+    """A sum over pairs of a margin without a corner, whose second derivative is an oracle, too."""
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
