@@ -35,9 +35,11 @@ LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "lightgbm", "typer", "ri
 #: Few steps: a difference of one bit shows after a few as after all.
 STEPS = {"max_iterations": 10, "rounds": 4, "max_passes": 6, "cycles": 1, "runs": 2}
 COMPARED = ("regression", "adarank(AP)", "approxndcg", "rankboost")
-#: What differs from run to run in a page: scripts, styles, the section of times, tags; then times of day,
-#: durations, sizes of memory and digests of inputs.
-MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<section id=\"time\".*?</section>|<[^>]*>", re.DOTALL)
+#: What differs from run to run in a page: scripts, styles, sections of times and versions, tags; then times
+#: of day, durations, sizes of memory and digests of inputs.
+MARKUP = re.compile(
+    r"<(script|style)\b.*?</\1>|<section id=\"(time|reproduce)\".*?</section>|<[^>]*>", re.DOTALL
+)
 VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?|[\d.,]+ ?(ms|µs|min|MB|MiB|s|h)\b|\b[0-9a-f]{12,}\b"
 )

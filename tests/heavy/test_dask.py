@@ -403,11 +403,11 @@ def test_a_data_frame_on_a_frozen_worker_is_named(processes, pids, monkeypatch):
 
 
 def test_silence_is_what_the_looks_of_this_process_add_up_to(monkeypatch):
-    from directrank.integrations.dask import heartbeats
+    from directrank.integrations.dask import clusters
 
     now, seen = [0.0], {"a": 900.0, "b": 900.0}
-    monkeypatch.setattr(heartbeats.time, "monotonic", lambda: now[0])
-    found = heartbeats.Heartbeats(
+    monkeypatch.setattr(clusters.time, "monotonic", lambda: now[0])
+    found = clusters.Heartbeats(
         SimpleNamespace(
             nthreads=lambda callback_timeout: dict.fromkeys(seen, 1),
             scheduler_info=lambda n_workers: {"workers": {k: {"last_seen": v} for k, v in seen.items()}},
