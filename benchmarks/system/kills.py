@@ -78,12 +78,12 @@ def _killed(command: Comparing, out: Path, chance: Chance) -> bool:
 
 
 def kill_workers(command: Comparing, folder: Path, whole: Path, chance: Chance) -> None:
-    """Kill single workers; a fit that is hit twice is recorded as failed, and made by a later run."""
+    """Kill single workers; a later run makes a fit that is hit twice, and what is left if all workers die."""
     rounds = again = 0
     while chance.left:
         rounds += 1
-        out, before, code = folder / f"workers-{rounds}", {}, 4
-        while code == 4:  # a fit was recorded as failed: a rerun makes it
+        out, before, code = folder / f"workers-{rounds}", {}, 1
+        while code:
             process = command.start(out, jobs=2)
             while process.poll() is None:
                 time.sleep(chance.moment(0.25))
@@ -91,11 +91,11 @@ def kill_workers(command: Comparing, folder: Path, whole: Path, chance: Chance) 
                 before = check_saved(out, before)
             said = process.communicate()[1]
             code = process.returncode
-            assert code == 0 or (code == 4 and "ProcessDied" in said), said
-            again += code == 4
+            assert code == 0 or "ProcessDied" in said or "processes die" in said, said
+            again += code != 0
         check_whole(out, whole)
         print(f"  round {rounds}: {chance.done} killed so far, {len(finished(out))} records", flush=True)
-    kinds = f"{chance.done} workers killed in {rounds} comparisons, {again} run again for a fit hit twice"
+    kinds = f"{chance.done} workers killed in {rounds} comparisons, {again} run again"
     print(f"{kinds}: 0 lost, 0 made twice, files identical", flush=True)
 
 
