@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.stats import ttest_1samp
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
+from directrank.estimators.feature_scaling import scores_of
 from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.outcome import GOOD
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
@@ -19,12 +21,14 @@ from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation.batches import values_of
-from directrank.scorers import Committee
-from directrank.scorers.committee import scores_in_queries, standardised_scores
+from directrank.scorers import Additive, Committee, Linear, Trees, summed
+from directrank.scorers.committee import mean_deviation
 
 
 class CommitteeRanker(Ranker):
     """Base class of rankers that train other rankers."""
+
+    rankers_: list[Any]
 
     def components(self):
         """Refuse: there is no one surrogate, solver and scorer."""
@@ -38,9 +42,11 @@ class CommitteeRanker(Ranker):
 
 @estimator
 class Ensemble(CommitteeRanker):
-    """The mean of several rankers' scores, each standardised inside each query.
+    """The sum of several rankers' scores, each divided by its mean deviation inside the training queries.
 
-    `predict` needs the query of each row. A model file has the scorers of all members.
+    Linear members of one scaling become one vector of weights. A member whose scores are equal inside every
+    training query adds nothing. With ``standardise="query"`` scores are standardised inside each query that
+    is scored, and `predict` needs the query of each row.
 
     Attributes
     ----------
@@ -59,30 +65,58 @@ class Ensemble(CommitteeRanker):
     rankers: Annotated[Sequence[Ranker] | None, "Clones of these rankers are trained."] = positional(
         default=None
     )
+    standardise: Annotated[
+        Literal["training", "query"],
+        "Divide scores by their mean deviation inside the training queries, or standardise them inside each "
+        "query that is scored.",
+    ] = "training"
 
     def _train(self, groups, weights, validation, own=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         measure = parse_measure(DEFAULT_MEASURE if self.select_by is None else self.select_by)
-        self.rankers_ = []
-        for each in self.rankers:
-            member: Any = clone(each)
-            self.rankers_.append(member.fit(groups, sample_weight=weights, eval_set=validation))
-        names = [type(each).__name__ for each in self.rankers_]
-        return committee_of(self, self.rankers_, [{"member": each} for each in names], groups), measure
+        members: list[Any] = [clone(each) for each in self.rankers]
+        for each in members:
+            each.fit(groups, sample_weight=weights, eval_set=validation)
+        scorer = (
+            Committee([each.scorer_ for each in members])
+            if self.standardise == "query"
+            else sum_of(members, groups, weights)
+        )
+        trace = [{"member": type(each).__name__} for each in members]
+        return committee_of(self, members, scorer, trace, groups), measure
+
+
+def sum_of(members: Sequence[Ranker], groups: QueryGroups, weights: np.ndarray | None) -> Any:
+    """Return the sum of rankers' scores, each divided by its mean deviation inside the training queries.
+
+    Members whose scores are equal inside every query are left out, unless those of all are.
+    """
+    indptr = groups.queries.indptr
+    deviations = [
+        mean_deviation(scores_of(each.scorer_, groups.source, groups), indptr, weights) for each in members
+    ]
+    terms = [(each.scorer_, 1.0 / size) for each, size in zip(members, deviations, strict=True) if size]
+    return summed(*zip(*terms, strict=True)) if terms else members[0].scorer_
 
 
 def committee_of(
-    ranker: CommitteeRanker, members: Sequence[Ranker], trace: list[dict[str, Any]], groups: QueryGroups
+    ranker: CommitteeRanker,
+    members: Sequence[Ranker],
+    scorer: Any,
+    trace: list[dict[str, Any]],
+    groups: QueryGroups,
 ) -> Solution:
-    """Return the committee of fitted rankers; it has converged if all of them have.
+    """Return fitted rankers as one scorer; it has converged if all of them have.
 
     Parameters
     ----------
     ranker : CommitteeRanker
-        Receives what is said of the data.
+        Receives its members, and what is said of the data.
     members : sequence of Ranker
         Fitted on the same queries.
+    scorer : Scorer
+        What they are together.
     trace : list of dict
         A row for each member that was trained.
     groups : QueryGroups
@@ -94,12 +128,13 @@ def committee_of(
     of = f"{good} of {len(members)} members converged or trained all their rounds"
     open_ends = [type(each).__name__ for each in members if each.status_ not in GOOD]
     of += f", not {', '.join(open_ends)}" if open_ends else ""
+    ranker.rankers_ = list(members)
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]
     ranker.notes_ = list(dict.fromkeys(note for each in members for note in each.notes_))
     ranker.scaling_ = ", ".join(dict.fromkeys(each.scaling_ for each in members))
     ranker.scaling_reason_ = next((each.scaling_reason_ for each in members if each.scaling_reason_), "")
     return Solution(
-        Committee([each.scorer_ for each in members]),
+        scorer,
         status,
         {"members": float(len(members)), "converged": float(good)},
         [{"iteration": at, **row} for at, row in enumerate(trace)],
@@ -113,15 +148,18 @@ def selecting_measure(name: Any, *parts: QueryGroups | None) -> Measure:
     return parse_measure(name).with_largest_grade(largest)
 
 
-#: Pairwise, listwise, smoothed, consistent and boosted: their errors differ.
-MEMBERS = "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg"
+#: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
+MEMBERS = (
+    "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
+    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
+)
 #: Without a validation set, one query in this many is held out to choose parameters.
 HELD_OUT = 5
-#: A member leaves if the committee without it is better at this level, corrected for the number of members.
+#: Members leave if the committee without them is better at this level, corrected for the number of tests.
 LEVEL = 0.05
 
 
-@dataclass
+@dataclass(eq=False)
 class Trained:
     """A member at the point of its grid that is best on the validation set.
 
@@ -133,7 +171,7 @@ class Trained:
     values : ndarray of shape (n_queries,)
         The measure of its scores on each validation query.
     scores : ndarray of shape (n_docs,)
-        Its scores of the validation documents, standardised inside each query.
+        Its scores of the validation documents, divided by their mean deviation inside the training queries.
     """
 
     method: Configured
@@ -142,23 +180,36 @@ class Trained:
     values: np.ndarray
     scores: np.ndarray
 
+    @property
+    def block(self) -> str:
+        """The kind of functions that it learns: linear ones, stumps or trees."""
+        kind = self.ranker.scorer_.kind
+        return kind if kind in (Additive.kind, Trees.kind) else Linear.kind
+
 
 @estimator
 class AutoRanker(CommitteeRanker):
-    """A committee of unlike methods: the mean of their scores, each standardised inside each query.
+    r"""A committee of unlike methods as one function: the sum of their scores, made alike in scale.
 
     Every member is trained at each point of its grid, and the validation set chooses the point. Without a
     validation set a fifth of the queries is held out for this, and the members are trained again on all
-    queries. No member is chosen by its figure: on few queries the best of many is the luckiest. A member
-    leaves only if the committee is significantly better without it on the validation queries.
+    queries. No member is chosen by its figure: on few queries the best of many is the luckiest. A member, or
+    all members of a kind (linear, stumps, trees), leave only if the committee is significantly better without
+    them on the validation queries.
 
-    `predict` needs the query of each row.
+    The score is :math:`f(x) = \sum_m f_m(x) / d_m`, where :math:`d_m` is the mean over training queries of
+    the standard deviation of the member's scores. It is a function of the document alone.
+
+    Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
+    where neither can be imported.
 
     Attributes
     ----------
     members_ : list of dict
         Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure), ``status``, and
         whether it was ``kept``.
+    rankers_ : list of Ranker
+        The fitted members that were kept; a loaded model does not have them.
 
     Examples
     --------
@@ -167,30 +218,51 @@ class AutoRanker(CommitteeRanker):
     >>> ranker = AutoRanker(measure="nDCG@10", members="ranksvm,listnet").fit(train, eval_set=vali)
     >>> [each["name"] for each in ranker.members_ if each["kept"]]
     ['ranksvm', 'listnet']
+    >>> ranker.coef_.shape  # Linear members of one scaling are one vector of weights.
+    (4,)
     """
 
     measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the committee."] = (
         positional(default=DEFAULT_MEASURE)
     )
-    members: Annotated[str, "Names of methods, with commas, as on the command line."] = MEMBERS
+    members: Annotated[
+        str,
+        "Names of methods, with commas, as on the command line; ``ranksvm(penalty=0.1)`` fixes a parameter.",
+    ] = MEMBERS
 
-    def _train(self, groups, weights, validation, own=False):
-        measure = selecting_measure(self.measure, groups, validation)
+    def checked(self):
+        """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
+        check_parameters(self)
+        for method in self._methods(parse_measure(self.measure)):
+            method.check(method.points()[0])
+        return self
+
+    def _methods(self, measure: Measure) -> list[Configured]:
+        """Return the members by their names."""
         methods = [configured_one(each, PRESETS, measure) for each in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
+        return methods
+
+    def _train(self, groups, weights, validation, own=False):
+        measure = selecting_measure(self.measure, groups, validation)
+        methods, notes = self._methods(measure), []
+        if self.members == MEMBERS:
+            methods, notes = trainable(methods)
         train, trained_weights, judged = groups, weights, validation
         if judged is None:
             train, trained_weights, judged = self._divided(groups, weights)
-        found = [self._best(each, measure, train, trained_weights, judged) for each in methods]
-        kept = kept_members(found, measure, judged)
-        self.members_ = [_described(each, each in kept) for each in found]
+        members = [self._best(each, measure, train, trained_weights, judged) for each in methods]
+        kept = kept_members(members, measure, judged)
+        self.members_ = [_described(each, each in kept) for each in members]
         if validation is None:
             for each in kept:
                 each.ranker = self._built(each.method, each.point).fit(groups, sample_weight=weights)
-        trace = [{"member": each.method.label, "monitor": float(each.values.mean())} for each in found]
-        solution = committee_of(self, [each.ranker for each in kept], trace, groups)
-        solution.message = f"{_said(found, kept, measure, judged)}; {solution.message}"
+        rankers = [each.ranker for each in kept]
+        trace = [{"member": each.method.label, "monitor": float(each.values.mean())} for each in members]
+        solution = committee_of(self, rankers, sum_of(rankers, groups, weights), trace, groups)
+        self.notes_ = [*notes, *self.notes_]
+        solution.message = f"{_said(members, kept, measure, judged)}; {solution.message}"
         return solution, measure
 
     def _built(self, method: Configured, point: dict[str, Any]) -> Ranker:
@@ -199,16 +271,17 @@ class AutoRanker(CommitteeRanker):
 
     def _best(self, method: Configured, measure: Measure, train, weights, judged: QueryGroups) -> Trained:
         """Return a method at the point of its grid with the highest mean on the validation queries."""
-        found = None
+        best = None
         for point in method.points():
             ranker = self._built(method, point).fit(train, sample_weight=weights, eval_set=judged)
-            scores = scores_in_queries(ranker.scorer_, judged.features, judged.queries.indptr)
+            scores = scores_of(ranker.scorer_, judged.source, judged)
             (values,) = values_of([measure], judged.queries, scores)
-            if found is None or values.mean() > found.values.mean():
-                scores = standardised_scores(scores, judged.queries.indptr)
-                found = Trained(method, point, ranker, values, scores)
-        assert found is not None
-        return found
+            if best is None or values.mean() > best.values.mean():
+                best = Trained(method, point, ranker, values, scores)
+        assert best is not None
+        of_training = scores_of(best.ranker.scorer_, train.source, train)
+        best.scores /= mean_deviation(of_training, train.queries.indptr, weights) or 1.0
+        return best
 
     def _divided(self, groups: QueryGroups, weights):
         """Return training queries with their weights, and queries held out at random."""
@@ -222,25 +295,64 @@ class AutoRanker(CommitteeRanker):
         return groups.select(rest), None if weights is None else weights[rest], groups.select(held)
 
 
-def kept_members(found: Sequence[Trained], measure: Measure, judged: QueryGroups) -> list[Trained]:
-    """Return the members without which the committee is not significantly better on the judged queries."""
-    if len(found) < 3 or judged.n_queries < 2:
-        return list(found)
-    total = sum(each.scores for each in found)
-    without = [total, *(total - each.scores for each in found)]
-    whole, *others = (values_of([measure], judged.queries, each)[0] for each in without)
-    worse = [_better(values, whole, len(found)) for values in others]
-    kept = [each for each, leaves in zip(found, worse, strict=True) if not leaves]
-    return kept if len(kept) > 1 else list(found)
+def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str]]:
+    """Return methods with a library that can be imported, and a note of those that have none.
+
+    LightGBM grows their trees, or else XGBoost.
+    """
+    library = next(filter(_imports, ("lightgbm", "xgboost")), None)
+    if library is None:
+        without = ", ".join(each.label for each in methods if each.method.extra)
+        note = f"neither LightGBM nor XGBoost can be imported: trained without {without}"
+        return [each for each in methods if not each.method.extra], [note]
+    grown = {"engine": library}
+    return [
+        each.changed({**each.method.fixed, **grown}, each.method.grid) if each.method.extra else each
+        for each in methods
+    ], []
 
 
-def _better(values: np.ndarray, whole: np.ndarray, tests: int) -> bool:
-    """Return whether values are significantly higher on the same queries."""
-    differences = values - whole
-    if not np.ptp(differences):
+def _imports(library: str) -> bool:
+    """Return whether a library can be imported; it may lack another, such as libgomp."""
+    try:
+        import_module(library)
+    except (ImportError, OSError):
         return False
+    return True
+
+
+def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGroups) -> list[Trained]:
+    """Return the members without which the committee is not significantly better on the judged queries.
+
+    One member or one block leaves at a time, the one that harms most surely, and the rest is tested again.
+    """
+    kept, blocks = list(members), dict.fromkeys(each.block for each in members)
+    tests = len(members) + (len(blocks) if len(blocks) > 1 else 0)
+    while judged.n_queries > 1:
+        # Two members of a block cannot be told apart by leaving one out.
+        singles = [[each] for each in kept] if len(kept) > 2 else []
+        whole = [[each for each in kept if each.block == block] for block in blocks]
+        leaving = [each for each in (*singles, *whole) if 0 < len(each) < len(kept)]
+        total = sum(each.scores for each in kept)
+        (values,) = values_of([measure], judged.queries, np.asarray(total))
+        harms = []
+        for group in leaving:
+            rest = total - sum(each.scores for each in group)
+            (without,) = values_of([measure], judged.queries, np.asarray(rest))
+            harms.append(_p_value(without - values))
+        if not harms or min(harms) * tests >= LEVEL:
+            break
+        worst = leaving[int(np.argmin(harms))]
+        kept = [each for each in kept if each not in worst]
+    return kept
+
+
+def _p_value(differences: np.ndarray) -> float:
+    """Return the one-sided p-value of Student's test that differences have a positive mean."""
+    if not np.ptp(differences):
+        return 1.0
     tested: Any = ttest_1samp(differences, 0.0, alternative="greater")
-    return bool(tested.pvalue * tests < LEVEL)
+    return float(tested.pvalue)
 
 
 def _described(member: Trained, kept: bool) -> dict[str, Any]:
@@ -253,12 +365,12 @@ def _described(member: Trained, kept: bool) -> dict[str, Any]:
     }
 
 
-def _said(found: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups) -> str:
+def _said(members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups) -> str:
     """Return the committee's figure beside those of its members, and who left."""
     (values,) = values_of([measure], judged.queries, np.asarray(sum(each.scores for each in kept)))
-    figures = [each.values.mean() for each in found]
+    figures = [each.values.mean() for each in members]
     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
-    left = ", ".join(each.method.label for each in found if each not in kept)
+    left = ", ".join(each.method.label for each in members if each not in kept)
     said = (
         f"committee of {len(kept)}: validation {measure.name} {values.mean():.4f} (standard error "
         f"{error:.4f}, {len(values)} queries), members {min(figures):.4f} to {max(figures):.4f}"

@@ -9,7 +9,7 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, check_choice
 from directrank.features import Features, scored
 from directrank.features.medians import missing_counts
-from directrank.scorers import LINEAR, OF_QUERIES, Linear
+from directrank.scorers import LINEAR, Linear, reads_queries
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
 
 UNSCALED = Scaling("none")
@@ -51,7 +51,7 @@ def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
     """
     if isinstance(scorer, LINEAR) and scorer.fill is None:
         _refuse_missing(features)
-    if not isinstance(scorer, OF_QUERIES):
+    if not reads_queries(scorer):
         return scored(scorer, features)
     if isinstance(X, QueryGroups):
         return np.concatenate(features.over_shards(_scores_in_queries, scorer))

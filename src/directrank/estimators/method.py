@@ -1,5 +1,6 @@
 """`Method`: a row of the table of methods. `Entry`: what a comparison trains, such as a `Configured` one."""
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -334,6 +335,8 @@ class Configured(Entry):
         return self.method.estimator(**arguments, random_state=random_state)
 
 
+#: A parameter with its value, in the brackets of a method.
+_SETTING = re.compile(r"([a-z_]+)\s*=\s*(.*)")
 _SPEC = re.compile(r"([A-Za-z][\w-]*)\s*(?:\((.*)\))?$")
 
 
@@ -356,10 +359,12 @@ def split_specs(text: str) -> list[str]:
 def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure) -> Configured:
     """Return the method that a piece of a list names, such as ``adarank(nDCG@5)``.
 
+    The brackets may also fix parameters, such as ``lambdaloss(nDCG@5, penalty=0.1)``.
+
     Raises
     ------
     ValueError
-        If the method is unknown, or a measure is given to one that takes none.
+        If the method is unknown, a measure is given to one that takes none, or a parameter is not one of its.
     """
     match = _SPEC.match(piece)
     name, inner = (match.group(1).lower(), match.group(2)) if match else (piece, None)
@@ -369,9 +374,32 @@ def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure
         advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(named)}"
         raise ValueError(f"no method is called {piece!r}; {advice}")
     method = named[name]
-    if inner is not None and not method.takes_measure:
+    words = split_specs(inner or "")
+    settings = [match for match in map(_SETTING.fullmatch, words) if match]
+    measure = ", ".join(word for word in words if not _SETTING.fullmatch(word))
+    if measure and not method.takes_measure:
         raise ValueError(f"{name} takes no measure in brackets, but {piece!r} gives one")
-    return configured_method(method, inner or None, select_by)
+    chosen = configured_method(method, measure or None, select_by)
+    return _with_settings(chosen, settings) if settings else chosen
+
+
+def _with_settings(chosen: Configured, settings: Sequence[re.Match[str]]) -> Configured:
+    """Return a method with the parameters in its brackets fixed; they leave its grid."""
+    fixed: dict[str, Any] = {}
+    for setting in settings:
+        parameter, text = setting.groups()
+        known = sorted(chosen.parameters().keys() - {"measure", "select_by"})
+        if parameter not in known:
+            raise ValueError(f"{chosen.label} has no parameter {parameter}; it has: {', '.join(known)}")
+        try:
+            fixed[parameter] = json.loads(text)
+        except ValueError:
+            fixed[parameter] = text
+        chosen.check_value(parameter, fixed[parameter])
+    grid = {name: values for name, values in chosen.method.grid.items() if name not in fixed}
+    inner = [f"{name}={value}" for name, value in fixed.items()]
+    label = f"{chosen.label[:-1]}, " if chosen.label.endswith(")") else f"{chosen.label}("
+    return chosen.changed({**chosen.method.fixed, **fixed}, grid).labelled(f"{label}{', '.join(inner)})")
 
 
 def configured_method(method: Method, measure: str | Measure | None, select_by: str | Measure) -> Configured:

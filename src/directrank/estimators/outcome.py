@@ -43,10 +43,7 @@ def remedy(ranker: Any) -> str:
 def _milder(ranker: Any) -> list[str]:
     """Return what makes a problem easier: features of one scale, and steps or a model that are held back."""
     parameters = ranker.get_params(deep=False)
-    changes = {
-        "penalty": "raise penalty", "C": "lower C", "members": "name other members",
-        "rankers": "change these rankers",
-    }  # fmt: skip
+    changes = {"penalty": "raise penalty", "C": "lower C", "rankers": "change these rankers"}
     found = [text for name, text in changes.items() if name in parameters]
     is_scaled = getattr(ranker, "scaling_", "none") != "none" or {"members", "rankers"} & set(parameters)
     found = found if is_scaled else [SCALE, *found]

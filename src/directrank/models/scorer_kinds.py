@@ -1,11 +1,12 @@
 """The scorers that a model file can hold, as named tensors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Trees
+from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Sum, Trees
 from directrank.scorers.trees import NODES, WEAK_NODES, are_trees, are_weak_rankers
 
 Tensors = dict[str, np.ndarray]
@@ -38,8 +39,11 @@ SCORER_KINDS = {
 }
 
 
-#: The name of a committee in the file; its tensors are called ``0.linear.coefficients`` and so on.
-COMMITTEE = "committee"
+#: The kinds of which a scorer is made of others; their tensors are called ``0.linear.coefficients`` and so
+#: on. A sum also has its weights.
+COMMITTEE, SUM, WEIGHTS = "committee", "sum", "weights"
+#: The most points in a name.
+DEEPEST = 10
 
 
 def take_apart(scorer: Any) -> tuple[str, Tensors]:
@@ -51,7 +55,9 @@ def take_apart(scorer: Any) -> tuple[str, Tensors]:
         If it cannot be saved.
     """
     if type(scorer) is Committee:
-        return COMMITTEE, _of_members([take_apart(each) for each in scorer.members])
+        return COMMITTEE, _of_members(scorer.members)
+    if type(scorer) is Sum:
+        return SUM, {WEIGHTS: scorer.weights, **_of_members(scorer.terms)}
     for weak in getattr(scorer, "others", {}).values():
         name = type(getattr(weak, "classifier", weak)).__name__
         raise TypeError(
@@ -75,7 +81,13 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
         If there is no such kind, or the tensors are not a scorer of that many features.
     """
     if name == COMMITTEE:
-        return Committee([put_together(*member, n_features) for member in _members_of(tensors)])
+        return Committee(_members_of(tensors, n_features))
+    if name == SUM:
+        weights = tensors.pop(WEIGHTS)
+        terms = _members_of(tensors, n_features)
+        if weights.dtype != np.float64 or weights.shape != (len(terms),) or not np.isfinite(weights).all():
+            raise ModelFormatError(f"its weights do not fit {len(terms)} terms")
+        return Sum(terms, weights)
     if name not in SCORER_KINDS or {*tensors, FILL} != {*SCORER_KINDS[name][1], FILL}:
         raise ModelFormatError(f"scorer {name!r} with tensors {sorted(tensors)} is not known")
     kind, _, fits = SCORER_KINDS[name]
@@ -86,31 +98,32 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     return kind(**tensors)
 
 
-def _of_members(members: list[tuple[str, Tensors]]) -> Tensors:
+def _of_members(members: Sequence[Any]) -> Tensors:
     """Return the tensors of all members, each under the member's number and kind."""
     return {
         f"{number}.{kind}.{name}": tensor
-        for number, (kind, tensors) in enumerate(members)
+        for number, (kind, tensors) in enumerate(map(take_apart, members))
         for name, tensor in tensors.items()
     }
 
 
-def _members_of(tensors: Tensors) -> list[tuple[str, Tensors]]:
-    """Return kind and tensors of each member, in their order.
+def _members_of(tensors: Tensors, n_features: int) -> list[Any]:
+    """Return the members in their order.
 
     Raises
     ------
     ModelFormatError
         If a name has another form, or a number is missing.
     """
-    found: dict[tuple[str, str], Tensors] = {}
+    members: dict[tuple[str, str], Tensors] = {}
     for name, tensor in tensors.items():
         number, _, rest = name.partition(".")
         kind, _, inner = rest.partition(".")
-        if kind not in SCORER_KINDS:
-            raise ModelFormatError(f"tensor {name!r} belongs to no member of a committee")
-        found.setdefault((number, kind), {})[inner] = tensor
-    numbers = {number for number, _ in found}
-    if not found or numbers != {str(at) for at in range(len(found))}:
-        raise ModelFormatError(f"the members of its committee are numbered {sorted(numbers)}")
-    return [(kind, found[number, kind]) for number, kind in sorted(found, key=lambda each: int(each[0]))]
+        if kind not in (*SCORER_KINDS, COMMITTEE, SUM) or name.count(".") > DEEPEST:
+            raise ModelFormatError(f"tensor {name!r} belongs to no member")
+        members.setdefault((number, kind), {})[inner] = tensor
+    numbers = [number for number, _ in members]
+    if not members or sorted(numbers) != sorted(str(at) for at in range(len(members))):
+        raise ModelFormatError(f"its members are numbered {sorted(numbers)}")
+    ordered = sorted(members, key=lambda member: int(member[0]))
+    return [put_together(member[1], members[member], n_features) for member in ordered]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from directrank.scorers.committee import Committee, scores_in_queries
+from directrank.scorers.committee import Committee, Sum, reads_queries, scores_in_queries, summed
 from directrank.scorers.linear import Linear, LogLinear, QueryLinear
 from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stump, tree_of
 
@@ -10,8 +10,6 @@ from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stum
 SCORERS = (Linear, Additive, Trees)
 #: Scorers with one coefficient for each feature, raw or scaled.
 LINEAR = (Linear, LogLinear, QueryLinear)
-#: Scorers that read all documents of a query.
-OF_QUERIES = (Committee, QueryLinear)
 
 
 def default_scorer(kind: type) -> Any:
@@ -21,18 +19,20 @@ def default_scorer(kind: type) -> Any:
 
 __all__ = [
     "LINEAR",
-    "OF_QUERIES",
     "SCORERS",
     "Additive",
     "Committee",
     "Linear",
     "LogLinear",
     "QueryLinear",
+    "Sum",
     "Tree",
     "Trees",
     "default_scorer",
+    "reads_queries",
     "scores_in_queries",
     "single_feature",
     "stump",
+    "summed",
     "tree_of",
 ]

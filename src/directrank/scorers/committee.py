@@ -1,4 +1,4 @@
-"""Committee: the mean of several rankers' scores, each standardised inside each query."""
+"""Several rankers as one: a weighted sum of scorers, or the mean of scores standardised inside each query."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,102 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.scorers.linear import QueryLinear
+from directrank.scorers.linear import Linear, LogLinear, QueryLinear
+from directrank.scorers.trees import Additive, Trees
+
+
+class Sum:
+    """f(x) = Σ_m w_m f_m(x), a function of one document where all its terms are.
+
+    Parameters
+    ----------
+    terms : sequence of Scorer
+        Scorers of the same features.
+    weights : array of shape (n_terms,), float64
+    """
+
+    kind = "sum"
+    #: Each term has its own.
+    fill = None
+
+    def __init__(self, terms: Sequence[Any] = (), weights: Any = ()):
+        self.terms, self.weights = tuple(terms), np.asarray(weights, np.float64)
+
+    def __repr__(self) -> str:
+        return f"Sum({', '.join(map(repr, self.terms)) or 'not trained'})"
+
+    def scores(self, features: np.ndarray, indptr: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores of documents, float64 (n_docs,).
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_docs, n_features), float32
+        indptr : ndarray of shape (n_queries + 1,), int64, optional
+            Query q has the rows ``indptr[q]:indptr[q + 1]``; for terms that read whole queries.
+
+        Raises
+        ------
+        DataError
+            If a term reads whole queries, and they are not given.
+        """
+        total = np.zeros(len(features))
+        for weight, term in zip(self.weights, self.terms, strict=True):
+            total += weight * scores_in_queries(term, features, indptr)
+        return total
+
+
+def summed(scorers: Sequence[Any], weights: Sequence[float]) -> Any:
+    """Return Σ_m w_m f_m as one scorer.
+
+    Linear scorers of one scaling become one vector of weights, and trees of one kind one scorer. A sum with a
+    single term is that term.
+    """
+    alike: dict[Any, list[tuple[float, Any]]] = {}
+    for weight, scorer in zip(weights, scorers, strict=True):
+        inner = zip(weight * scorer.weights, scorer.terms, strict=True) if type(scorer) is Sum else None
+        for term in inner or [(weight, scorer)]:
+            alike.setdefault(_key(term[1]), []).append(term)
+    terms = [_added(group) for group in alike.values()]
+    if len(terms) == 1 and terms[0][0] == 1.0:
+        return terms[0][1]
+    return Sum([scorer for _, scorer in terms], [weight for weight, _ in terms])
+
+
+def _key(scorer: Any) -> Any:
+    """Return what is equal for scorers that add up to one scorer of the same class."""
+    if type(scorer) in (Linear, LogLinear, QueryLinear):
+        arrays = (scorer.fill, getattr(scorer, "logarithm", None))
+        return type(scorer), *(None if array is None else array.tobytes() for array in arrays)
+    if type(scorer) is Trees:
+        return Trees, scorer.feature_dtype
+    return Additive if type(scorer) is Additive else id(scorer)
+
+
+def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
+    """Return a weight and the scorer that it multiplies, for scorers of one key."""
+    first = group[0][1]
+    if isinstance(first, Trees):
+        return 1.0, Trees.joined([scorer.times(weight) for weight, scorer in group])
+    if isinstance(first, Additive):
+        return 1.0, Additive.joined([scorer.times(weight) for weight, scorer in group])
+    if isinstance(first, (Linear, LogLinear, QueryLinear)):
+        coefficients = [weight * np.asarray(scorer.coefficients) for weight, scorer in group]
+        return 1.0, first.at(np.sum(coefficients, axis=0))
+    return math.fsum(weight for weight, _ in group), first
+
+
+def mean_deviation(scores: np.ndarray, indptr: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Return the mean over queries of the standard deviation of the scores of their documents.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_docs,)
+    indptr : ndarray of shape (n_queries + 1,), int64
+    weights : ndarray of shape (n_queries,), optional
+        Weight ≥ 0 of each query; equal by default.
+    """
+    deviations = [_deviation(scores[first:last])[1] for first, last in pairwise(indptr.tolist())]
+    return float(np.average(deviations, weights=weights))
 
 
 class Committee:
@@ -55,21 +150,34 @@ class Committee:
         return total / len(self.members)
 
 
-def scores_in_queries(scorer: Any, features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+def reads_queries(scorer: Any) -> bool:
+    """Return whether the score of a document depends on the other documents of its query."""
+    if isinstance(scorer, Sum):
+        return any(map(reads_queries, scorer.terms))
+    return isinstance(scorer, (Committee, QueryLinear))
+
+
+def scores_in_queries(scorer: Any, features: np.ndarray, indptr: np.ndarray | None) -> np.ndarray:
     """Return a scorer's scores, which some scorers compute from all documents of a query."""
-    reads = isinstance(scorer, (Committee, QueryLinear))
-    return scorer.scores(features, indptr) if reads else scorer.scores(features)
+    return scorer.scores(features, indptr) if reads_queries(scorer) else scorer.scores(features)
 
 
 def standardised_scores(scores: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """Return scores with mean 0 and deviation 1 inside each query; 0 where all are equal.
+    """Return scores with mean 0 and deviation 1 inside each query; 0 where all are equal."""
+    out = np.zeros(len(scores))
+    for first, last in pairwise(indptr.tolist()):
+        centred, deviation = _deviation(scores[first:last])
+        if deviation:
+            out[first:last] = centred / deviation
+    return out
+
+
+def _deviation(scores: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return scores less their mean, and their standard deviation, which is 0 only where all are equal.
 
     Sums are exact (`math.fsum`), so that the order of the documents changes no bit.
     """
-    out = np.zeros(len(scores))
-    for first, last in pairwise(indptr.tolist()):
-        those = scores[first:last]
-        if those.size and those.min() < those.max():
-            centred = those - math.fsum(those) / those.size
-            out[first:last] = centred / math.sqrt(math.fsum(centred * centred) / those.size)
-    return out
+    if not scores.size or scores.min() == scores.max():
+        return np.zeros(len(scores)), 0.0
+    centred = scores - math.fsum(scores) / scores.size
+    return centred, math.sqrt(math.fsum(centred * centred) / scores.size)

@@ -85,6 +85,11 @@ class Trees:
         root = np.concatenate([each.root + start for each, start in zip(pieces, starts, strict=True)])
         return cls(root, *(np.concatenate([getattr(each, name) for each in pieces]) for name in NODES))
 
+    def times(self, factor: float) -> "Trees":
+        """Return the trees with the values of their leaves multiplied."""
+        nodes = {name: getattr(self, name) for name in NODES} | {"value": factor * self.value}
+        return Trees(self.root, **nodes)
+
     @property
     def n_trees(self) -> int:
         """Number of trees."""
@@ -256,6 +261,25 @@ class Additive:
             for array in fields(Tree)
         ]
         return cls(np.asarray(coefficients, np.float64), root, *nodes, others=others)
+
+    @classmethod
+    def joined(cls, pieces: Sequence["Additive"]) -> "Additive":
+        """Return the weak rankers of several scorers as one."""
+        starts = np.cumsum([0, *(len(each.feature) for each in pieces[:-1])])
+        rounds = np.cumsum([0, *(each.n_rounds for each in pieces[:-1])])
+        root = np.concatenate([each.root + start for each, start in zip(pieces, starts, strict=True)])
+        nodes = [np.concatenate([getattr(each, array.name) for each in pieces]) for array in fields(Tree)]
+        others = {
+            int(first) + t: weak
+            for each, first in zip(pieces, rounds, strict=True)
+            for t, weak in each.others.items()
+        }
+        return cls(np.concatenate([each.coefficients for each in pieces]), root, *nodes, others=others)
+
+    def times(self, factor: float) -> "Additive":
+        """Return the weak rankers with their coefficients multiplied."""
+        nodes = [getattr(self, array.name) for array in fields(Tree)]
+        return Additive(factor * self.coefficients, self.root, *nodes, others=self.others)
 
     @property
     def n_rounds(self) -> int:

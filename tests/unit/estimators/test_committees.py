@@ -1,5 +1,7 @@
 """Ensembles and the automatic committee: what is averaged, what is chosen and on what evidence."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,9 @@ from directrank import (
     AutoRanker,
     Ensemble,
     ListNet,
+    NDCGBoost,
     QueryGroups,
+    RankBoost,
     RankSVM,
     Regression,
     evaluate,
@@ -16,10 +20,11 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
-from directrank.estimators.committees import Trained, kept_members
+from directrank.estimators.committees import Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.batches import values_of
+from directrank.scorers import Linear
 from directrank.scorers.committee import standardised_scores
 
 QUICK = "regression,ranksvm,listnet"
@@ -27,21 +32,53 @@ GROUPS = make_ranking(n_queries=30, docs_per_query=10, n_features=4, random_stat
 OTHERS = make_ranking(n_queries=12, docs_per_query=10, n_features=4, random_state=6)
 
 
+def deviation(ranker, groups, weights=None):
+    """The mean over queries of the deviation of a ranker's scores, by definition."""
+    scores, queries = ranker.predict(groups), dict.fromkeys(groups.qid)
+    return np.average([scores[groups.qid == query].std() for query in queries], weights=weights)
+
+
 def standardised(ranker, groups):
     scores = groups.to_inner(ranker.predict(groups))
     return groups.to_caller(standardised_scores(scores, groups.queries.indptr))
 
 
-def test_an_ensemble_averages_standardised_scores_of_its_members():
-    ensemble = Ensemble([RankSVM(penalty=0.1), ListNet(), Regression()]).fit(GROUPS)
-    by_hand = np.mean([standardised(each, OTHERS) for each in ensemble.rankers_], axis=0)
+MIXED = [RankSVM(penalty=0.1), ListNet(), NDCGBoost(rounds=5), Regression(), RankBoost(rounds=5)]
+
+
+def test_an_ensemble_adds_up_scores_over_their_mean_deviation_in_training():
+    ensemble = Ensemble(MIXED).fit(GROUPS)
+    by_hand = sum(each.predict(OTHERS) / deviation(each, GROUPS) for each in ensemble.rankers_)
     np.testing.assert_allclose(ensemble.predict(OTHERS), by_hand, rtol=1e-12, atol=1e-12)
     alone = RankSVM(penalty=0.1).fit(GROUPS)
     assert alone.scorer_.coefficients.tobytes() == ensemble.rankers_[0].scorer_.coefficients.tobytes()
+    # It is a function of the document: its query is not read, and linear members and stumps are one each.
+    assert ensemble.predict(OTHERS.X).tobytes() == ensemble.predict(OTHERS).tobytes()
+    assert [term.kind for term in ensemble.scorer_.terms] == ["linear", "additive"]
+
+
+def test_deviations_are_weighted_as_their_queries_are():
+    weights = np.arange(GROUPS.n_queries, dtype=float)
+    ensemble = Ensemble([RankSVM(), Regression()]).fit(GROUPS, sample_weight=weights)
+    by_hand = sum(each.coef_ / deviation(each, GROUPS, weights) for each in ensemble.rankers_)
+    np.testing.assert_allclose(ensemble.coef_, by_hand, rtol=1e-12)
+
+
+def test_a_member_that_tells_no_documents_apart_adds_nothing():
+    silent, alone = SimpleNamespace(scorer_=Linear(np.zeros(GROUPS.n_features))), RankSVM().fit(GROUPS)
+    together = sum_of([silent, alone], GROUPS, None)
+    np.testing.assert_allclose(together.coefficients, alone.coef_ / deviation(alone, GROUPS), rtol=1e-12)
+    assert not sum_of([silent, silent], GROUPS, None).coefficients.any()
+
+
+def test_an_ensemble_may_average_scores_that_are_standardised_inside_each_query():
+    ensemble = Ensemble([RankSVM(penalty=0.1), ListNet()], standardise="query").fit(GROUPS)
+    by_hand = np.mean([standardised(each, OTHERS) for each in ensemble.rankers_], axis=0)
+    np.testing.assert_allclose(ensemble.predict(OTHERS), by_hand, rtol=1e-12, atol=1e-12)
 
 
 def test_rows_with_their_qid_score_as_the_queries():
-    ensemble = Ensemble([RankSVM(), Regression()]).fit(GROUPS)
+    ensemble = Ensemble([RankSVM(), Regression()], standardise="query").fit(GROUPS)
     turned = np.random.default_rng(0).permutation(OTHERS.n_docs)
     scores = ensemble.predict(OTHERS.X[turned], qid=OTHERS.qid[turned])
     assert scores.tobytes() == ensemble.predict(OTHERS)[turned].tobytes()
@@ -49,12 +86,30 @@ def test_rows_with_their_qid_score_as_the_queries():
         ensemble.predict(OTHERS.X)
 
 
+def test_an_ensemble_of_ensembles_adds_up_their_members():
+    inner = Ensemble([RankSVM(), NDCGBoost(rounds=5)])
+    ensemble = Ensemble([inner, Regression()]).fit(GROUPS)
+    by_hand = sum(each.predict(OTHERS) / deviation(each, GROUPS) for each in ensemble.rankers_)
+    np.testing.assert_allclose(ensemble.predict(OTHERS), by_hand, rtol=1e-12, atol=1e-12)
+    assert len(ensemble.scorer_.terms) == 2
+
+
 def test_an_ensemble_of_nothing_is_refused():
     with pytest.raises(ValueError, match="Ensemble needs rankers"):
         Ensemble().fit(GROUPS)
 
 
-@pytest.mark.parametrize("ranker", [AutoRanker("AP", members=QUICK), Ensemble([RankSVM(), Regression()])])
+SAVED = (
+    AutoRanker("AP", members=QUICK),
+    AutoRanker("AP", members="ranksvm,ndcgboost,trees-xendcg"),
+    Ensemble([RankSVM(), Regression()], standardise="query"),
+    Ensemble([RankSVM(scaling="query"), RankSVM(scaling="log"), RankSVM(scaling="none")]),
+    Ensemble([Ensemble([RankSVM(), ListNet()], standardise="query"), RankBoost(rounds=3)]),
+    Ensemble([Ensemble([RankSVM(), RankBoost(rounds=3)]), ListNet()], standardise="query"),
+)
+
+
+@pytest.mark.parametrize("ranker", SAVED)
 def test_a_saved_committee_predicts_bit_for_bit(ranker, tmp_path):
     ranker.fit(GROUPS, eval_set=OTHERS)
     save(ranker, tmp_path / "model.dr")
@@ -75,7 +130,9 @@ def test_the_validation_set_chooses_the_parameters_of_every_member():
 def test_without_a_validation_set_members_are_trained_again_on_all_queries():
     ranker = AutoRanker("AP", members="regression,listnet").fit(GROUPS)
     regression = Regression().fit(GROUPS)
-    np.testing.assert_array_equal(ranker.scorer_.members[0].coefficients, regression.coef_)
+    listnet = ranker.rankers_[1]
+    by_hand = regression.coef_ / deviation(regression, GROUPS) + listnet.coef_ / deviation(listnet, GROUPS)
+    np.testing.assert_allclose(ranker.coef_, by_hand, rtol=1e-12)
     assert "(standard error" in ranker.message_
     assert "6 queries" in ranker.message_
     with pytest.raises(DataError, match="too few to hold out"):
@@ -91,11 +148,14 @@ def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_tra
     assert [each["validation"] for each in ranker.members_] == pytest.approx([tied, tied])
 
 
+FITTED = Regression().fit(GROUPS)
+
+
 def trained(name, scores, groups, measure):
     inner = standardised_scores(scores, groups.queries.indptr)
     (values,) = values_of([measure], groups.queries, inner)
     method = Configured(name, Method(name, Regression), None, "AP")
-    return Trained(method, {}, Regression(), values, inner)
+    return Trained(method, {}, FITTED, values, inner)
 
 
 def test_a_member_leaves_only_if_the_committee_is_significantly_better_without_it():
@@ -126,9 +186,7 @@ def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
     reverse = np.zeros((20, 2))
     reverse[:wrong, 0] = -3.0
     right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
-    found = [
-        Trained(method, {}, Regression(), np.zeros(20), scores) for scores in (right, right, reverse.ravel())
-    ]
+    found = [Trained(method, {}, FITTED, np.zeros(20), scores) for scores in (right, right, reverse.ravel())]
     kept = kept_members(found, measure, groups)
     assert [each is kept_one for each, kept_one in zip(found, kept, strict=False)] == [True] * len(kept)
     assert len(kept) == (2 if leaves else 3)
@@ -147,7 +205,7 @@ def test_weights_of_queries_reach_every_member():
     weights = np.arange(1.0, GROUPS.n_queries + 1)
     ranker = AutoRanker("AP", members=QUICK).fit(GROUPS, sample_weight=weights, eval_set=OTHERS)
     alone = Regression().fit(GROUPS, sample_weight=weights)
-    np.testing.assert_array_equal(ranker.scorer_.members[0].coefficients, alone.coef_)
+    np.testing.assert_array_equal(ranker.rankers_[0].coef_, alone.coef_)
 
 
 def test_unknown_members_are_refused_by_name():
@@ -157,3 +215,59 @@ def test_unknown_members_are_refused_by_name():
         AutoRanker(members="auto").fit(GROUPS)
     with pytest.raises(ValueError, match="members is empty"):
         AutoRanker(members=" ").fit(GROUPS)
+
+
+def test_parameters_of_members_may_be_fixed():
+    ranker = AutoRanker("AP", members="ranksvm(penalty=0.1), lambdaloss(nDCG@5, penalty=0.3)")
+    ranker.fit(GROUPS, eval_set=OTHERS)
+    alone = RankSVM(penalty=0.1, select_by="AP").fit(GROUPS)
+    assert ranker.rankers_[0].coef_.tobytes() == alone.coef_.tobytes()
+    assert [each["parameters"] for each in ranker.members_] == [{}, {}]
+    assert [each["name"] for each in ranker.members_][1] == "lambdaloss(nDCG@5, penalty=0.3)"
+    assert ranker.rankers_[1].measure.name == "nDCG@5"
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ("ranksvm(penlty=1)", "ranksvm has no parameter penlty; it has: margin, "),
+        ("ranksvm(penalty=-1)", "penalty"),
+        ("ranksvm,nonsense", "no method is called 'nonsense'"),
+        ("ranksvm(AP)", "takes no measure"),
+    ],
+)
+def test_members_are_checked_before_any_is_trained(members, message):
+    with pytest.raises(ValueError, match=message):
+        AutoRanker(members=members).checked()
+
+
+def interaction(seed, n_queries=60):
+    """Grades that only the product of two features tells."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n_queries * 12, 4)).astype(np.float32)
+    product = features[:, 0] * features[:, 1]
+    grades = np.digitize(product, np.quantile(product, [0.6, 0.85]))
+    return QueryGroups(features, grades, np.arange(len(grades)) // 12)
+
+
+def test_blocks_leave_where_only_trees_can_see_the_structure():
+    members = "ranksvm,listnet,regression,rankboost,trees-xendcg"
+    train, vali, test = (interaction(seed) for seed in range(3))
+    ranker = AutoRanker("nDCG@10", members=members).fit(train, eval_set=vali)
+    assert [each["name"] for each in ranker.members_ if each["kept"]] == ["trees-xendcg"]
+    trees = ranker.rankers_[0]
+    figures = (evaluate(test, each.predict(test))["nDCG@10"] for each in (ranker, trees))
+    assert next(figures) == next(figures)
+
+
+def test_members_that_no_library_can_grow_are_named_and_left_out(monkeypatch):
+    import directrank.estimators.committees as committees
+
+    monkeypatch.setattr(committees, "MEMBERS", "ranksvm,trees-xendcg")
+    monkeypatch.setattr(committees, "_imports", lambda library: False)
+    ranker = AutoRanker("AP", members="ranksvm,trees-xendcg").fit(GROUPS, eval_set=OTHERS)
+    assert ranker.notes_[0] == "neither LightGBM nor XGBoost can be imported: trained without trees-xendcg"
+    assert [each["name"] for each in ranker.members_] == ["ranksvm"]
+    monkeypatch.setattr(committees, "_imports", lambda library: library == "xgboost")
+    ranker = AutoRanker("AP", members="ranksvm,trees-xendcg").fit(GROUPS, eval_set=OTHERS)
+    assert ranker.rankers_[1].engine == "xgboost"

@@ -348,6 +348,12 @@ def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):
     assert len(Counting.fits) == 6
 
 
+def test_of_a_cell_with_a_failed_fit_no_other_fit_is_made(folder):
+    Counting.at = {3: RuntimeError("the first of two in Fold2")}
+    assert [cell["fold"] for cell in compare(folder, "counting", measures=MEASURES).failed] == ["Fold2"]
+    assert len(Counting.fits) == 5
+
+
 def test_failed_cells_are_tried_again_and_finished_ones_are_not(folder, tmp_path):
     Counting.at = {4: RuntimeError("once")}
     first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")

@@ -162,7 +162,7 @@ def rank(
     """Score documents with a trained ranker."""
     from directrank.data.files.scores import format_of_scores
     from directrank.models import load
-    from directrank.scorers import OF_QUERIES
+    from directrank.scorers import reads_queries
     from directrank.storage.atomic import write_atomically
 
     with usage(f"--format {form}"):
@@ -176,7 +176,7 @@ def rank(
     with usage("" if rounds is None else f"--rounds {rounds}"):
         ranker = load(model, rounds=rounds)
     remark(ranker.message_, quiet=quiet or json or not hasattr(ranker, "library_"))
-    grouped = isinstance(ranker.scorer_, OF_QUERIES)
+    grouped = reads_queries(ranker.scorer_)
     how = read_options(
         missing, qid, label, docid, features, drop, ranker, labelled=False, grouped=grouped,
         first_feature=first_feature, verify=not no_verify,

@@ -11,7 +11,7 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.features.medians import filled
 from directrank.features.query_ranges import scaled_inside_queries
-from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, scores_in_queries
+from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Sum, scores_in_queries
 from directrank.text.features.candidates import bm25_top
 from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix
@@ -194,6 +194,14 @@ def contributions(scorer: Any, features: np.ndarray, indptr: np.ndarray) -> np.n
     ndarray or None
         None if a weak ranker reads several features, so that its value belongs to none of them.
     """
+    if isinstance(scorer, Sum):
+        parts = [contributions(term, features, indptr) for term in scorer.terms]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return sum(
+            (w * part for w, part in zip(scorer.weights, known, strict=True)), np.zeros(features.shape)
+        )
     if isinstance(scorer, Committee):
         return _of_committee(scorer, features, indptr)
     if isinstance(scorer, Additive):
