@@ -26,6 +26,7 @@ QUICK = {
     "StructuralSVM": {"measure": "WPD", "max_passes": 20},
     "TreeRanker": {"rounds": 5, "leaves": 3},
     "PermuRank": {"measure": "nDCG", "rounds": 5},
+    "PLRank": {"rounds": 5, "samples": 8},
     "YetiLoss": {"rounds": 5},
 }
 

@@ -78,6 +78,7 @@ EXAMPLES = {
         cls(parse_measure("nDCG")),
     ],
     "NoisyNeighbours": lambda cls: accepted(lambda measure: cls(measure, permutations=4, seed=5)),
+    "PolicyMeasure": lambda cls: accepted(lambda measure: cls(measure, samples=4, seed=5)),
 }
 
 

@@ -53,6 +53,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "ModelFormatError",
     "NDCGBoost",
     "ObservedRankings",
+    "PLRank",
     "PairedTest",
     "PermuRank",
     "PluginError",

@@ -8,7 +8,7 @@ from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
 from directrank.estimators.presets.coordinate import CoordinateAscent
-from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, YetiLoss
+from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, PLRank, YetiLoss
 from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM
 from directrank.estimators.presets.regression import Regression

@@ -53,6 +53,8 @@ class Method:
         Other names of the same method.
     extra : str, optional
         The library that it needs, which is also the extra of directrank that installs it.
+    in_all : bool, default=True
+        Whether ``all`` names it; not if it rarely converges and ranks no better than others.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Method:
     grid: Mapping[str, tuple] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     extra: str = ""
+    in_all: bool = True
 
     @property
     def installed(self) -> bool:

@@ -29,10 +29,11 @@ def configured(
     spec: str | Sequence[str | Configured | Method | Ranker | Surrogate],
     select_by: str | Measure = DEFAULT_MEASURE,
 ) -> list[Configured]:
-    """Return the methods that a comma-separated list names; ``all`` names those of directrank that can train.
+    """Return the methods that a comma-separated list names.
 
-    A sequence may hold objects beside names: a `Configured` or a `Method`, a `Ranker` with its parameters, or
-    a `Surrogate`, which L-BFGS minimises. An alias gives the method that it is another name of.
+    ``all`` names those of directrank that can train, without those that rarely converge. An alias gives the
+    method that it is another name of. A sequence may hold objects beside names: a `Configured` or a `Method`,
+    a `Ranker` with its parameters, or a `Surrogate`, which L-BFGS minimises.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def _is_all(piece: object) -> bool:
 
 
 def _every() -> list[str]:
-    return [method.name for method in METHODS if method.installed]
+    return [method.name for method in METHODS if method.installed and method.in_all]
 
 
 def _one(piece: object, chooser: Measure) -> Configured:

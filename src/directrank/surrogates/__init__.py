@@ -11,6 +11,7 @@ from directrank.surrogates.pairs.order_preserving import OrderPreserving
 from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference
 from directrank.surrogates.pairs.runs import SwapDrop
 from directrank.surrogates.pointwise import SquaredError
+from directrank.surrogates.policy import PolicyMeasure
 from directrank.surrogates.positions.expected import ExpectedMeasure
 from directrank.surrogates.positions.gaussian import GaussianNoise
 from directrank.surrogates.positions.smoothed import SmoothedPositions
@@ -37,6 +38,7 @@ SURROGATES = (
     PairwiseHinge,
     SwapWeighted,
     NoisyNeighbours,
+    PolicyMeasure,
     TypeTwoBound,
     WorkingSetBound,
 )
@@ -56,6 +58,7 @@ __all__ = [
     "Pairwise",
     "PairwiseHinge",
     "PlackettLuce",
+    "PolicyMeasure",
     "SmoothedPositions",
     "SoftmaxCrossEntropy",
     "SquaredError",

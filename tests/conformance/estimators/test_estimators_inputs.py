@@ -17,6 +17,7 @@ from directrank.estimators import (
     LambdaLoss,
     LambdaRank,
     PermuRank,
+    PLRank,
     Ranker,
     Regression,
     YetiLoss,
@@ -58,7 +59,8 @@ def judged(fitted) -> float:
     """The judge's value of what is kept: the best, or the last where a method keeps that by design."""
     values = [row["monitor"] for row in fitted.history_ if "monitor" in row]
     keeps_last = (
-        isinstance(fitted, (LambdaLoss, LambdaRank, YetiLoss)) or fitted.get_params().get("keep") == "last"
+        isinstance(fitted, (LambdaLoss, LambdaRank, PLRank, YetiLoss))
+        or fitted.get_params().get("keep") == "last"
     )
     return values[-1] if keeps_last else max(values)
 

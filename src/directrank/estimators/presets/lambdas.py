@@ -1,13 +1,21 @@
-"""Pairs weighted by the measure at the current ranking: LambdaRank, LambdaLoss and YetiLoss."""
+"""Losses that follow the ranking: LambdaRank, LambdaLoss, YetiLoss and PL-Rank."""
 
 from typing import Annotated, ClassVar
 
 from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import ABOVE_0, FROM_1, AnyMeasure, Penalty, estimator, positional
+from directrank.estimators.parameters import (
+    ABOVE_0,
+    FROM_1,
+    AnyMeasure,
+    Interval,
+    Penalty,
+    estimator,
+    positional,
+)
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import Reweighted
-from directrank.surrogates import NoisyNeighbours, SwapWeighted
+from directrank.surrogates import NoisyNeighbours, PolicyMeasure, SwapWeighted
 
 
 @estimator
@@ -83,4 +91,29 @@ class YetiLoss(LinearRanker):
         surrogate = NoisyNeighbours(
             parse_measure(self.measure), permutations=self.permutations, noise=self.noise, seed=self._seed()
         )
+        return surrogate, solver, Linear()
+
+
+@estimator
+class PLRank(LinearRanker):
+    """Expected measure of rankings drawn from the scores (Plackett-Luce policy), by PL-Rank's gradient.
+
+    References
+    ----------
+    .. [1] H. Oosterhuis, "Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with
+       minimal computational complexity", SIGIR 2022.
+    """
+
+    measure: Annotated[AnyMeasure, "The measure whose expectation is raised."] = positional(default="nDCG")
+    penalty: Penalty = 0.01
+    samples: Annotated[int, "Number of rankings of each query that are drawn.", Interval(2)] = 32
+    rounds: Annotated[
+        int, "Largest number of runs, each from the scores that the last one reached.", FROM_1
+    ] = 100
+    max_iterations: Annotated[int, "Largest number of iterations of L-BFGS in each round.", FROM_1] = 50
+
+    def components(self):
+        """Return the expected measure, and L-BFGS on its quadratic models."""
+        solver = Reweighted(penalty=self.penalty, rounds=self.rounds, max_iterations=self.max_iterations)
+        surrogate = PolicyMeasure(parse_measure(self.measure), samples=self.samples, seed=self._seed())
         return surrogate, solver, Linear()

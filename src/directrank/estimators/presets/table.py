@@ -5,7 +5,7 @@ from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
 from directrank.estimators.presets.coordinate import CoordinateAscent
-from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, YetiLoss
+from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, PLRank, YetiLoss
 from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM
 from directrank.estimators.presets.regression import Regression
@@ -61,7 +61,11 @@ PRESETS = (
     ),
     Method(
         "yetiloss", YetiLoss, paper="Lyzhin, Ustimenko, Gulin, Prokhorenkova, ICML 2023",
-        measure="nDCG", takes_measure=True, grid=PENALTIES,
+        measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
+    ),
+    Method(
+        "plrank", PLRank, "expected measure of rankings drawn by the Plackett-Luce model (PL-Rank)",
+        "Oosterhuis, SIGIR 2022", measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
     ),
     Method(
         "consistent-dcg", ConsistentRank, "order-preserving loss weighted by the gain", BUFFONI,
@@ -147,6 +151,11 @@ PRESETS = (
     Method(
         "trees-xendcg", TreeRanker, "boosted trees, cross entropy with drawn shares in the gain (XE-NDCG)",
         "Bruch, WWW 2021", fixed={"objective": "xendcg"}, grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-plrank", TreeRanker, "boosted trees, expected measure of drawn rankings (PL-Rank)",
+        "Oosterhuis, SIGIR 2022", measure="nDCG", takes_measure=True, fixed={"objective": "plrank"},
+        grid=TREES, extra="lightgbm",
     ),
     Method(
         "trees-rankboost", RankBoost, "boosting of decision trees, exponential loss on pairs",

@@ -15,6 +15,7 @@ from directrank.scorers import Trees
 from directrank.surrogates import (
     GainCrossEntropy,
     OrderPreserving,
+    PolicyMeasure,
     SmoothedPositions,
     SoftmaxCrossEntropy,
     SwapWeighted,
@@ -34,6 +35,7 @@ OBJECTIVES: dict[str, Callable[[Measure, int], Surrogate]] = {
     "listnet": lambda measure, seed: SoftmaxCrossEntropy("gain"),
     # Shares are drawn anew before each tree, as the paper does.
     "xendcg": lambda measure, seed: GainCrossEntropy("uniform", seed=seed),
+    "plrank": lambda measure, seed: PolicyMeasure(measure, seed=seed),
 }
 
 
@@ -50,8 +52,9 @@ class TreeRanker(Ranker):
     """
 
     objective: Annotated[
-        Literal["lambdarank", "lambdaloss", "approx", "consistent", "listnet", "xendcg"],
-        "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank`, `ListNet` and `XENDCG`.",
+        Literal["lambdarank", "lambdaloss", "approx", "consistent", "listnet", "xendcg", "plrank"],
+        "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank`, `ListNet`, `XENDCG` and "
+        "`PLRank`.",
     ] = positional(default="lambdaloss")
     engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = "nDCG"

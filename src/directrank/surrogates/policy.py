@@ -1,0 +1,255 @@
+"""The expected measure of rankings drawn by the scores, by the Plackett-Luce model: PL-Rank."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from directrank.contracts import Curvature, Measure, Reweighable, Surrogate, ValueAndGradient
+from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import exponential
+from directrank.measures.capabilities import PositionLinear
+from directrank.measures.evaluation.batches import values_of
+from directrank.surrogates.draws import Draws, but_for_rounding
+from directrank.surrogates.exchange.tables import strict_ranking, ties
+
+LOWEST = -700.0
+
+
+class PolicyMeasure(Surrogate):
+    r"""PL-Rank: the fall of the expected measure of rankings that the Plackett-Luce model draws.
+
+    .. math:: 1 - V(s), \qquad V(s) = E_\pi [E(\pi)], \qquad
+        p(\pi) = \prod_k \frac{e^{s_{\pi_k}}}{\sum_{l \ge k} e^{s_{\pi_l}}}
+
+    :math:`\pi_k` being the document at rank k. The oracle `Reweighable` draws rankings at some scores
+    :math:`\bar s`, and estimates V with its gradient g and a curvature c. Until the next call the surrogate
+    is the quadratic function
+
+    .. math:: 1 - V - g \cdot \delta + \tfrac12 \sum_i c_i (\delta_i - m)^2, \qquad \delta = s - \bar s,
+        \quad m = \frac{\sum c_i \delta_i}{\sum c_i}
+
+    which is convex. Until the first call :math:`\bar s` is 0.
+
+    Parameters
+    ----------
+    measure : Measure
+        Any.
+    samples : int, default=32
+        The rankings of each query that are drawn.
+    seed : int, default=0
+        Of the random numbers, which are the same at each call and belong to ranks: equal scores have an equal
+        gradient. Were they to belong to documents, training would fit them: on raw web features AP is then
+        .04 to .06 lower.
+
+    Raises
+    ------
+    ValueError
+        If `samples` is less than 2.
+
+    Traits
+    ------
+    bound: no. convex: yes. smooth: yes. shift-invariant: yes.
+
+    Notes
+    -----
+    The gradient is unbiased. For measures that are a sum over documents of a gain times a discount of the
+    rank it is PL-Rank-3, whose cost is that of sorting [1]_, with what the measure gains below a rank less
+    the mean of that over the other rankings; its sum over a query, which is 0 in expectation, is taken away.
+    For other measures it is the derivative of the logarithm of the probability of a ranking, times the
+    difference of the measure to its mean over the other rankings.
+
+    The curvature of document i is :math:`E[\sum_k P_k(i) (1 - P_k(i)) w_{ik}]`, with the chance
+    :math:`P_k(i)` to be chosen at rank k, and the most that the choice between i and the document there can
+    change the measure, the sum of their gains times the discount; or that difference to the mean. It is not
+    the second derivative, which may be negative.
+
+    References
+    ----------
+    .. [1] H. Oosterhuis, "Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with
+       minimal computational complexity", SIGIR 2022.
+    """
+
+    offers = frozenset({ValueAndGradient, Curvature, Reweighable})
+    requires = frozenset({Reweighable})
+    is_bound, is_convex, is_smooth = False, True, True
+
+    def __init__(self, measure: Measure, *, samples: int = 32, seed: int = 0):
+        if samples < 2:
+            raise ValueError(f"samples must be 2 or more, not {samples}")
+        self.measure, self.samples, self.seed = measure, int(samples), seed
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundPolicy":
+        """Bind to some queries with a weight each."""
+        return BoundPolicy(self, queries, weights)
+
+
+class BoundPolicy:
+    """The oracles of `PolicyMeasure` on some queries."""
+
+    def __init__(self, surrogate: PolicyMeasure, queries: Queries, weights: np.ndarray):
+        self.surrogate, self.queries, self.weights = surrogate, queries, weights
+        self.reweigh(np.zeros(queries.n_docs))
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Draw rankings at these scores, and estimate the expected measure with its derivatives there."""
+        queries, measure, samples = self.queries, self.surrogate.measure, self.surrogate.samples
+        levels = but_for_rounding(queries, scores)
+        at, n, indptr = np.array(scores, np.float64), queries.n_docs, queries.indptr
+        gradient, curvature = np.zeros(n), np.zeros(n)
+        rank = strict_ranking(queries, levels)[1]
+        drawn = list(rankings(queries, scores, rank, samples, self.surrogate.seed or 0))
+        if isinstance(measure, PositionLinear):
+            gain, discounts = measure.linear_in_positions(queries)
+            rewards = np.empty((samples, n))
+            for (ranking, _), reward in zip(drawn, rewards, strict=True):
+                rewards_from(ranking, gain, discounts, indptr, reward)
+            together = rewards.sum(axis=0)
+            value = together[indptr[:-1]] / samples
+            for (ranking, _), reward in zip(drawn, rewards, strict=True):
+                others = (together - reward) / (samples - 1)
+                add_placements(ranking, at, gain, discounts, indptr, reward, others, gradient, curvature)
+        else:
+            values = np.array([values_of([measure], queries, -place.astype(float))[0] for _, place in drawn])
+            value = values.mean(axis=0)
+            ahead = (values - value) * samples / (samples - 1)
+            for (ranking, _), better in zip(drawn, ahead, strict=True):
+                add_likelihoods(ranking, at, better, indptr, gradient, curvature)
+        of_doc = np.repeat(self.weights, queries.sizes) / samples
+        # Only their rows tell documents of one score and one relevance apart.
+        twin = ties(queries, levels, strict_ranking(queries, levels)[0])[1]
+        alike = np.bincount(twin, minlength=n)[twin]
+        gradient = (np.bincount(twin, gradient, n)[twin] / alike) * of_doc
+        start = indptr[:-1]
+        gradient -= np.repeat(np.add.reduceat(gradient, start) / queries.sizes, queries.sizes)
+        self.fall, self.gradient = float(self.weights @ (1.0 - value)), -gradient
+        self.second = (np.bincount(twin, curvature, n)[twin] / alike) * of_doc
+        self.total = np.repeat(np.add.reduceat(self.second, start), queries.sizes)
+        self.at = at
+
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over queries and its derivative with respect to each score."""
+        change = scores - self.at
+        moved = np.add.reduceat(self.second * change, self.queries.indptr[:-1])
+        mean = np.repeat(moved, self.queries.sizes) / np.where(self.total > 0, self.total, 1.0)
+        slope = self.second * (change - mean)
+        value = self.fall + float(self.gradient @ change) + 0.5 * float(slope @ (change - mean))
+        return value, (self.gradient + slope).astype(scores.dtype)
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the second derivative at each score, (n_docs,)."""
+        share = self.second / np.where(self.total > 0, self.total, 1.0)
+        return (self.second * (1.0 - share)).astype(scores.dtype)
+
+
+def rankings(
+    queries: Queries, scores: np.ndarray, rank: np.ndarray, samples: int, seed: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rankings that the Plackett-Luce model draws: rows by rank, and the rank of each document from 0.
+
+    Sorting by the scores plus Gumbel noise draws one. `rank` says which noise is a document's.
+    """
+    draws = Draws(queries, seed)
+    for _ in range(samples):
+        yield strict_ranking(queries, scores - np.log(-np.log(draws.uniform(rank))))
+
+
+def expected_exposure(
+    queries: Queries, scores: np.ndarray, discounts: np.ndarray, samples: int = 1000, seed: int = 0
+) -> np.ndarray:
+    """Return the expected discount of each document's rank, float64 (n_docs,), under the Plackett-Luce model.
+
+    Parameters
+    ----------
+    queries : Queries
+    scores : ndarray of shape (n_docs,)
+        In the inner order, as is the result.
+    discounts : ndarray of shape (n_ranks,), float64
+        How much attention each rank gets, for as many ranks as the longest query has.
+    samples : int, default=1000
+        The rankings that are drawn.
+    seed : int, default=0
+    """
+    drawn = rankings(queries, scores, strict_ranking(queries, scores)[1], samples, seed)
+    return sum((discounts[place] for _, place in drawn), np.zeros(queries.n_docs)) / samples
+
+
+def policy_naive(s: np.ndarray, value_of) -> tuple[float, np.ndarray]:
+    """V and its gradient for one query by enumeration, for tests; `value_of` takes documents by rank."""
+    from itertools import permutations
+
+    value, gradient = 0.0, np.zeros(len(s))
+    for ranking in permutations(range(len(s))):
+        chance, slope, left = 1.0, np.zeros(len(s)), np.exp(s)
+        for document in ranking:
+            shares = left / left.sum()
+            chance *= shares[document]
+            slope -= shares
+            slope[document] += 1.0
+            left[document] = 0.0
+        value += chance * value_of(ranking)
+        gradient += chance * value_of(ranking) * slope
+    return value, gradient
+
+
+@kernel
+def _logarithms_of_mass(s, out):
+    """Fill in the logarithm of the sum of e^s from each rank on."""
+    largest, rest = s[len(s) - 1], 0.0
+    out[len(s) - 1] = largest
+    for k in range(len(s) - 2, -1, -1):
+        largest, rest = max(s[k], out[k + 1]), -abs(s[k] - out[k + 1])
+        out[k] = largest + math.log1p(exponential(max(rest, LOWEST)))
+
+
+@kernel
+def rewards_from(ranking, gain, discounts, indptr, reward):
+    """Fill in the measure's part from the rank of each row on, in the order of the ranking."""
+    for q in range(len(indptr) - 1):
+        below = 0.0
+        for at in range(indptr[q + 1] - 1, indptr[q] - 1, -1):
+            below += discounts[at - indptr[q]] * gain[ranking[at]]
+            reward[at] = below
+
+
+@kernel
+def add_placements(ranking, scores, gain, discounts, indptr, reward, mean, gradient, curvature):
+    """Add PL-Rank-3's estimate of the gradient, and a curvature, query by query.
+
+    `mean` has the mean rewards of other rankings; their differences to this one's are smaller than rewards.
+    """
+    for q in range(len(indptr) - 1):
+        first = indptr[q]
+        rows = ranking[first : indptr[q + 1]]
+        s, left = scores[rows], np.empty(len(rows))
+        _logarithms_of_mass(s, left)
+        # Sums over ranks of 1 / mass and 1 / mass², in units of the mass at the rank and its square.
+        ahead, discounted, gained, discounted_2, gained_2 = 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(len(rows)):
+            i, kept = rows[k], exponential(max(left[k] - left[k - 1], LOWEST)) if k else 0.0
+            own, last = discounts[k] * gain[i], k + 1 == len(rows)
+            after = 0.0 if last else reward[first + k + 1] - mean[first + k + 1]
+            ahead = ahead * kept + own + after
+            discounted, gained = discounted * kept + discounts[k], gained * kept + own
+            discounted_2, gained_2 = discounted_2 * kept * kept + discounts[k], gained_2 * kept * kept + own
+            chance = exponential(max(s[k] - left[k], LOWEST))
+            gradient[i] += after + chance * (gain[i] * discounted - ahead)
+            once = gain[i] * discounted + gained
+            curvature[i] += max(chance * (once - chance * (gain[i] * discounted_2 + gained_2)), 0.0)
+
+
+@kernel
+def add_likelihoods(ranking, scores, ahead, indptr, gradient, curvature):
+    """Add the derivative of the logarithm of a ranking's probability, times `ahead`, and a curvature."""
+    for q in range(len(indptr) - 1):
+        rows = ranking[indptr[q] : indptr[q + 1]]
+        s, left = scores[rows], np.empty(len(rows))
+        _logarithms_of_mass(s, left)
+        once, twice = 0.0, 0.0
+        for k in range(len(rows)):
+            i, kept = rows[k], exponential(max(left[k] - left[k - 1], LOWEST)) if k else 0.0
+            once, twice = once * kept + 1.0, twice * kept * kept + 1.0
+            chance = exponential(max(s[k] - left[k], LOWEST))
+            gradient[i] += ahead[q] * (1.0 - chance * once)
+            curvature[i] += abs(ahead[q]) * max(chance * (once - chance * twice), 0.0)

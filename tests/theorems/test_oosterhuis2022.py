@@ -1,0 +1,93 @@
+"""PL-Rank against the enumeration of all rankings: unbiased gradients, whatever the measure."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from directrank.data import QueryGroups
+from directrank.measures import parse_measure
+from directrank.measures.evaluation.batches import values_of
+from directrank.surrogates.policy import PolicyMeasure, expected_exposure, policy_naive
+from surrogate_examples import measures
+
+GRADES = np.array([3.0, 2.0, 1.0, 1.0, 0.0])
+SCORES = np.array([0.3, -0.8, 1.1, 0.2, 0.6])
+SAMPLES, SEEDS = 200, 20
+
+
+def one_query(grades):
+    return QueryGroups(np.zeros((len(grades), 1)), grades, np.zeros(len(grades))).queries
+
+
+def value_of(measure, queries):
+    def value(ranking):
+        scores = np.empty(len(ranking))
+        scores[list(ranking)] = -np.arange(len(ranking))
+        return values_of([measure], queries, scores)[0][0]
+
+    return value
+
+
+def errors(measure, grades, scores):
+    """The error of the estimated gradient, the mean of some seeds, in standard errors."""
+    queries = one_query(grades)
+    value, gradient = policy_naive(scores, value_of(measure, queries))
+    estimates, values = [], []
+    for seed in range(SEEDS):
+        bound = PolicyMeasure(measure, samples=SAMPLES, seed=seed).bind(queries, np.ones(1))
+        bound.reweigh(scores)
+        found, slope = bound.value_and_gradient(scores)
+        estimates.append(-slope)
+        values.append(1.0 - found)
+    together = np.column_stack([values, estimates])
+    error = together.std(axis=0, ddof=1) / np.sqrt(SEEDS)
+    return (together.mean(axis=0) - [value, *gradient]) / np.maximum(error, 1e-12)
+
+
+@pytest.mark.parametrize("measure", [pytest.param(each, id=each.name) for each in measures()])
+def test_the_gradient_is_that_of_the_expected_measure(measure):
+    assert np.abs(errors(measure, GRADES, SCORES)).max() < 4.0
+
+
+def test_the_enumerated_gradient_is_the_derivative_of_the_enumerated_value():
+    value = value_of(parse_measure("AP"), one_query(GRADES))
+    gradient = policy_naive(SCORES, value)[1]
+    for i, step in enumerate(np.eye(len(SCORES)) * 1e-5):
+        rise = policy_naive(SCORES + step, value)[0] - policy_naive(SCORES - step, value)[0]
+        assert rise / 2e-5 == pytest.approx(gradient[i], abs=1e-9)
+
+
+def test_far_apart_scores_neither_overflow_nor_move():
+    bound = PolicyMeasure(parse_measure("nDCG")).bind(one_query(GRADES), np.ones(1))
+    bound.reweigh(np.array([900.0, 400.0, 0.0, -500.0, -1000.0]))
+    value, gradient = bound.value_and_gradient(bound.at)
+    assert value == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-12)
+    assert (bound.curvature(bound.at) >= 0).all()
+
+
+def test_exposure_is_the_expected_discount_of_the_rank():
+    queries, discounts = one_query(GRADES), 1.0 / np.log2(np.arange(len(GRADES)) + 2.0)
+    estimates = [expected_exposure(queries, SCORES, discounts, 400, seed) for seed in range(SEEDS)]
+    expected = np.zeros(len(GRADES))
+    for ranking in permutations(range(len(GRADES))):
+        chance, left = 1.0, np.exp(SCORES)
+        for document in ranking:
+            chance *= left[document] / left.sum()
+            left[document] = 0.0
+        expected[list(ranking)] += chance * discounts
+    error = np.std(estimates, axis=0, ddof=1) / np.sqrt(SEEDS)
+    assert (np.abs(np.mean(estimates, axis=0) - expected) < 4.0 * error).all()
+    np.testing.assert_allclose(np.sum(estimates, axis=1), discounts.sum(), rtol=1e-12)
+
+
+def test_equal_scores_have_an_equal_gradient_and_equal_documents_too():
+    queries, surrogate = one_query(GRADES), PolicyMeasure(parse_measure("nDCG@3"), samples=8, seed=2)
+    bound, again = surrogate.bind(queries, np.ones(1)), surrogate.bind(queries, np.ones(1))
+    for each in (bound, again):
+        each.reweigh(np.zeros(5))
+    bound.reweigh(SCORES)
+    bound.reweigh(np.zeros(5))
+    assert bound.gradient.tobytes() == again.gradient.tobytes()
+    assert bound.gradient[2] == bound.gradient[3]
