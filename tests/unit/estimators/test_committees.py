@@ -24,7 +24,7 @@ from directrank.estimators.committees import Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.batches import values_of
-from directrank.scorers import Linear
+from directrank.scorers import Linear, LogLinear, summed
 from directrank.scorers.committee import standardised_scores
 
 QUICK = "regression,ranksvm,listnet"
@@ -69,6 +69,17 @@ def test_a_member_that_tells_no_documents_apart_adds_nothing():
     together = sum_of([silent, alone], GROUPS, None)
     np.testing.assert_allclose(together.coefficients, alone.coef_ / deviation(alone, GROUPS), rtol=1e-12)
     assert not sum_of([silent, silent], GROUPS, None).coefficients.any()
+
+
+def test_scorers_of_unlike_logarithms_or_medians_stay_apart():
+    rng, features = np.random.default_rng(4), OTHERS.X - 0.3
+    fill, none = np.zeros(4, np.float32), np.full(4, False)
+    scorers = [LogLinear(rng.normal(size=4), logarithm, fill) for logarithm in (none, ~none, ~none)]
+    scorers += [Linear(rng.normal(size=4), fill), Linear(rng.normal(size=4), fill + 1)]
+    together = summed(scorers, [1.0, 2.0, 3.0, 4.0, 5.0])
+    by_hand = sum(weight * each.scores(features) for weight, each in enumerate(scorers, 1))
+    np.testing.assert_allclose(together.scores(features), by_hand, rtol=1e-12)
+    assert len(together.terms) == 4
 
 
 def test_an_ensemble_may_average_scores_that_are_standardised_inside_each_query():
