@@ -3,22 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import option
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
-
-Scheduler = Annotated[
-    str | None,
-    option(
-        "--scheduler ADDRESS",
-        "Use a Dask cluster: the address of its scheduler; or local, or local:WORKERS, for workers on this "
-        "machine.",
-    ),
-]
 
 
 @contextmanager

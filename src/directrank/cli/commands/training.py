@@ -3,31 +3,16 @@
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.cli.clusters import Scheduler, distributed
+from directrank.cli.clusters import distributed
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import (
-    JSON,
-    Docid,
-    Drop,
-    Features,
-    FirstFeature,
-    Label,
-    Missing,
-    NoVerify,
-    Plugin,
-    Qid,
-    Quiet,
-    Seed,
-    Set,
-    argument,
-    option,
-    target,
-)
+from directrank.cli.options import JSON, Plugin, Quiet, Reading, Set, argument, option, target
 from directrank.cli.output import print_json, remark
-from directrank.cli.settings import check_file, read_documents, read_options, readable_input, with_settings
+from directrank.cli.settings import check_file, read_documents, readable_input, with_settings
+from directrank.experiments.options import Scheduler, Seed
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
@@ -36,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def fit(
+    *,
     method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
     train: Annotated[
         Path,
@@ -49,7 +35,7 @@ def fit(
         str | None,
         option("--select-by NAME", "Measure that chooses on validation data.  [default: --measure]"),
     ] = None,
-    settings: Set = None,
+    settings: Set,
     preferences: Annotated[
         Path | None,
         option(
@@ -68,14 +54,7 @@ def fit(
     profile: Annotated[
         bool, option("--profile", "Print where the time went, and the most memory used.")
     ] = False,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    features: Features = None,
-    drop: Drop = None,
-    first_feature: FirstFeature = None,
-    no_verify: NoVerify = False,
+    reading: Reading,
     plugin: Plugin = None,
     scheduler: Scheduler = None,
     json: JSON = False,
@@ -89,9 +68,7 @@ def fit(
     from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = read_options(
-        missing, qid, label, docid, features, drop, first_feature=first_feature, verify=not no_verify
-    )
+    how = reading.how()
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if preferences is not None and rankings:
@@ -104,7 +81,7 @@ def fit(
             data = _supervised(_read(file, valid, how, quiet=quiet or json), preferences, rankings)
         checks = _checked(data["train"], quiet=quiet or json)
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
-        with distributed(scheduler, data, stores, verify=not no_verify) as used:
+        with distributed(scheduler, data, stores, verify=how.verify) as used:
             _train(ranker, chosen.label, used, quiet=quiet or json)
             with phase("saving"):
                 save(ranker, out)
@@ -121,6 +98,7 @@ def fit(
 
 
 def rank(
+    *,
     model: Annotated[
         Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
     ],
@@ -147,14 +125,7 @@ def rank(
             "XGBoost stopped early, or all]",
         ),
     ] = None,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    features: Features = None,
-    drop: Drop = None,
-    first_feature: FirstFeature = None,
-    no_verify: NoVerify = False,
+    reading: Reading,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -176,14 +147,10 @@ def rank(
     with usage("" if rounds is None else f"--rounds {rounds}"):
         ranker = load(model, rounds=rounds)
     remark(ranker.message_, quiet=quiet or json or not hasattr(ranker, "library_"))
-    grouped = reads_queries(ranker.scorer_)
-    how = read_options(
-        missing, qid, label, docid, features, drop, ranker, labelled=False, grouped=grouped,
-        first_feature=first_feature, verify=not no_verify,
-    )  # fmt: skip
+    how = replace(reading.how_for(ranker), labelled=False, grouped=reads_queries(ranker.scorer_))
     with readable_input(data) as file:
         groups = read_documents(file, how, quiet=quiet or json)
-    with distributed(scheduler, {"data": groups}, {"data": data}, verify=not no_verify) as used:
+    with distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
