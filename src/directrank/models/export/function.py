@@ -1,0 +1,295 @@
+"""What every target writes: a sum of weighted features and of trees, made from a scorer."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from directrank.contracts import Scorer
+from directrank.errors import ExportError
+from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, reads_queries
+from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
+
+Built = TypeVar("Built")
+Version = tuple[int, ...]
+#: Rankers: weighted features, those with logarithms, trees, and sums of trees and weighted features.
+KINDS = ("linear", "log", "trees", "sum")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A weighted feature: weight · x, or weight · sign(x) · log1p |x|; NaN stays where `fill` is None."""
+
+    feature: int
+    weight: float
+    logarithm: bool = False
+    fill: float | None = None
+
+    def times(self, factor: float) -> "Term":
+        """Return the term with its weight multiplied."""
+        return replace(self, weight=factor * self.weight)
+
+
+class Split(NamedTuple):
+    """An inner node of a tree: rows with x ≤ threshold go left; `missing_left` says where NaN goes."""
+
+    feature: int
+    threshold: float
+    missing_left: bool
+
+
+@dataclass(frozen=True)
+class Function:
+    """f(x) = intercept + Σ terms + Σ trees."""
+
+    names: tuple[str, ...]
+    terms: tuple[Term, ...]
+    trees: Trees
+    intercept: float = 0.0
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether it has trees with splits."""
+        return bool((self.trees.left != LEAF).any())
+
+    @property
+    def kind(self) -> str:
+        """Its kind, of `KINDS`."""
+        terms = [term for term in self.terms if term.weight]
+        if self.has_trees:
+            return "sum" if terms else "trees"
+        return "log" if any(term.logarithm for term in terms) else "linear"
+
+    @property
+    def unfilled(self) -> list[str]:
+        """Names of weighted features whose missing values stand for another number than 0."""
+        return [self.names[term.feature] for term in self.terms if term.weight and term.fill]
+
+    def plain(self) -> "Function":
+        """Return the function with float32 thresholds and splits of which NaN alone is a missing value.
+
+        Raises
+        ------
+        ExportError
+            If a split treats zeros as missing values, and sends them elsewhere than their comparison does.
+        """
+        trees = self.trees.in_float32
+        threshold, left = trees.threshold.copy(), trees.missing & TO_THE_LEFT != 0
+        # A float32 x ≤ −ZERO is a zero only at −ZERO itself.
+        edge = (trees.missing & ZERO_TOO != 0) & ~left & (threshold == -ZERO)
+        threshold[edge] = np.nextafter(threshold[edge], np.float32(-np.inf))
+        agrees = np.where(left, threshold >= ZERO, threshold < -ZERO)
+        odd = (trees.left != LEAF) & (trees.missing & ZERO_TOO != 0) & ~agrees
+        if odd.any():
+            name = self.names[trees.feature[np.flatnonzero(odd)[0]]]
+            raise ExportError(
+                f"feature {name!r}: zeros count as missing values (zero_as_missing), which this target cannot "
+                "express; train without zero_as_missing, or export to lightgbm or source code"
+            )
+        missing = trees.missing & TO_THE_LEFT
+        nodes = (trees.left, trees.right, trees.value, trees.gain)
+        return replace(self, trees=Trees(trees.root, trees.feature, threshold, missing, *nodes))
+
+    def only_trees(self, target: str) -> Trees:
+        """Return the trees of the plain function, its intercept in a tree of one leaf.
+
+        Raises
+        ------
+        ExportError
+            If it has weighted features.
+        """
+        if any(term.weight for term in self.terms):
+            raise ExportError(
+                f"{target} takes trees alone, and the ranker weights features (such as "
+                f"{self.names[self.terms[0].feature]!r}); export to source code, onnx or vespa, "
+                "or train a method over trees or stumps"
+            )
+        trees = self.plain().trees
+        return Trees.joined([trees, constant(self.intercept)]) if self.intercept else trees
+
+    def only_terms(self, target: str) -> tuple[Term, ...]:
+        """Return the weighted features, one term each.
+
+        Raises
+        ------
+        ExportError
+            If it has trees, too.
+        """
+        if self.has_trees:
+            raise ExportError(
+                f"{target} takes weighted features or trees, and the ranker sums both; "
+                "export to source code, onnx or vespa, or train one kind alone"
+            )
+        sums: dict[tuple[int, bool], Term] = {}
+        for term in self.terms:
+            known = sums.setdefault((term.feature, term.logarithm), replace(term, weight=0.0))
+            sums[term.feature, term.logarithm] = replace(known, weight=known.weight + term.weight)
+        return tuple(term for term in sums.values() if term.weight)
+
+
+class Target(NamedTuple):
+    """An engine that rankers are exported to.
+
+    Attributes
+    ----------
+    name : str
+        As ``--to`` names it.
+    title : str
+        What is written, for people.
+    write : callable
+        From a function, and the version of the engine or None, to what is written.
+    scores : callable
+        From the written bytes, the names of features and float32 features to the scores by the target's own rule.
+    by : str
+        What computes `scores`: a runtime, or the file of the server that our transcript follows.
+    kinds : tuple of str
+        The kinds of rankers that it expresses, of `KINDS`.
+    zero_for_missing : tuple of str
+        The kinds of rankers for which the engine reads a missing value as 0.
+    float32 : bool
+        Whether the engine adds in float32.
+    takes_version : bool
+        Whether files differ by the version of the engine.
+    """
+
+    name: str
+    title: str
+    write: "Callable[[Function, Version | None], Written]"
+    scores: Callable[[bytes, tuple[str, ...], np.ndarray], np.ndarray]
+    by: str
+    kinds: tuple[str, ...] = KINDS
+    zero_for_missing: tuple[str, ...] = ()
+    float32: bool = False
+    takes_version: bool = False
+
+
+class Written(NamedTuple):
+    """A ranker in the form of a target.
+
+    Attributes
+    ----------
+    content : bytes
+        Of the file.
+    needs : tuple of str
+        What the engine needs besides the file, a sentence each.
+    changes : tuple of str
+        What is not as in the ranker, a sentence each.
+    """
+
+    content: bytes
+    needs: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
+    """Return the function that a scorer computes.
+
+    Raises
+    ------
+    ExportError
+        If its score depends on the other documents of the query, or it is of an unknown kind.
+    """
+    if reads_queries(scorer):
+        raise ExportError(
+            f"{type(scorer).__name__} scores a document by the other documents of its query, which no engine "
+            "computes; train with scaling='standard' or 'log', and no committee that standardises scores"
+        )
+    if isinstance(scorer, Sum):
+        parts = [function_of(term, names) for term in scorer.terms]
+        weighted = list(zip(map(float, scorer.weights), parts, strict=True))
+        return Function(
+            names, tuple(term.times(weight) for weight, part in weighted for term in part.terms),
+            Trees.joined([part.trees.times(weight) for weight, part in weighted]),
+            sum(weight * part.intercept for weight, part in weighted),
+        )  # fmt: skip
+    if isinstance(scorer, Linear | LogLinear) and scorer.coefficients is not None:
+        logarithm = scorer.logarithm if isinstance(scorer, LogLinear) else np.zeros(len(names), bool)
+        fill = [None] * len(names) if scorer.fill is None else scorer.fill.tolist()
+        rows = zip(np.asarray(scorer.coefficients, float).tolist(), logarithm.tolist(), fill, strict=True)
+        return Function(names, tuple(Term(i, *row) for i, row in enumerate(rows)), Trees.joined([]))
+    if isinstance(scorer, Trees) and scorer.root is not None:
+        return Function(names, (), scorer)
+    if isinstance(scorer, Additive) and scorer.coefficients is not None:
+        return _additive(scorer, names)
+    raise ExportError(f"{scorer!r} cannot be exported: it is not trained, or of a kind that is not known")
+
+
+def _additive(scorer: Additive, names: tuple[str, ...]) -> Function:
+    if scorer.others:
+        raise ExportError("the ranker has weak rankers of another library; export needs stumps or features")
+    sizes = np.diff(np.append(scorer.root, len(scorer.feature)))
+    single = sizes == 1
+    weight, is_term = np.repeat(scorer.coefficients, sizes), np.repeat(single, sizes)
+    if np.any(scorer.slope[~is_term]):
+        raise ExportError(
+            "the ranker has lines in the leaves of its trees, which engines do not know; use stumps"
+        )
+    terms = tuple(
+        Term(int(scorer.feature[i]), float(weight[i] * scorer.slope[i]), fill=float(scorer.fill[i]))
+        for i in np.flatnonzero(is_term & (scorer.slope != 0))
+    )
+    nodes = np.flatnonzero(~is_term)
+    leaf = scorer.left[nodes] == LEAF
+    to_the_left = ~(scorer.fill[nodes] > scorer.threshold[nodes])
+    trees = Trees(
+        np.concatenate(([0], np.cumsum(sizes[~single])))[:-1].astype(np.int64),
+        scorer.feature[nodes], scorer.threshold[nodes],
+        np.where(to_the_left, TO_THE_LEFT, 0).astype(np.int32), scorer.left[nodes], scorer.right[nodes],
+        np.where(leaf, weight[nodes] * scorer.offset[nodes], 0.0), np.zeros(len(nodes)),
+    )  # fmt: skip
+    return Function(names, terms, trees, float((weight * scorer.offset)[is_term].sum()))
+
+
+def constant(value: float) -> Trees:
+    """Return a tree of one leaf."""
+    one = np.zeros(1, np.int32)
+    return Trees(
+        np.zeros(1, np.int64), one, np.zeros(1, np.float32), one, one + LEAF, one + LEAF,
+        np.array([value]), np.zeros(1),
+    )  # fmt: skip
+
+
+def built(
+    trees: Trees, leaf: Callable[[float], Built], split: Callable[[Split, Built, Built], Built]
+) -> list[Built]:
+    """Return each tree in another form, made from its leaves up."""
+    ends = np.append(trees.root, len(trees.feature)).tolist()
+    feature, threshold, value = trees.feature.tolist(), trees.threshold.tolist(), trees.value.tolist()
+    left, right, missing = trees.left.tolist(), trees.right.tolist(), trees.missing.tolist()
+    made: list[Built] = []
+    for start, end in zip(ends, ends[1:], strict=False):
+        nodes: dict[int, Built] = {}
+        for at in range(end - 1, start - 1, -1):  # Children come after their parent.
+            if left[at] == LEAF:
+                nodes[at] = leaf(value[at])
+            else:
+                here = Split(feature[at], threshold[at], bool(missing[at] & TO_THE_LEFT))
+                nodes[at] = split(here, nodes.pop(start + left[at]), nodes.pop(start + right[at]))
+        made.append(nodes[start])
+    return made
+
+
+def next_float32(threshold: float) -> float:
+    """Return t' with x < t' exactly where the float32 x ≤ threshold.
+
+    Raises
+    ------
+    ExportError
+        If there is no such number: the threshold is the largest float32.
+    """
+    with np.errstate(over="ignore"):
+        above = float(np.nextafter(np.float32(threshold), np.float32(np.inf)))
+    if not np.isfinite(above):
+        raise ExportError(
+            "a threshold is the largest float32, and this target compares by <; cap the features and train again"
+        )
+    return above
+
+
+def check_names(names: tuple[str, ...], used: set[int], pattern: str, target: str, remedy: str) -> None:
+    """Raise an `ExportError` if the name of a used feature does not match a pattern as a whole."""
+    for at in sorted(used):
+        if not re.fullmatch(pattern, names[at]):
+            raise ExportError(f"{target} cannot name the feature {names[at]!r}; {remedy}")
