@@ -12,8 +12,12 @@ from directrank.models.export import (
     c_source,
     java_source,
     javascript_source,
+    lightgbm_text,
+    onnx_model,
     python_source,
     sql_source,
+    treelite_model,
+    xgboost_json,
 )
 from directrank.models.export.checking import Check, checked
 from directrank.models.export.function import Target, Version, function_of
@@ -26,6 +30,11 @@ TARGETS: tuple[Target, ...] = (
     java_source.TARGET,
     javascript_source.TARGET,
     sql_source.TARGET,
+    lightgbm_text.TARGET,
+    xgboost_json.TARGET,
+    treelite_model.TARGET,
+    onnx_model.TARGET,
+    onnx_model.DOUBLE,
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from directrank.contracts import Scorer
 from directrank.errors import ExportError
 from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, reads_queries
-from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
+from directrank.scorers.trees import LARGEST, LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
 
 Built = TypeVar("Built")
 Version = tuple[int, ...]
@@ -67,30 +67,45 @@ class Function:
         """Names of weighted features whose missing values stand for another number than 0."""
         return [self.names[term.feature] for term in self.terms if term.weight and term.fill]
 
-    def plain(self) -> "Function":
-        """Return the function with float32 thresholds and splits of which NaN alone is a missing value.
+    def plain(self, *, float32: bool = True) -> "Function":
+        """Return the function with splits of which NaN alone is a missing value, and no trees of one leaf.
+
+        With `float32` thresholds are float32, for engines whose features are.
 
         Raises
         ------
         ExportError
             If a split treats zeros as missing values, and sends them elsewhere than their comparison does.
         """
-        trees = self.trees.in_float32
+        trees = self.trees.in_float32 if float32 else self.trees
         threshold, left = trees.threshold.copy(), trees.missing & TO_THE_LEFT != 0
+        zero, inner = threshold.dtype.type(ZERO), trees.left != LEAF
         # A float32 x ≤ −ZERO is a zero only at −ZERO itself.
-        edge = (trees.missing & ZERO_TOO != 0) & ~left & (threshold == -ZERO)
-        threshold[edge] = np.nextafter(threshold[edge], np.float32(-np.inf))
-        agrees = np.where(left, threshold >= ZERO, threshold < -ZERO)
-        odd = (trees.left != LEAF) & (trees.missing & ZERO_TOO != 0) & ~agrees
+        edge = (trees.missing & ZERO_TOO != 0) & ~left & (threshold == -zero)
+        threshold[edge] = np.nextafter(threshold[edge], -np.inf, dtype=threshold.dtype)
+        agrees = np.where(left, threshold >= zero, threshold < -zero)
+        odd = inner & (trees.missing & ZERO_TOO != 0) & ~agrees
         if odd.any():
             name = self.names[trees.feature[np.flatnonzero(odd)[0]]]
             raise ExportError(
                 f"feature {name!r}: zeros count as missing values (zero_as_missing), which this target cannot "
-                "express; train without zero_as_missing, or export to lightgbm or source code"
+                "express; train without zero_as_missing, or export to lightgbm, python, c, java or javascript"
             )
-        missing = trees.missing & TO_THE_LEFT
-        nodes = (trees.left, trees.right, trees.value, trees.gain)
-        return replace(self, trees=Trees(trees.root, trees.feature, threshold, missing, *nodes))
+        sizes = np.diff(np.append(trees.root, len(inner)))
+        splits = np.repeat(sizes > 1, sizes)
+        nodes = (trees.feature, threshold, trees.missing & TO_THE_LEFT, trees.left, trees.right, trees.value)
+        root = np.concatenate(([0], np.cumsum(sizes[sizes > 1])))[:-1].astype(np.int64)
+        kept = Trees(root, *(array[splits] for array in (*nodes, trees.gain)))
+        return replace(self, trees=kept, intercept=self.intercept + float(trees.value[~splits].sum()))
+
+    def check_trees(self, target: str) -> None:
+        """Raise an `ExportError` if the function has weighted features, which a target of trees cannot say."""
+        weighted = [self.names[term.feature] for term in self.terms if term.weight]
+        if weighted:
+            raise ExportError(
+                f"{target} takes trees alone, and the ranker weights features (such as {weighted[0]!r}); "
+                "export to source code, onnx or vespa, or train a method over trees or stumps"
+            )
 
     def only_trees(self, target: str) -> Trees:
         """Return the trees of the plain function, its intercept in a tree of one leaf.
@@ -98,16 +113,11 @@ class Function:
         Raises
         ------
         ExportError
-            If it has weighted features.
+            If it has weighted features, or zeros that count as missing values.
         """
-        if any(term.weight for term in self.terms):
-            raise ExportError(
-                f"{target} takes trees alone, and the ranker weights features (such as "
-                f"{self.names[self.terms[0].feature]!r}); export to source code, onnx or vespa, "
-                "or train a method over trees or stumps"
-            )
-        trees = self.plain().trees
-        return Trees.joined([trees, constant(self.intercept)]) if self.intercept else trees
+        self.check_trees(target)
+        plain = self.plain()
+        return Trees.joined([plain.trees, constant(plain.intercept)]) if plain.intercept else plain.trees
 
     def only_terms(self, target: str) -> tuple[Term, ...]:
         """Return the weighted features, one term each.
@@ -152,6 +162,8 @@ class Target(NamedTuple):
         Whether the engine adds in float32.
     takes_version : bool
         Whether files differ by the version of the engine.
+    zero : float
+        The engine reads values of at most this magnitude as 0.
     """
 
     name: str
@@ -163,6 +175,7 @@ class Target(NamedTuple):
     zero_for_missing: tuple[str, ...] = ()
     float32: bool = False
     takes_version: bool = False
+    zero: float = 0.0
 
 
 class Written(NamedTuple):
@@ -271,21 +284,19 @@ def built(
     return made
 
 
-def next_float32(threshold: float) -> float:
-    """Return t' with x < t' exactly where the float32 x ≤ threshold.
+def strict(trees: Trees) -> Trees:
+    """Return float32 trees whose rows with x < threshold go left, instead of those with x ≤ threshold.
 
-    Raises
-    ------
-    ExportError
-        If there is no such number: the threshold is the largest float32.
+    Below the largest float32 are all numbers but one: such a split tells only missing values from others. It
+    becomes one at the other end of float32, with its children exchanged.
     """
-    with np.errstate(over="ignore"):
-        above = float(np.nextafter(np.float32(threshold), np.float32(np.inf)))
-    if not np.isfinite(above):
-        raise ExportError(
-            "a threshold is the largest float32, and this target compares by <; cap the features and train again"
-        )
-    return above
+    end = (trees.threshold >= LARGEST) & (trees.left != LEAF)
+    below = np.where(end, np.float32(-np.inf), trees.threshold)
+    return Trees(
+        trees.root, trees.feature, np.nextafter(below, np.float32(np.inf)), trees.missing ^ end,
+        np.where(end, trees.right, trees.left), np.where(end, trees.left, trees.right), trees.value,
+        trees.gain,
+    )  # fmt: skip
 
 
 def check_names(names: tuple[str, ...], used: set[int], pattern: str, target: str, remedy: str) -> None:

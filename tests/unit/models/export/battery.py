@@ -99,6 +99,7 @@ def rows(scorer, missing: bool = True) -> np.ndarray:
                 np.nextafter(one, np.float32(-np.inf)),
             ]
     pools = [np.unique(np.array(values, np.float32)) for values in columns]
+    pools = [pool[~np.isinf(pool)] for pool in pools]
     made = []
     for column, pool in enumerate(pools):
         block = np.stack([rng.choice(other, len(pool)) for other in pools], 1)

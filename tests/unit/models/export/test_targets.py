@@ -31,19 +31,32 @@ def names_of(model):
     return tuple(getattr(model, "feature_names_in_", [f"f{i + 1}" for i in range(model.n_features_in_)]))
 
 
+def magnitude(function, X):
+    """Return the sum of the sizes of the terms of each row, to which rounding is in proportion."""
+    values = np.nan_to_num(np.abs(X[:, [term.feature for term in function.terms]]).astype(float), nan=10.0)
+    logarithm = np.array([term.logarithm for term in function.terms], bool)
+    weights = np.array([term.weight for term in function.terms])
+    terms = np.where(logarithm, np.log1p(values) + 1, values) @ np.abs(weights)
+    trees = np.abs(function.trees.value).max(initial=0.0) * function.trees.n_trees
+    return terms + 2 * trees + abs(function.intercept)
+
+
 def assert_same(target, model):
     try:
         written = directrank.export(model, target.name)
         function = function_of(model.scorer_, names_of(model))
         X = rows(model.scorer_, missing=function.kind not in target.zero_for_missing)
+        X[np.abs(X) <= target.zero] = 0
         scores = target.scores(written.content, function.names, X)
     except (ImportError, FileNotFoundError) as error:
         pytest.skip(f"{target.by} is not installed ({error})")
     ours = model.scorer_.scores(X)
-    size = np.abs(ours[np.isfinite(ours)]).max() + np.abs(function.trees.value).sum() ** 0.5
     # A constant that is added to all scores changes no ranking.
     shift = np.nanmedian(scores - ours)
-    np.testing.assert_allclose(scores - shift, ours, rtol=0, atol=size * (2e-6 if target.float32 else 1e-13))
+    error = np.abs(scores - shift - ours)
+    rounding = 2.0**-22 if target.float32 else 2.0**-50
+    assert np.array_equal(np.isnan(scores), np.isnan(ours))
+    assert not (error > rounding * (magnitude(function, X) + abs(shift) + 1e-30)).any(), error.max()
 
 
 CASES = [
@@ -92,7 +105,6 @@ def test_scorers_that_read_queries_and_untrained_ones_are_refused():
         QueryLinear(np.ones(4)),
         Committee([stumps()]),
         Linear(),
-        forest(1).joined([]) and Linear(),
     ):
         with pytest.raises(ExportError, match="other documents|not trained"):
             directrank.export(ranker(scorer), "python")
