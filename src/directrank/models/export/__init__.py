@@ -10,13 +10,18 @@ from directrank.errors import check_choice
 from directrank.estimators.ranker import Ranker
 from directrank.models.export import (
     c_source,
+    elasticsearch_native,
     java_source,
     javascript_source,
     lightgbm_text,
     onnx_model,
     python_source,
+    ranklib_text,
+    search_plugin,
+    solr_model,
     sql_source,
     treelite_model,
+    vespa_expression,
     xgboost_json,
 )
 from directrank.models.export.checking import Check, checked
@@ -35,6 +40,12 @@ TARGETS: tuple[Target, ...] = (
     treelite_model.TARGET,
     onnx_model.TARGET,
     onnx_model.DOUBLE,
+    ranklib_text.TARGET,
+    solr_model.TARGET,
+    search_plugin.TARGET,
+    search_plugin.OPENSEARCH,
+    elasticsearch_native.TARGET,
+    vespa_expression.TARGET,
 )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -62,10 +63,27 @@ class Function:
             return "sum" if terms else "trees"
         return "log" if any(term.logarithm for term in terms) else "linear"
 
-    @property
-    def unfilled(self) -> list[str]:
-        """Names of weighted features whose missing values stand for another number than 0."""
-        return [self.names[term.feature] for term in self.terms if term.weight and term.fill]
+    def zero_note(self, engine: str) -> tuple[str, ...]:
+        """Return what to say where an engine reads missing values as 0; nothing if the ranker does so, too."""
+        trees = self.trees
+        differ = (trees.left != LEAF) & ((trees.missing & TO_THE_LEFT != 0) != (trees.threshold >= 0))
+        filled = [self.names[term.feature] for term in self.terms if term.weight and term.fill]
+        names = dict.fromkeys([*filled, *(self.names[at] for at in trees.feature[differ].tolist())])
+        if not names:
+            return ()
+        rule = "their median" if filled else "a missing value"
+        return (
+            f"Every document has every feature: {engine} reads a missing value as 0, the ranker as {rule}, "
+            f"for {len(names)} features such as {next(iter(names))!r}.",
+        )
+
+    def constant_note(self, engine: str) -> tuple[str, ...]:
+        """Return what to say where an engine has no constant."""
+        if not self.intercept:
+            return ()
+        return (
+            f"The constant {self.intercept:g} was omitted, which {engine} cannot express: rankings are the same.",
+        )
 
     def plain(self, *, float32: bool = True) -> "Function":
         """Return the function with splits of which NaN alone is a missing value, and no trees of one leaf.
@@ -98,6 +116,13 @@ class Function:
         kept = Trees(root, *(array[splits] for array in (*nodes, trees.gain)))
         return replace(self, trees=kept, intercept=self.intercept + float(trees.value[~splits].sum()))
 
+    def refuse_logarithm(self, target: str, term: Term) -> None:
+        """Raise an `ExportError` that names a logarithm, which a target cannot express."""
+        raise ExportError(
+            f"{target} has no logarithm, and the ranker takes that of {self.names[term.feature]!r}; "
+            "train with scaling='standard', or export to source code, onnx or vespa"
+        )
+
     def check_trees(self, target: str) -> None:
         """Raise an `ExportError` if the function has weighted features, which a target of trees cannot say."""
         weighted = [self.names[term.feature] for term in self.terms if term.weight]
@@ -107,7 +132,7 @@ class Function:
                 "export to source code, onnx or vespa, or train a method over trees or stumps"
             )
 
-    def only_trees(self, target: str) -> Trees:
+    def only_trees(self, target: str, *, float32: bool = True) -> Trees:
         """Return the trees of the plain function, its intercept in a tree of one leaf.
 
         Raises
@@ -116,11 +141,11 @@ class Function:
             If it has weighted features, or zeros that count as missing values.
         """
         self.check_trees(target)
-        plain = self.plain()
+        plain = self.plain(float32=float32)
         return Trees.joined([plain.trees, constant(plain.intercept)]) if plain.intercept else plain.trees
 
     def only_terms(self, target: str) -> tuple[Term, ...]:
-        """Return the weighted features, one term each.
+        """Return the weighted features.
 
         Raises
         ------
@@ -132,11 +157,7 @@ class Function:
                 f"{target} takes weighted features or trees, and the ranker sums both; "
                 "export to source code, onnx or vespa, or train one kind alone"
             )
-        sums: dict[tuple[int, bool], Term] = {}
-        for term in self.terms:
-            known = sums.setdefault((term.feature, term.logarithm), replace(term, weight=0.0))
-            sums[term.feature, term.logarithm] = replace(known, weight=known.weight + term.weight)
-        return tuple(term for term in sums.values() if term.weight)
+        return tuple(term for term in self.terms if term.weight)
 
 
 class Target(NamedTuple):
@@ -272,7 +293,7 @@ def built(
     feature, threshold, value = trees.feature.tolist(), trees.threshold.tolist(), trees.value.tolist()
     left, right, missing = trees.left.tolist(), trees.right.tolist(), trees.missing.tolist()
     made: list[Built] = []
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in pairwise(ends):
         nodes: dict[int, Built] = {}
         for at in range(end - 1, start - 1, -1):  # Children come after their parent.
             if left[at] == LEAF:
@@ -297,6 +318,58 @@ def strict(trees: Trees) -> Trees:
         np.where(end, trees.right, trees.left), np.where(end, trees.left, trees.right), trees.value,
         trees.gain,
     )  # fmt: skip
+
+
+def log_name(name: str, names: tuple[str, ...]) -> str:
+    """Return a name for the logarithm of a feature that no feature has."""
+    prefix = "ln_"
+    while any(known.startswith(prefix) for known in names):
+        prefix = f"ln_{prefix}"
+    return prefix + name
+
+
+def weights_by_name(terms: tuple[Term, ...], names: tuple[str, ...]) -> dict[str, float]:
+    """Return the weight of each feature, and of each logarithm under the name that it gets."""
+    sums: dict[str, float] = {}
+    for term in terms:
+        name = log_name(names[term.feature], names) if term.logarithm else names[term.feature]
+        sums[name] = sums.get(name, 0.0) + term.weight
+    return sums
+
+
+def named_values(wanted: list[str], names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the float32 columns of features and of logarithms, a missing value being 0."""
+    rows = np.nan_to_num(np.asarray(features, np.float32), nan=0.0)
+    columns = dict(zip(names, rows.T, strict=True))
+    logs = {log_name(name, names): column for name, column in columns.items()}
+    return np.stack([
+        columns[name] if name in columns
+        else (np.sign(logs[name]) * np.log1p(np.abs(logs[name].astype(float)))).astype(np.float32)
+        for name in wanted
+    ])  # fmt: skip
+
+
+Node = TypeVar("Node")
+
+
+def leaf_values(
+    root: Node, n_rows: int, step: "Callable[[Node, np.ndarray], float | tuple[np.ndarray, Node, Node]]"
+) -> np.ndarray:
+    """Return the value of the leaf of a tree that each row reaches, float32.
+
+    `step` returns the value of a leaf; or for a split, which of the rows with these numbers go to the first
+    of two children, and these.
+    """
+    out, waiting = np.zeros(n_rows, np.float32), [(root, np.arange(n_rows))]
+    while waiting:
+        node, rows = waiting.pop()
+        found = step(node, rows)
+        if isinstance(found, tuple):
+            first, one, other = found
+            waiting += [(one, rows[first]), (other, rows[~first])]
+        else:
+            out[rows] = found
+    return out
 
 
 def check_names(names: tuple[str, ...], used: set[int], pattern: str, target: str, remedy: str) -> None:

@@ -1,6 +1,7 @@
 """LightGBM's model text: trees with x ≤ t in float64, with the direction of missing values."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def _blocks(trees: Trees) -> list[str]:
     ends = np.append(trees.root, len(trees.feature)).tolist()
     kind = np.where(trees.missing & ZERO_TOO, ZERO, NAN)
     decision = kind + np.where(trees.missing & TO_THE_LEFT, LEFT, 0)
-    for number, (start, end) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (start, end) in enumerate(pairwise(ends)):
         here = slice(start, end)
         leaf = trees.left[here] == LEAF
         # Splits are counted from 0 up, leaves from −1 down.

@@ -1,5 +1,7 @@
 """Treelite's serialised model, which its own predictor and FIL read."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from directrank.models.export.function import Function, Target, Version, Written
@@ -18,7 +20,7 @@ def write(function: Function, version: Version | None = None) -> Written:
         postprocessor=PostProcessorFunc("identity"), base_scores=[0.0],
     )  # fmt: skip
     ends = np.append(trees.root, len(trees.feature)).tolist()
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in pairwise(ends):
         builder.start_tree()
         for at in range(start, end):
             builder.start_node(at - start)

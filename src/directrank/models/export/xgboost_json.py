@@ -1,6 +1,7 @@
 """XGBoost's JSON model: trees with x < t in float32; both arrays that hold leaf values are equal."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     trees = strict(function.only_trees("xgboost"))
     ends = np.append(trees.root, len(trees.feature)).tolist()
     pieces = []
-    for number, (start, end) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (start, end) in enumerate(pairwise(ends)):
         left, right = trees.left[start:end].tolist(), trees.right[start:end].tolist()
         parents = [ROOT] * len(left)
         for at, children in enumerate(zip(left, right, strict=True)):
