@@ -44,6 +44,10 @@ class ModelFormatError(ValueError):
     """A file is not a model of this library, or has been damaged."""
 
 
+class ExportError(ValueError):
+    """A ranker that the target of an export cannot express; the message says what and the remedy."""
+
+
 class PluginError(ValueError):
     """A plug-in cannot be loaded; the message says the file, the line and the cause."""
 

@@ -1,5 +1,6 @@
-"""Trained rankers on disk: one file, data only."""
+"""Trained rankers on disk: one file, data only; and in the forms of other engines."""
 
+from directrank.models.export import export
 from directrank.models.saving import load, save
 
-__all__ = ["load", "save"]
+__all__ = ["export", "load", "save"]

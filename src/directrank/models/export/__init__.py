@@ -1,0 +1,139 @@
+"""Rankers in the forms of other engines: one file a target, and one line in `TARGETS`."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from directrank.data import QueryGroups
+from directrank.errors import check_choice
+from directrank.estimators.ranker import Ranker
+from directrank.models.export import (
+    c_source,
+    elasticsearch_native,
+    java_source,
+    javascript_source,
+    lightgbm_text,
+    onnx_model,
+    python_source,
+    ranklib_text,
+    search_plugin,
+    solr_model,
+    sql_source,
+    treelite_model,
+    vespa_expression,
+    xgboost_json,
+)
+from directrank.models.export.checking import Check, checked
+from directrank.models.export.function import Target, Version, function_of
+from directrank.storage.atomic import write_atomically
+
+#: Every target, in the order of the table in the documentation.
+TARGETS: tuple[Target, ...] = (
+    python_source.TARGET,
+    c_source.TARGET,
+    java_source.TARGET,
+    javascript_source.TARGET,
+    sql_source.TARGET,
+    lightgbm_text.TARGET,
+    xgboost_json.TARGET,
+    treelite_model.TARGET,
+    onnx_model.TARGET,
+    onnx_model.DOUBLE,
+    ranklib_text.TARGET,
+    solr_model.TARGET,
+    search_plugin.TARGET,
+    search_plugin.OPENSEARCH,
+    elasticsearch_native.TARGET,
+    vespa_expression.TARGET,
+)
+
+
+@dataclass(frozen=True)
+class Export:
+    """A ranker in the form of another engine.
+
+    Attributes
+    ----------
+    target : str
+    content : bytes
+        Of the file.
+    needs : tuple of str
+        What the engine needs besides the file, a sentence each.
+    changes : tuple of str
+        What is not as in the ranker, a sentence each.
+    check : Check, optional
+        How the target's scores agree with those of the ranker, where data were given.
+    """
+
+    target: str
+    content: bytes
+    needs: tuple[str, ...]
+    changes: tuple[str, ...]
+    check: Check | None = None
+
+
+def export(
+    ranker: Ranker,
+    target: str,
+    path: str | os.PathLike | None = None,
+    *,
+    target_version: str | None = None,
+    check: QueryGroups | None = None,
+    measure: str | None = None,
+) -> Export:
+    """Write a ranker in the form of another engine.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker, or a model of LightGBM or XGBoost that `load` has read.
+    target : str
+        The name of a target, such as ``"onnx"`` or ``"solr"``; see `docs/export.md`.
+    path : path, optional
+        The file to write.
+    target_version : str, optional
+        Version of the engine, such as ``"3.8"``, for targets whose files differ by it.
+    check : QueryGroups, optional
+        Documents on which the target's own rule is compared with the ranker.
+    measure : str, optional
+        The measure of the comparison; by default the ranker's own.
+
+    Returns
+    -------
+    Export
+        The bytes of the file, what the engine needs besides it, and what is not as in the ranker.
+
+    Raises
+    ------
+    ExportError
+        If the target cannot express the ranker; the message says what, and the remedy.
+    ValueError
+        If there is no such target, or its files do not differ by the version of the engine.
+    OSError
+        If the file cannot be written.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    check_choice("target", target, [known.name for known in TARGETS])
+    check_is_fitted(ranker, "scorer_")
+    chosen = next(known for known in TARGETS if known.name == target)
+    version = None if target_version is None else _version(chosen, target_version)
+    # LETOR text counts features from 1.
+    default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
+    names = tuple(map(str, getattr(ranker, "feature_names_in_", default)))
+    written = chosen.write(function_of(ranker.scorer_, names), version)
+    if path is not None:
+        write_atomically(Path(path), written.content)
+    found = None if check is None else checked(ranker, chosen, written.content, names, check, measure)
+    return Export(target, *written, check=found)
+
+
+def _version(target: Target, text: str) -> Version:
+    if not target.takes_version:
+        raise ValueError(
+            f"target_version={text}: files for {target.name} are the same for all versions; omit it"
+        )
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)*", text):
+        raise ValueError(f"target_version={text}: expected numbers with points, such as 3.8")
+    return tuple(map(int, text.split(".")))

@@ -1,0 +1,379 @@
+"""What every target writes: a sum of weighted features and of trees, made from a scorer."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from directrank.contracts import Scorer
+from directrank.errors import ExportError
+from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, reads_queries
+from directrank.scorers.trees import LARGEST, LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
+
+Built = TypeVar("Built")
+Version = tuple[int, ...]
+#: Rankers: weighted features, those with logarithms, trees, and sums of trees and weighted features.
+KINDS = ("linear", "log", "trees", "sum")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A weighted feature: weight · x, or weight · sign(x) · log1p |x|; NaN stays where `fill` is None."""
+
+    feature: int
+    weight: float
+    logarithm: bool = False
+    fill: float | None = None
+
+    def times(self, factor: float) -> "Term":
+        """Return the term with its weight multiplied."""
+        return replace(self, weight=factor * self.weight)
+
+
+class Split(NamedTuple):
+    """An inner node of a tree: rows with x ≤ threshold go left; `missing_left` says where NaN goes."""
+
+    feature: int
+    threshold: float
+    missing_left: bool
+
+
+@dataclass(frozen=True)
+class Function:
+    """f(x) = intercept + Σ terms + Σ trees."""
+
+    names: tuple[str, ...]
+    terms: tuple[Term, ...]
+    trees: Trees
+    intercept: float = 0.0
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether it has trees with splits."""
+        return bool((self.trees.left != LEAF).any())
+
+    @property
+    def kind(self) -> str:
+        """Its kind, of `KINDS`."""
+        terms = [term for term in self.terms if term.weight]
+        if self.has_trees:
+            return "sum" if terms else "trees"
+        return "log" if any(term.logarithm for term in terms) else "linear"
+
+    def zero_note(self, engine: str) -> tuple[str, ...]:
+        """Return what to say where an engine reads missing values as 0; nothing if the ranker does so, too."""
+        trees = self.trees
+        differ = (trees.left != LEAF) & ((trees.missing & TO_THE_LEFT != 0) != (trees.threshold >= 0))
+        filled = [self.names[term.feature] for term in self.terms if term.weight and term.fill]
+        names = dict.fromkeys([*filled, *(self.names[at] for at in trees.feature[differ].tolist())])
+        if not names:
+            return ()
+        rule = "their median" if filled else "a missing value"
+        return (
+            f"Every document has every feature: {engine} reads a missing value as 0, the ranker as {rule}, "
+            f"for {len(names)} features such as {next(iter(names))!r}.",
+        )
+
+    def constant_note(self, engine: str) -> tuple[str, ...]:
+        """Return what to say where an engine has no constant."""
+        if not self.intercept:
+            return ()
+        return (
+            f"The constant {self.intercept:g} was omitted, which {engine} cannot express: rankings are the same.",
+        )
+
+    def plain(self, *, float32: bool = True) -> "Function":
+        """Return the function with splits of which NaN alone is a missing value, and no trees of one leaf.
+
+        With `float32` thresholds are float32, for engines whose features are.
+
+        Raises
+        ------
+        ExportError
+            If a split treats zeros as missing values, and sends them elsewhere than their comparison does.
+        """
+        trees = self.trees.in_float32 if float32 else self.trees
+        threshold, left = trees.threshold.copy(), trees.missing & TO_THE_LEFT != 0
+        zero, inner = threshold.dtype.type(ZERO), trees.left != LEAF
+        # A float32 x ≤ −ZERO is a zero only at −ZERO itself.
+        edge = (trees.missing & ZERO_TOO != 0) & ~left & (threshold == -zero)
+        threshold[edge] = np.nextafter(threshold[edge], -np.inf, dtype=threshold.dtype)
+        agrees = np.where(left, threshold >= zero, threshold < -zero)
+        odd = inner & (trees.missing & ZERO_TOO != 0) & ~agrees
+        if odd.any():
+            name = self.names[trees.feature[np.flatnonzero(odd)[0]]]
+            raise ExportError(
+                f"feature {name!r}: zeros count as missing values (zero_as_missing), which this target cannot "
+                "express; train without zero_as_missing, or export to lightgbm, python, c, java or javascript"
+            )
+        sizes = np.diff(np.append(trees.root, len(inner)))
+        splits = np.repeat(sizes > 1, sizes)
+        nodes = (trees.feature, threshold, trees.missing & TO_THE_LEFT, trees.left, trees.right, trees.value)
+        root = np.concatenate(([0], np.cumsum(sizes[sizes > 1])))[:-1].astype(np.int64)
+        kept = Trees(root, *(array[splits] for array in (*nodes, trees.gain)))
+        return replace(self, trees=kept, intercept=self.intercept + float(trees.value[~splits].sum()))
+
+    def refuse_logarithm(self, target: str, term: Term) -> None:
+        """Raise an `ExportError` that names a logarithm, which a target cannot express."""
+        raise ExportError(
+            f"{target} has no logarithm, and the ranker takes that of {self.names[term.feature]!r}; "
+            "train with scaling='standard', or export to source code, onnx or vespa"
+        )
+
+    def check_trees(self, target: str) -> None:
+        """Raise an `ExportError` if the function has weighted features, which a target of trees cannot say."""
+        weighted = [self.names[term.feature] for term in self.terms if term.weight]
+        if weighted:
+            raise ExportError(
+                f"{target} takes trees alone, and the ranker weights features (such as {weighted[0]!r}); "
+                "export to source code, onnx or vespa, or train a method over trees or stumps"
+            )
+
+    def only_trees(self, target: str, *, float32: bool = True) -> Trees:
+        """Return the trees of the plain function, its intercept in a tree of one leaf.
+
+        Raises
+        ------
+        ExportError
+            If it has weighted features, or zeros that count as missing values.
+        """
+        self.check_trees(target)
+        plain = self.plain(float32=float32)
+        return Trees.joined([plain.trees, constant(plain.intercept)]) if plain.intercept else plain.trees
+
+    def only_terms(self, target: str) -> tuple[Term, ...]:
+        """Return the weighted features.
+
+        Raises
+        ------
+        ExportError
+            If it has trees, too.
+        """
+        if self.has_trees:
+            raise ExportError(
+                f"{target} takes weighted features or trees, and the ranker sums both; "
+                "export to source code, onnx or vespa, or train one kind alone"
+            )
+        return tuple(term for term in self.terms if term.weight)
+
+
+class Target(NamedTuple):
+    """An engine that rankers are exported to.
+
+    Attributes
+    ----------
+    name : str
+        As ``--to`` names it.
+    title : str
+        What is written, for people.
+    write : callable
+        From a function, and the version of the engine or None, to what is written.
+    scores : callable
+        From the written bytes, the names of features and float32 features to the scores by the target's own rule.
+    by : str
+        What computes `scores`: a runtime, or the file of the server that our transcript follows.
+    kinds : tuple of str
+        The kinds of rankers that it expresses, of `KINDS`.
+    zero_for_missing : tuple of str
+        The kinds of rankers for which the engine reads a missing value as 0.
+    float32 : bool
+        Whether the engine adds in float32.
+    takes_version : bool
+        Whether files differ by the version of the engine.
+    zero : float
+        The engine reads values of at most this magnitude as 0.
+    """
+
+    name: str
+    title: str
+    write: "Callable[[Function, Version | None], Written]"
+    scores: Callable[[bytes, tuple[str, ...], np.ndarray], np.ndarray]
+    by: str
+    kinds: tuple[str, ...] = KINDS
+    zero_for_missing: tuple[str, ...] = ()
+    float32: bool = False
+    takes_version: bool = False
+    zero: float = 0.0
+
+
+class Written(NamedTuple):
+    """A ranker in the form of a target.
+
+    Attributes
+    ----------
+    content : bytes
+        Of the file.
+    needs : tuple of str
+        What the engine needs besides the file, a sentence each.
+    changes : tuple of str
+        What is not as in the ranker, a sentence each.
+    """
+
+    content: bytes
+    needs: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
+    """Return the function that a scorer computes.
+
+    Raises
+    ------
+    ExportError
+        If its score depends on the other documents of the query, or it is of an unknown kind.
+    """
+    if reads_queries(scorer):
+        raise ExportError(
+            f"{type(scorer).__name__} scores a document by the other documents of its query, which no engine "
+            "computes; train with scaling='standard' or 'log', and no committee that standardises scores"
+        )
+    if isinstance(scorer, Sum):
+        parts = [function_of(term, names) for term in scorer.terms]
+        weighted = list(zip(map(float, scorer.weights), parts, strict=True))
+        return Function(
+            names, tuple(term.times(weight) for weight, part in weighted for term in part.terms),
+            Trees.joined([part.trees.times(weight) for weight, part in weighted]),
+            sum(weight * part.intercept for weight, part in weighted),
+        )  # fmt: skip
+    if isinstance(scorer, Linear | LogLinear) and scorer.coefficients is not None:
+        logarithm = scorer.logarithm if isinstance(scorer, LogLinear) else np.zeros(len(names), bool)
+        fill = [None] * len(names) if scorer.fill is None else scorer.fill.tolist()
+        rows = zip(np.asarray(scorer.coefficients, float).tolist(), logarithm.tolist(), fill, strict=True)
+        return Function(names, tuple(Term(i, *row) for i, row in enumerate(rows)), Trees.joined([]))
+    if isinstance(scorer, Trees) and scorer.root is not None:
+        return Function(names, (), scorer)
+    if isinstance(scorer, Additive) and scorer.coefficients is not None:
+        return _additive(scorer, names)
+    raise ExportError(f"{scorer!r} cannot be exported: it is not trained, or of a kind that is not known")
+
+
+def _additive(scorer: Additive, names: tuple[str, ...]) -> Function:
+    if scorer.others:
+        raise ExportError("the ranker has weak rankers of another library; export needs stumps or features")
+    sizes = np.diff(np.append(scorer.root, len(scorer.feature)))
+    single = sizes == 1
+    weight, is_term = np.repeat(scorer.coefficients, sizes), np.repeat(single, sizes)
+    if np.any(scorer.slope[~is_term]):
+        raise ExportError(
+            "the ranker has lines in the leaves of its trees, which engines do not know; use stumps"
+        )
+    terms = tuple(
+        Term(int(scorer.feature[i]), float(weight[i] * scorer.slope[i]), fill=float(scorer.fill[i]))
+        for i in np.flatnonzero(is_term & (scorer.slope != 0))
+    )
+    nodes = np.flatnonzero(~is_term)
+    leaf = scorer.left[nodes] == LEAF
+    to_the_left = ~(scorer.fill[nodes] > scorer.threshold[nodes])
+    trees = Trees(
+        np.concatenate(([0], np.cumsum(sizes[~single])))[:-1].astype(np.int64),
+        scorer.feature[nodes], scorer.threshold[nodes],
+        np.where(to_the_left, TO_THE_LEFT, 0).astype(np.int32), scorer.left[nodes], scorer.right[nodes],
+        np.where(leaf, weight[nodes] * scorer.offset[nodes], 0.0), np.zeros(len(nodes)),
+    )  # fmt: skip
+    return Function(names, terms, trees, float((weight * scorer.offset)[is_term].sum()))
+
+
+def constant(value: float) -> Trees:
+    """Return a tree of one leaf."""
+    one = np.zeros(1, np.int32)
+    return Trees(
+        np.zeros(1, np.int64), one, np.zeros(1, np.float32), one, one + LEAF, one + LEAF,
+        np.array([value]), np.zeros(1),
+    )  # fmt: skip
+
+
+def built(
+    trees: Trees, leaf: Callable[[float], Built], split: Callable[[Split, Built, Built], Built]
+) -> list[Built]:
+    """Return each tree in another form, made from its leaves up."""
+    ends = np.append(trees.root, len(trees.feature)).tolist()
+    feature, threshold, value = trees.feature.tolist(), trees.threshold.tolist(), trees.value.tolist()
+    left, right, missing = trees.left.tolist(), trees.right.tolist(), trees.missing.tolist()
+    made: list[Built] = []
+    for start, end in pairwise(ends):
+        nodes: dict[int, Built] = {}
+        for at in range(end - 1, start - 1, -1):  # Children come after their parent.
+            if left[at] == LEAF:
+                nodes[at] = leaf(value[at])
+            else:
+                here = Split(feature[at], threshold[at], bool(missing[at] & TO_THE_LEFT))
+                nodes[at] = split(here, nodes.pop(start + left[at]), nodes.pop(start + right[at]))
+        made.append(nodes[start])
+    return made
+
+
+def strict(trees: Trees) -> Trees:
+    """Return float32 trees whose rows with x < threshold go left, instead of those with x ≤ threshold.
+
+    Below the largest float32 are all numbers but one: such a split tells only missing values from others. It
+    becomes one at the other end of float32, with its children exchanged.
+    """
+    end = (trees.threshold >= LARGEST) & (trees.left != LEAF)
+    below = np.where(end, np.float32(-np.inf), trees.threshold)
+    return Trees(
+        trees.root, trees.feature, np.nextafter(below, np.float32(np.inf)), trees.missing ^ end,
+        np.where(end, trees.right, trees.left), np.where(end, trees.left, trees.right), trees.value,
+        trees.gain,
+    )  # fmt: skip
+
+
+def log_name(name: str, names: tuple[str, ...]) -> str:
+    """Return a name for the logarithm of a feature that no feature has."""
+    prefix = "ln_"
+    while any(known.startswith(prefix) for known in names):
+        prefix = f"ln_{prefix}"
+    return prefix + name
+
+
+def weights_by_name(terms: tuple[Term, ...], names: tuple[str, ...]) -> dict[str, float]:
+    """Return the weight of each feature, and of each logarithm under the name that it gets."""
+    sums: dict[str, float] = {}
+    for term in terms:
+        name = log_name(names[term.feature], names) if term.logarithm else names[term.feature]
+        sums[name] = sums.get(name, 0.0) + term.weight
+    return sums
+
+
+def named_values(wanted: list[str], names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the float32 columns of features and of logarithms, a missing value being 0."""
+    rows = np.nan_to_num(np.asarray(features, np.float32), nan=0.0)
+    columns = dict(zip(names, rows.T, strict=True))
+    logs = {log_name(name, names): column for name, column in columns.items()}
+    return np.stack([
+        columns[name] if name in columns
+        else (np.sign(logs[name]) * np.log1p(np.abs(logs[name].astype(float)))).astype(np.float32)
+        for name in wanted
+    ])  # fmt: skip
+
+
+Node = TypeVar("Node")
+
+
+def leaf_values(
+    root: Node, n_rows: int, step: "Callable[[Node, np.ndarray], float | tuple[np.ndarray, Node, Node]]"
+) -> np.ndarray:
+    """Return the value of the leaf of a tree that each row reaches, float32.
+
+    `step` returns the value of a leaf; or for a split, which of the rows with these numbers go to the first
+    of two children, and these.
+    """
+    out, waiting = np.zeros(n_rows, np.float32), [(root, np.arange(n_rows))]
+    while waiting:
+        node, rows = waiting.pop()
+        found = step(node, rows)
+        if isinstance(found, tuple):
+            first, one, other = found
+            waiting += [(one, rows[first]), (other, rows[~first])]
+        else:
+            out[rows] = found
+    return out
+
+
+def check_names(names: tuple[str, ...], used: set[int], pattern: str, target: str, remedy: str) -> None:
+    """Raise an `ExportError` if the name of a used feature does not match a pattern as a whole."""
+    for at in sorted(used):
+        if not re.fullmatch(pattern, names[at]):
+            raise ExportError(f"{target} cannot name the feature {names[at]!r}; {remedy}")

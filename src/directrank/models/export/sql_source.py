@@ -1,0 +1,86 @@
+"""SQL: one SELECT over a table of documents with a column a feature; a missing value is NULL."""
+
+import sqlite3
+
+import numpy as np
+
+from directrank.errors import ExportError
+from directrank.models.export.function import Function, Split, Target, Term, Version, Written, built
+
+TABLE = "documents"
+
+
+def write(function: Function, version: Version | None = None) -> Written:
+    """Return the text of the query.
+
+    Raises
+    ------
+    ExportError
+        If names of columns differ in case alone, or hold a NUL.
+    """
+    function = function.plain()
+    names: dict[str, str] = {}
+    for name in function.names:
+        if "\0" in name:
+            raise ExportError(f"SQL has no column {name!r}, which holds a NUL; rename the feature")
+        if name.lower() in names:
+            raise ExportError(
+                f"columns of SQL differ by more than case, {names[name.lower()]!r} and {name!r} do not; rename one"
+            )
+        names[name.lower()] = name
+    column = [_quoted(name) for name in function.names]
+
+    def split(node: Split, left: str, right: str) -> str:
+        # No comparison with NULL holds: ELSE is where missing values go.
+        if node.missing_left:
+            return (
+                f"CASE WHEN {column[node.feature]} > {_number(node.threshold)} THEN {right} ELSE {left} END"
+            )
+        return f"CASE WHEN {column[node.feature]} <= {_number(node.threshold)} THEN {left} ELSE {right} END"
+
+    terms = [_term(term, column[term.feature]) for term in function.terms if term.weight]
+    parts = [_number(function.intercept), *terms, *built(function.trees, _number, split)]
+    needs = (
+        f"A table {TABLE} with a column of float32 numbers (REAL) for each feature, named as the feature; "
+        "a missing value is NULL.",
+    )
+    return Written(f"SELECT *,\n{_sum(parts)}\nAS score FROM {TABLE}\n".encode(), needs)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _number(value: float) -> str:
+    # Without an exponent a number is DECIMAL in some systems.
+    text = repr(value)
+    return f"({text if 'e' in text else text + 'E0'})"
+
+
+def _term(term: Term, column: str) -> str:
+    value = column if term.fill is None else f"COALESCE({column}, {_number(term.fill)})"
+    if term.logarithm:
+        value = f"CASE WHEN {value} < 0 THEN -LN(1 - {value}) ELSE LN(1 + {value}) END"
+    return f"{_number(term.weight)} * {value}"
+
+
+def _sum(parts: list[str]) -> str:
+    """Return a sum in balanced brackets: systems limit the depth of an expression."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return f"({_sum(parts[:half])}\n+ {_sum(parts[half:])})"
+
+
+def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the scores of the query in SQLite."""
+    query = content.decode()
+    with sqlite3.connect(":memory:") as database:
+        database.execute(f"CREATE TABLE {TABLE} ({', '.join(f'{_quoted(name)} REAL' for name in names)})")
+        marks = ", ".join("?" * len(names))
+        rows = [[None if value != value else value for value in row] for row in features.tolist()]
+        database.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", rows)
+        return np.array([row[-1] for row in database.execute(query)], np.float64)
+
+
+TARGET = Target("sql", "SQL", write, scores, "SQLite")

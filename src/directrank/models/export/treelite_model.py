@@ -1,0 +1,47 @@
+"""Treelite's serialised model, which its own predictor and FIL read."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from directrank.models.export.function import Function, Target, Version, Written
+from directrank.scorers.trees import LEAF
+
+
+def write(function: Function, version: Version | None = None) -> Written:
+    """Return the bytes of `Model.serialize`."""
+    from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
+
+    trees = function.only_trees("treelite")
+    builder = ModelBuilder(
+        threshold_type="float64", leaf_output_type="float64",
+        metadata=Metadata(len(function.names), "kRegressor", False, 1, [1], (1, 1)),
+        tree_annotation=TreeAnnotation(trees.n_trees, [0] * trees.n_trees, [0] * trees.n_trees),
+        postprocessor=PostProcessorFunc("identity"), base_scores=[0.0],
+    )  # fmt: skip
+    ends = np.append(trees.root, len(trees.feature)).tolist()
+    for start, end in pairwise(ends):
+        builder.start_tree()
+        for at in range(start, end):
+            builder.start_node(at - start)
+            if trees.left[at] == LEAF:
+                builder.leaf(float(trees.value[at]))
+            else:
+                builder.numerical_test(
+                    int(trees.feature[at]), float(trees.threshold[at]), default_left=bool(trees.missing[at]),
+                    opname="<=", left_child_key=int(trees.left[at]), right_child_key=int(trees.right[at]),
+                )  # fmt: skip
+            builder.end_node()
+        builder.end_tree()
+    return Written(builder.commit().serialize_bytes(), ("Features in the order of the model.",))
+
+
+def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the scores of Treelite's own predictor."""
+    import treelite
+
+    model = treelite.Model.deserialize_bytes(content)
+    return treelite.gtil.predict(model, features.astype(np.float64), nthread=1).reshape(-1)
+
+
+TARGET = Target("treelite", "Treelite", write, scores, "Treelite's GTIL", kinds=("trees",))
