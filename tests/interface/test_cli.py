@@ -523,7 +523,6 @@ def test_import_is_lazy():
 def test_closed_pipe_is_no_error(fold, groups, capsys):
     """`directrank rank … | head -1`: the reader goes away long before the text ends."""
     run(capsys, "fit", "regression", fold / "train.txt", "-o", "model.dr", "--quiet")
-    run(capsys, "rank", "model.dr", fold / "test.txt", "--quiet")  # so that nothing is left to compile
     write_letor(make_ranking(600, 20, 4, random_state=1), "many.txt")
     process = subprocess.Popen(
         [sys.executable, "-m", "directrank", "rank", "model.dr", "many.txt"],
@@ -534,9 +533,9 @@ def test_closed_pipe_is_no_error(fold, groups, capsys):
     assert process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    said = process.stderr.read()
+    said = [line for line in process.stderr.read().splitlines() if not line.startswith(b"Compiling kernels")]
     process.stderr.close()
-    assert (process.wait(), said) == (0, b"")
+    assert (process.wait(), said) == (0, [])
 
 
 def test_tables_on_a_terminal(folder, capsys, monkeypatch):
