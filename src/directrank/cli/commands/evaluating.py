@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,7 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
-    how = reading.how()
+    how = replace(reading.how(), features=())
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
     if len(runs) == 1 and report is None and baseline is None:
