@@ -81,18 +81,14 @@ def _evaluate_one(
     if json:
         print_json({**result.to_dict(), "notes": notes})
         return
-    _remarks(notes)
+    for note in notes:
+        remark(f"note: {note}")
     values = result.per_query or {}
     if values:
         texts = [[f"{value:.4f}" for value in values[name]] for name in result]
         print_columns(["qid", *result], list(zip(map(str, result.qid.tolist()), *texts, strict=True)))
         print()
     print(result)
-
-
-def _remarks(notes: Sequence[str]) -> None:
-    for note in notes:
-        remark(f"note: {note}")
 
 
 def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bool) -> None:
@@ -104,7 +100,8 @@ def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bo
     if json:
         print_json(result.to_dict())
         return
-    _remarks(result.summary["data_check"]["lines"])
+    for note in result.summary["data_check"]["lines"]:
+        remark(f"note: {note}")
     if per_query:
         _print_queries(result)
     print_table(result.headline(result.conventions[0]))
