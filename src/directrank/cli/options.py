@@ -114,8 +114,7 @@ def _value(name: str, kind: Any, words: Mapping[str, Any], *, checked: bool = Tr
         return word
     parse = PARSERS.get(get_args(kind)[0])
     if parse is not None:
-        names = declared.flags.split()
-        word = parse(names[0], word if word is not None else ())
+        word = parse(declared.flags.split()[0], () if word is None else word)
     if not checked:  # a dataclass checks its fields
         return word
     with of_option(name):
@@ -178,7 +177,7 @@ def _seeds(flag: str, text: str) -> list[int]:
 
 #: How values of a type that typer does not know are typed; parsers take the flag and the typed text.
 PARSERS: dict[Any, Callable[[str, Any], Any]] = {
-    Sequence[Any]: lambda _, text: names(text),
+    Sequence[Any] | Any: lambda _, text: names(text),
     Sequence[str]: lambda _, text: names(text),
     Sequence[str] | None: lambda _, text: names(text),
     Sequence[int]: _seeds,
@@ -216,25 +215,11 @@ Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
 Set = Annotated[
     Mapping[str, Any], Option("--set NAME=VALUE", "Set a parameter of the method; may be repeated.")
 ]
-NoVerify = Annotated[
-    bool, option("--no-verify", "Do not compare the features of a store with their digests.")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judging(Roles):
-    """How judged documents are read, of a store too."""
-
-    no_verify: NoVerify = False
-
-    def how(self) -> "ReadOptions":
-        """Return how to read a file, of which no features are needed."""
-        return replace(super().how(), verify=not self.no_verify)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Converting(Columns):
-    """How files of documents are read, LETOR text too."""
+class Letor:
+    """How LETOR text is read."""
 
     first_feature: Annotated[
         int | None,
@@ -247,26 +232,41 @@ class Converting(Columns):
         ),
     ] = None
 
-    def how(self) -> "ReadOptions":
-        """Return how to read a file."""
-        return replace(super().how(), first_feature=self.first_feature)
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """How a store is read."""
+
+    no_verify: Annotated[
+        bool, option("--no-verify", "Do not compare the features of a store with their digests.")
+    ] = False
+
+    @property
+    def verify(self) -> bool:
+        """Whether to compare the features with their digests."""
+        return not self.no_verify
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Converting):
-    """How documents are read, in any form."""
+class Judging(Stored, Roles):
+    """How judged documents are read."""
 
-    no_verify: NoVerify = False
 
-    def how(self) -> "ReadOptions":
-        """Return how to read a file."""
-        return replace(super().how(), verify=not self.no_verify)
+@dataclass(frozen=True, kw_only=True)
+class Converting(Letor, Columns):
+    """How files of documents are read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Stored, Letor, Columns):
+    """How documents are read, of files or a store."""
 
     def how_for(self, ranker: "Ranker") -> "ReadOptions":
         """Return how to read a file for a ranker: the features that it needs."""
         known = getattr(ranker, "feature_names_in_", None)
-        how = self.how()
-        if how.features is None and known is not None:
-            how = replace(how, features=list(known))
+        features = list(known) if self.features is None and known is not None else self.features
         # Files of another library may count features from 0.
-        return replace(how, n_features=ranker.n_features_in_, counts_fit=hasattr(ranker, "library_"))
+        starts_anywhere = hasattr(ranker, "library_")
+        return replace(
+            self.how(), features=features, n_features=ranker.n_features_in_, counts_fit=starts_anywhere
+        )

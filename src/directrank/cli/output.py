@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from directrank.experiments.tables import Table
 
-#: Columns of at most so many characters do not wrap.
+#: Columns that wrap keep at least so many characters.
 NARROWEST = 24
 
 
@@ -48,19 +48,15 @@ def print_json(value: Any) -> None:
     print(json.dumps(as_plain(value), indent=2, ensure_ascii=not unicode))
 
 
-def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of text under headings; the widest columns wrap at the width of the terminal, else at 80."""
+def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: Sequence[int] = (-1,)) -> None:
+    """Print rows of text under headings; columns wrap, in this order, to fit the terminal or 80 columns."""
     from directrank.experiments.tables import aligned
 
     lines = [head, *rows]
-    columns = list(zip(*lines, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    words = [max(map(len, " ".join(column).split()), default=0) for column in columns]
-    too_wide = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
-    for _ in range(too_wide):
-        spare = [width > max(word, NARROWEST) for width, word in zip(widths, words, strict=True)]
-        if any(spare):
-            widths[max(range(len(widths)), key=lambda at: spare[at] * widths[at])] -= 1
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for place in wrap:
+        too_wide = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
+        widths[place] = max(widths[place] - max(too_wide, 0), min(widths[place], NARROWEST))
     wrapped = (zip_longest(*map(_wrapped, line, widths), fillvalue="") for line in lines)
     print("\n".join(aligned([texts for line in wrapped for texts in line])))
 

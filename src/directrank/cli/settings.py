@@ -70,21 +70,21 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
     printing : bool, default=False
         Whether the command prints something else on standard output.
     """
-    given = f"{option} {path}"
-    _check_name(path, given)
+    typed = f"{option} {path}"
+    _check_name(path, typed)
     if printing and is_standard_output(path):
-        raise UsageError(f"{given}: other results are printed on standard output; name a file")
+        raise UsageError(f"{typed}: other results are printed on standard output; name a file")
     if is_stream(path):
         return
     if path.is_dir():
-        raise UsageError(f"{given}: this is a folder; name a file")
+        raise UsageError(f"{typed}: this is a folder; name a file")
     for each in inputs:
         if each is not None and same_file(path, each):
-            raise UsageError(f"{given}: this is the input {each}; name another file")
+            raise UsageError(f"{typed}: this is the input {each}; name another file")
     folder = Path(os.path.realpath(path)).parent
     if not folder.exists():
-        raise UsageError(f"{given}: there is no folder {path.parent}; create it first")
-    _check_writable(folder, given)
+        raise UsageError(f"{typed}: there is no folder {path.parent}; create it first")
+    _check_writable(folder, typed)
 
 
 def check_folder(path: Path, option: str, *, force: bool) -> None:
@@ -92,29 +92,29 @@ def check_folder(path: Path, option: str, *, force: bool) -> None:
     _check_name(path, f"{option} {path}")
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
     _check_writable(existing, f"{option} {path}")
-    found = None if force else foreign_entry(path)
-    if found is not None:
+    foreign = None if force else foreign_entry(path)
+    if foreign is not None:
         raise UsageError(
-            f"{option} {path}: the folder holds {found!r}, and no results of directrank; "
+            f"{option} {path}: the folder holds {foreign!r}, and no results of directrank; "
             "choose an empty or a new folder, or add --force"
         )
 
 
-def _check_name(path: Path, given: str) -> None:
+def _check_name(path: Path, typed: str) -> None:
     try:
         os.lstat(path)
     except OSError:
         return
     except ValueError as error:  # a NUL, or half of a character
-        raise UsageError(f"{given}: no file can have this name ({error}); choose another") from None
+        raise UsageError(f"{typed}: no file can have this name ({error}); choose another") from None
 
 
-def _check_writable(folder: Path, given: str) -> None:
+def _check_writable(folder: Path, typed: str) -> None:
     if not folder.is_dir():
-        what = "this" if given.endswith(f" {folder}") else str(folder)
-        raise UsageError(f"{given}: {what} is a file; name a folder")
+        what = "this" if typed.endswith(f" {folder}") else str(folder)
+        raise UsageError(f"{typed}: {what} is a file; name a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{given}: no permission to write in {folder}; choose another place")
+        raise UsageError(f"{typed}: no permission to write in {folder}; choose another place")
 
 
 def with_settings(chosen: "Configured", settings: Mapping[str, Any]) -> "Configured":

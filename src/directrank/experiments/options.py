@@ -6,7 +6,7 @@ The help of the command line is made of it, so that nothing heavy is imported be
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
@@ -106,7 +106,7 @@ def _check_search(search: str) -> str:
 
 
 Measures = Annotated[
-    Sequence[Any],
+    Sequence[Any] | Any,  # one, or several
     Option("--measures NAMES", "Measures to report, with commas; see `directrank measures`.", check_measures),
 ]
 Convention = Annotated[
@@ -161,12 +161,11 @@ class Roles:
     ] = None
 
     def how(self) -> "ReadOptions":
-        """Return how to read a file, of which no features are needed."""
+        """Return how to read a file, by those options of reading that there are."""
         from directrank.data.files import ReadOptions
 
-        return ReadOptions(
-            missing=self.missing, qid=self.qid, label=self.label, docid=self.docid, features=()
-        )
+        names = [each.name for each in fields(ReadOptions) if hasattr(self, each.name)]
+        return ReadOptions(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,10 +185,6 @@ class Columns(Roles):
             "--drop COLUMNS", "Columns to leave out, or patterns, with commas: those that hold no numbers."
         ),
     ] = ()
-
-    def how(self) -> "ReadOptions":
-        """Return how to read a file."""
-        return replace(super().how(), features=self.features, drop=self.drop)
 
     @property
     def named(self) -> dict[str, Any]:

@@ -41,22 +41,22 @@ def audit(
     ranker = load(model)
     groups = read_documents(data, reading.how_for(ranker), quiet=json)
     with spinner(f"auditing {groups.n_queries} queries", quiet=json):
-        found = audited(ranker, groups, chosen)
+        result = audited(ranker, groups, chosen)
     if picture is not None:
-        write_atomically(picture, audit_chart(found))
+        write_atomically(picture, audit_chart(result))
         remark(f"Written: {picture}", quiet=json)
     if json:
-        print_json(found.to_json())
+        print_json(result.to_json())
     else:
-        _print(found)
+        _print(result)
 
 
-def _print(found: "Audit") -> None:
-    head, lines = found.table()
-    print_columns([f"{found.measure}, {len(found.qid)} queries", *head[1:]], lines)
+def _print(result: "Audit") -> None:
+    head, lines = result.table()
+    print_columns([f"{result.measure}, {len(result.qid)} queries", *head[1:]], lines, wrap=[0])
     remark(
         "error: for a bound, how far its maximum over all rankings can lie above the value that a ranking "
         "attains; for an approximation, how far it can be from 1 - E; both are proved"
     )
-    if found.left_out:
-        remark(f"skipped, because they are the same for every ranking: {', '.join(found.left_out)}")
+    if result.left_out:
+        remark(f"skipped, because they are the same for every ranking: {', '.join(result.left_out)}")

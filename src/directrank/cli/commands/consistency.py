@@ -113,4 +113,4 @@ def _list_examples(json: bool) -> None:
         print_json({name: {"refutes": what, "outcomes": pairs} for name, (what, pairs) in EXAMPLES.items()})
         return
     rows = [[name, what, outcomes_text(outcomes)] for name, (what, outcomes) in EXAMPLES.items()]
-    print_columns(["example", "what it refutes", "relevance and probability of outcomes"], rows)
+    print_columns(["example", "what it refutes", "relevance and probability of outcomes"], rows, wrap=[-1, 1])

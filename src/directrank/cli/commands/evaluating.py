@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,7 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
-    how = reading.how()
+    how = replace(reading.how(), features=())
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
     if len(runs) == 1 and report is None and baseline is None:
@@ -80,18 +81,14 @@ def _evaluate_one(
     if json:
         print_json({**result.to_dict(), "notes": notes})
         return
-    _remarks(notes)
+    for note in notes:
+        remark(f"note: {note}")
     values = result.per_query or {}
     if values:
         texts = [[f"{value:.4f}" for value in values[name]] for name in result]
         print_columns(["qid", *result], list(zip(map(str, result.qid.tolist()), *texts, strict=True)))
         print()
     print(result)
-
-
-def _remarks(notes: Sequence[str]) -> None:
-    for note in notes:
-        remark(f"note: {note}")
 
 
 def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bool) -> None:
@@ -103,7 +100,8 @@ def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bo
     if json:
         print_json(result.to_dict())
         return
-    _remarks(result.summary["data_check"]["lines"])
+    for note in result.summary["data_check"]["lines"]:
+        remark(f"note: {note}")
     if per_query:
         _print_queries(result)
     print_table(result.headline(result.conventions[0]))

@@ -37,11 +37,11 @@ def methods(
 
     if name is not None:
         with usage():
-            found = methods_of([name])[0]
-        if isinstance(found, Rival):
-            _print_rival(found, json=json)
+            entry = methods_of([name])[0]
+        if isinstance(entry, Rival):
+            _print_rival(entry, json=json)
         else:
-            _print_parameters(found.method, json=json)
+            _print_parameters(entry.method, json=json)
         return
     if json:
         own = map(_method_facts, (*METHODS, *OWN.values()))
@@ -67,9 +67,9 @@ def _print_rival(rival: "Rival", *, json: bool) -> None:
     """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
     known = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
     if json:
-        given = {name: list(values) for name, values in rival.grid.items()}
+        grid = {name: list(values) for name, values in rival.grid.items()}
         values = {name: each if _is_plain(each) else str(each) for name, each in known.items()}
-        print_json({"name": rival.name, "summary": rival.summary, "grid": given, "parameters": values})
+        print_json({"name": rival.name, "summary": rival.summary, "grid": grid, "parameters": values})
         return
     rows = [[name, "", ", ".join(map(str, values))] for name, values in rival.grid.items()]
     rows += [[name, str(value), ""] for name, value in known.items()]
@@ -99,7 +99,7 @@ def _print_parameters(method, *, json: bool) -> None:
     from directrank.estimators.parameters import parameters_of
     from directrank.experiments.entries import SET_ELSEWHERE
 
-    found = [
+    declared = [
         each._replace(default=method.fixed.get(name, each.default))
         for name, each in parameters_of(method.estimator).items()
         if name not in SET_ELSEWHERE
@@ -107,7 +107,7 @@ def _print_parameters(method, *, json: bool) -> None:
     if json:
         parameters = [
             {"name": each.name, "default": each.default, "allowed": each.allowed, "meaning": each.sentence}
-            for each in found
+            for each in declared
         ]
         print_json({**_method_facts(method), "parameters": parameters})
         return
@@ -117,7 +117,7 @@ def _print_parameters(method, *, json: bool) -> None:
     for name, values in method.grid.items():
         print_paragraph(f"{name} is chosen on validation from {', '.join(map(str, values))}")
     print()
-    for each in found:
+    for each in declared:
         print_paragraph(each.heading, further=8 * " ")
         print_paragraph(each.sentence, 4 * " ", 4 * " ")
 

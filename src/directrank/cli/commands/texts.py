@@ -1,6 +1,7 @@
 """`directrank index`, `features` and `search`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,14 +135,14 @@ def features(
     options = _options(
         encoding, columns, topic_fields=tuple(names(topic_fields)), grades=_numbers("--grade", grades)
     )
-    given = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
+    runs = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
     vectors = assignments("--embeddings", embeddings or (), names)
     check_folder(out, "--out", force=force)
     with usage():
         with spinner(f"computing features of {queries}", quiet=quiet or json):
             made = make_features(
                 open_index(index), queries, qrels, features=names(wanted), candidates=candidates,
-                scores=given, embeddings=vectors, options=options,
+                scores=runs, embeddings=vectors, options=options,
             )  # fmt: skip
         lines = made.lines + write_features(made, out, kfold=kfold, seed=seed, form=form, force=force)
     _print_lines(lines, json=json, quiet=quiet, out=str(out), features=made.groups.feature_names)
@@ -180,12 +181,12 @@ def search(
     if query is None:
         _serve(searcher, index.resolve().name, port, n)
         return
-    found = searcher.search(query, n)
+    result = searcher.search(query, n)
     if json:
-        facts = {"query": query, "model": str(path), "candidates": found.n_candidates}
-        print_json({**facts, "hits": [_facts(hit) for hit in found.hits]})
+        facts = {"query": query, "model": str(path), "candidates": result.n_candidates}
+        print_json({**facts, "hits": [_facts(hit) for hit in result.hits]})
         return
-    _print_found(found, query)
+    _print_result(result, query)
 
 
 def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
@@ -232,21 +233,21 @@ def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> 
     from directrank.text import CollectionOptions
     from directrank.text.collections.tables import GUESSES
 
-    given = assignments("--columns", columns or (), str)
-    if unknown := given.keys() - GUESSES.keys():
+    named = assignments("--columns", columns or (), str)
+    if unknown := named.keys() - GUESSES.keys():
         raise UsageError(f"--columns {min(unknown)}=…: expected one of {', '.join(GUESSES)}")
     with usage(f"--encoding {encoding}"):
-        return CollectionOptions(encoding=encoding, columns=given, **others)
+        return CollectionOptions(encoding=encoding, columns=named, **others)
 
 
 def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
-    found = {}
+    grades = {}
     for word in words or ():
         code, _, grade = word.partition("=")
         if not all(isinstance(value_of(each), (int, float)) for each in (code, grade)):
             raise UsageError(f"{flag} {word}: expected CODE=GRADE, two numbers, such as 1=4")
-        found[float(code)] = float(grade)
-    return found
+        grades[float(code)] = float(grade)
+    return grades
 
 
 def _print_lines(lines: list[str], *, json: bool, quiet: bool, **facts: Any) -> None:
@@ -262,34 +263,26 @@ def _facts(hit: "Hit") -> dict[str, Any]:
     return {**hit._asdict(), **texts, "contributions": dict(hit.contributions)}
 
 
-def _print_found(found: "Found", query: str) -> None:
-    if not found.hits:
+def _print_result(result: "Found", query: str) -> None:
+    from directrank.storage.names import printable
+
+    if not result.hits:
         remark(f"no document has a term of {query!r}")
-    for hit in found.hits:
-        _print_pieces([*_numbered(hit), *(hit.title or [_plain("(no title)")])])
+    for hit in result.hits:
+        print(f"{hit.rank:>2}. {_marked(hit.title) or '(no title)'}")
         if hit.snippet:
-            _print_pieces([_plain("    "), *hit.snippet])
+            print(f"    {_marked(hit.snippet)}")
         reasons = ", ".join(f"{name} {value:+.3f}" for name, value in hit.contributions[:4])
         more = len(hit.contributions) - 4
         reasons += f", {more} more" if more > 0 else ""
         place = f"score {hit.score:.4f}, BM25 rank {hit.bm25_rank}"
-        _print_pieces([_plain(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}")])
+        print(printable(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}"))
 
 
-def _numbered(hit: "Hit") -> list["Piece"]:
-    return [_plain(f"{hit.rank:>2}. ")]
-
-
-def _plain(text: str) -> "Piece":
-    from directrank.text.search.searching import Piece
-
-    return Piece(text, False)
-
-
-def _print_pieces(pieces: list["Piece"]) -> None:
-    """Print a line; terms of the query are bold on a terminal and between asterisks in a pipe."""
+def _marked(pieces: Sequence["Piece"]) -> str:
+    """Return a line whose terms of the query are bold on a terminal and between asterisks in a pipe."""
     from directrank.storage.names import printable
 
     on, off = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("*", "*")
-    texts = [(printable(" ".join(each.text.split("\n"))), each.marked) for each in pieces]
-    print("".join(f"{on}{text}{off}" if marked else text for text, marked in texts))
+    texts = [(printable(piece.text.replace("\n", " ")), piece.marked) for piece in pieces]
+    return "".join(f"{on}{text}{off}" if marked else text for text, marked in texts)

@@ -75,7 +75,7 @@ def fit(
     check_file(out, "--out", train, valid, preferences, printing=json)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
-    with Profile() if profile else nullcontext() as found:
+    with Profile() if profile else nullcontext() as profiled:
         with phase("reading"), readable_input(train) as file:
             data = _supervised(_read(file, valid, how, quiet=quiet or json), preferences, rankings)
         checks = _checked(data["train"], quiet=quiet or json)
@@ -87,7 +87,7 @@ def fit(
             with phase("evaluation"):
                 facts = _facts(chosen.label, ranker, used, out)
     facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
-    measured = None if found is None else _profile_facts(found, data["train"].features.nbytes)
+    measured = None if profiled is None else _profile_facts(profiled, data["train"].features.nbytes)
     if json:
         print_json({**facts, "data_check": checks, "profile": measured})
         return
@@ -173,14 +173,14 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
         with usage(f"{flag} {value}"):
             parse_measure(value or DEFAULT_MEASURE)
     with usage():
-        found = configured(method, select_by or measure or DEFAULT_MEASURE)
-    if len(found) != 1:
+        chosen = configured(method, select_by or measure or DEFAULT_MEASURE)
+    if len(chosen) != 1:
         raise UsageError(f"{method}: fit trains one method; `directrank compare` trains several")
     if measure is None:
-        return found[0]
+        return chosen[0]
     if "(" in method:
         raise UsageError(f"--measure {measure}: {method} already has a measure in brackets")
-    if not found[0].method.takes_measure:
+    if not chosen[0].method.takes_measure:
         raise UsageError(f"--measure {measure}: {method} takes no measure; omit this option")
     return configured(f"{method}({measure})", select_by or measure)[0]
 
