@@ -4,8 +4,8 @@
 
 Rankers and documents are those of the tests: each threshold of a ranker and its two float32 neighbours,
 missing values, zeros of both signs, tiny numbers and ties. Each cell has the largest difference of scores
-(without a constant that all scores share), and the inverted pairs of queries of 50 documents that float32 tells
-apart.
+(without a constant that all scores share), and the inverted pairs of queries of 50 documents that float32
+tells apart.
 """
 
 import argparse
