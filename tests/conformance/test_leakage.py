@@ -13,8 +13,9 @@ from directrank import QueryGroups, compare, make_ranking
 from directrank.estimators.methods import METHODS, configured
 from groups import first_group
 
-LABELS = [each.label for each in configured("all", "AP")]
-BOOSTED = [each.method.name for each in configured("all") if each.label.startswith("trees-")]
+METHODS_OF_AP = configured([each for each in METHODS if each.installed], "AP")
+LABELS = [each.label for each in METHODS_OF_AP]
+BOOSTED = [each.method.name for each in METHODS_OF_AP if each.label.startswith("trees-")]
 #: One method of each kind: closed form, gradients, weak rankers, trees, a committee.
 FEW = f"regression,listnet,adarank,{BOOSTED[0]},auto"
 FEW_LABELS = [each.label for each in configured(FEW, "AP")]
@@ -86,7 +87,7 @@ def assert_equal_but_for_the_test(honest, poisoned, label):
 @pytest.mark.parametrize("label", first_group(LABELS, lambda label: label in FEW_LABELS))
 def test_relevance_of_the_validation_part_leaves_the_course_of_training_alone(label):
     """It may say which iterate is kept (the column ``monitor``), and nothing about where training goes."""
-    (method,) = [each for each in configured("all", "AP") if each.label == label]
+    (method,) = [each for each in METHODS_OF_AP if each.label == label]
     train, vali, _ = parts()
     courses = []
     for validation in (vali, QueryGroups(vali.X, vali.relevance[::-1].copy(), vali.qid), None):

@@ -1,6 +1,7 @@
 """The command line: what it prints, where, and the code it ends with."""
 
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -522,6 +523,7 @@ def test_import_is_lazy():
 def test_closed_pipe_is_no_error(fold, groups, capsys):
     """`directrank rank … | head -1`: the reader goes away long before the text ends."""
     run(capsys, "fit", "regression", fold / "train.txt", "-o", "model.dr", "--quiet")
+    run(capsys, "rank", "model.dr", fold / "test.txt", "--quiet")  # so that nothing is left to compile
     write_letor(make_ranking(600, 20, 4, random_state=1), "many.txt")
     process = subprocess.Popen(
         [sys.executable, "-m", "directrank", "rank", "model.dr", "many.txt"],
@@ -574,10 +576,15 @@ def test_audit_prints_a_table_json_and_a_picture(fold, capsys, tmp_path):
     assert code == 0
     lines = out.splitlines()
     assert lines[0].startswith("AP, ")
-    assert lines[0].split()[-8:] == ["kind", "mean", "distance", "largest", "on", "query", "error", "holds"]
-    bounds = [line for line in lines if " type " in line]
-    assert len(bounds) == 7  # two of type one, five of type two
-    assert all(line.split()[-1] == "yes" for line in bounds)
+    assert lines[0].split()[-7:] == ["mean", "distance", "largest", "on", "query", "error", "holds"]
+    assert max(map(len, lines)) <= 80
+    kinds = [line for line in lines if not line.startswith(" ")][2:]
+    assert kinds == ["type one:", "approximation:", "type two:", "bound:"]
+    of_type_two = lines[lines.index("type two:") + 1 : lines.index("bound:")]
+    bounds = lines[lines.index("type one:") + 1 : lines.index("approximation:")] + of_type_two
+    figures = [line for line in bounds if re.search(r"\d\.\d{4}  ", line)]
+    assert len(figures) == 7  # two of type one, five of type two
+    assert all(line.split()[-1] == "yes" for line in figures)
     assert f"Written: {picture}" in err
     assert "that a ranking attains" in err
     drawn = picture.read_text()

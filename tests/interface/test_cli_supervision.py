@@ -18,7 +18,7 @@ from directrank import (
     write_letor,
 )
 from directrank.cli import main
-from directrank.cli.settings import value_of
+from directrank.cli.options import value_of
 
 
 @pytest.fixture

@@ -22,7 +22,8 @@ from directrank.cli.commands import (
     texts,
     training,
 )
-from directrank.cli.failures import ended, usage_problem
+from directrank.cli.failures import as_typed, ended, usage_problem
+from directrank.cli.options import expanded
 from directrank.cli.output import open_closed_streams, remark
 from directrank.timing import compilation
 
@@ -55,7 +56,8 @@ class Command(TyperCommand):
         """Run the command; it says when kernels are compiled for long, unless it is quiet."""
         silent = bool(ctx.params.get("quiet") or ctx.params.get("json"))
         compilation.announce = partial(remark, quiet=silent)
-        return super().invoke(ctx)
+        with as_typed(self.params, ctx.params):
+            return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx) -> list[str]:
         """Return the words after the name of the command."""
@@ -68,9 +70,7 @@ class Command(TyperCommand):
         records = [(each.param_type_name, each.get_help_record(ctx)) for each in self.get_params(ctx)]
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
             # The type that follows a name, such as <int>, is one of Python.
-            lines = [
-                (re.sub(r" <.*>$", "", line[0]), line[1]) for found, line in records if found == kind and line
-            ]
+            lines = [(re.sub(r" <.*>$", "", line[0]), line[1]) for of, line in records if of == kind and line]
             if lines:
                 with formatter.section(heading):
                     formatter.write_dl(lines)
@@ -126,16 +126,16 @@ def directrank(
 
 
 for _, command in COMMANDS:
-    app.command(cls=Command)(command)
+    app.command(cls=Command)(expanded(command))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     open_closed_streams()
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
     # --debug is accepted anywhere, because people append it to a line that has failed.
-    words = [word for word in given if word != "--debug"]
-    if len(words) < len(given):
+    words = [word for word in typed if word != "--debug"]
+    if len(words) < len(typed):
         words.insert(0, "--debug")
     try:
         code = app(words or ["--help"], prog_name="directrank", standalone_mode=False)

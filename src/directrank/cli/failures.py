@@ -5,7 +5,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,14 +30,15 @@ class InterruptedRunError(Exception):
 
 
 @contextmanager
-def usage(given: str | Mapping[str, Any] = "") -> Iterator[None]:
+def usage(typed: str = "") -> Iterator[None]:
     """Turn a ValueError into a `UsageError` that begins with the option as typed; data errors pass.
+
+    An error that names its option passes too: the command prints it as typed.
 
     Parameters
     ----------
-    given : str or mapping, optional
-        The option as typed, such as ``--seeds 0,x``; or all options as typed, by name, where the error says
-        which of them is wrong.
+    typed : str, optional
+        Such as ``--seeds 0,x``.
     """
     from directrank.errors import DataError, ModelFormatError
 
@@ -46,18 +47,36 @@ def usage(given: str | Mapping[str, Any] = "") -> Iterator[None]:
     except (DataError, ModelFormatError):
         raise
     except (ValueError, TypeError) as error:
-        typed = given if isinstance(given, str) else _typed(error, given)
+        if not typed and hasattr(error, "option"):
+            raise
         raise UsageError(f"{typed}: {error}" if typed else str(error)) from error
 
 
-def _typed(error: Exception, given: Mapping[str, Any]) -> str:
-    """Return the option that caused an error, as typed; an empty text if it was not typed."""
-    name, key = getattr(error, "option", ("", ""))
-    value = given.get(name)
-    if key:
-        value = next(word for word in value or () if word.startswith(f"{key}="))
-    flag = {"settings": "--set", "grids": "--grid"}.get(name, f"--{name.replace('_', '-')}")
-    return "" if value is None else f"{flag} {value}"
+@contextmanager
+def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[None]:
+    """Turn an error that names its option into a `UsageError` that begins with the option as typed.
+
+    An option that was not typed is left out.
+
+    Parameters
+    ----------
+    parameters : sequence of click.Parameter
+    words : mapping
+        What was typed for each parameter, by its name.
+    """
+    from directrank.errors import DataError, ModelFormatError
+
+    try:
+        yield
+    except ValueError as error:
+        if not hasattr(error, "option") or isinstance(error, (DataError, ModelFormatError)):
+            raise
+        name, key = error.__dict__["option"]
+        word = words.get(name)
+        if key:
+            word = next(each for each in word or () if each.startswith(f"{key}="))
+        flag = next((each.opts[0] for each in parameters if each.name == name), "")
+        raise UsageError(str(error) if word is None else f"{flag} {word}: {error}") from error
 
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:

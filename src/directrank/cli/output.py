@@ -6,10 +6,14 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.experiments.tables import Table
+
+#: Columns of at most so many characters do not wrap.
+NARROWEST = 24
 
 
 def open_closed_streams() -> None:
@@ -45,18 +49,29 @@ def print_json(value: Any) -> None:
 
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of text under headings; the last column wraps at the width of the terminal, else at 80."""
+    """Print rows of text under headings; the widest columns wrap at the width of the terminal, else at 80."""
     from directrank.experiments.tables import aligned
 
     lines = [head, *rows]
-    *widths, _ = (max(map(len, column)) for column in zip(*lines, strict=True))
-    room = max(shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths), 24)
-    wrapped = []
-    for *cells, last in lines:
-        for text in textwrap.wrap(last, room, break_long_words=False, break_on_hyphens=False) or [""]:
-            wrapped.append([*cells, text])
-            cells = [""] * len(cells)
-    print("\n".join(aligned(wrapped)))
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    words = [max(map(len, " ".join(column).split()), default=0) for column in columns]
+    too_wide = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
+    for _ in range(too_wide):
+        spare = [width > max(word, NARROWEST) for width, word in zip(widths, words, strict=True)]
+        if any(spare):
+            widths[max(range(len(widths)), key=lambda at: spare[at] * widths[at])] -= 1
+    wrapped = (zip_longest(*map(_wrapped, line, widths), fillvalue="") for line in lines)
+    print("\n".join(aligned([texts for line in wrapped for texts in line])))
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    if len(cell) <= width:
+        return [cell]
+    indent = " " * (len(cell) - len(cell.lstrip()))
+    return textwrap.wrap(
+        cell, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def print_paragraph(text: str, first: str = "", further: str = "") -> None:

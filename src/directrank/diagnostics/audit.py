@@ -1,7 +1,7 @@
 """Compare a model's loss with its bounds and approximations, query by query."""
 
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import groupby, permutations
 from typing import Any
 
 import numpy as np
@@ -95,16 +95,18 @@ class Audit:
         )  # fmt: skip
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and rows of text."""
-        head = ["", "kind", "mean", "distance", "largest", "on query", "error", "holds"]
-        lines = [["1 - E", "the loss", f"{self.loss.mean():.4f}", "", "", "", "", ""]]
-        for each in self.summaries():
-            holds = "" if each.holds is None else "yes" if each.holds else "NO"
-            error = "no theorem" if np.isnan(each.error) else f"≤ {each.error:.1e}" if each.error else "exact"
-            lines.append(
-                [each.name, each.kind, f"{each.mean:.4f}", f"{each.distance:.4f}", f"{each.largest:.4f}",
-                 each.loosest, error, holds]
-            )  # fmt: skip
+        """Return headings and rows of text, with a row for each kind above its own."""
+        head = ["", "mean", "distance", "largest", "on query", "error", "holds"]
+        lines = [["1 - E, the loss", f"{self.loss.mean():.4f}", *5 * [""]]]
+        for kind, summaries in groupby(self.summaries(), key=lambda summary: summary.kind):
+            lines.append([f"{kind}:", *6 * [""]])
+            for each in summaries:
+                holds = "" if each.holds is None else "yes" if each.holds else "NO"
+                bounded = f"≤ {each.error:.1e}" if each.error else "exact"
+                lines.append(
+                    [f"  {each.name}", f"{each.mean:.4f}", f"{each.distance:.4f}", f"{each.largest:.4f}",
+                     each.loosest, "no theorem" if np.isnan(each.error) else bounded, holds]
+                )  # fmt: skip
         return head, lines
 
     def to_json(self) -> dict[str, Any]:

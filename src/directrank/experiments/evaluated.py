@@ -12,7 +12,13 @@ from directrank.data.files.options import MISSING
 from directrank.diagnostics.test_diagnostics import curve, ties
 from directrank.experiments.cells import ranked, sizes
 from directrank.experiments.identity import environment, shown
-from directrank.experiments.options import CHECKS, MEASURES, STANDARD
+from directrank.experiments.options import (
+    MEASURES,
+    STANDARD,
+    check_convention,
+    check_correction,
+    check_measures,
+)
 from directrank.experiments.results import FORMAT, Comparison, described_measures
 from directrank.experiments.significance import significance
 from directrank.experiments.submissions import Judged, Submission, named_runs
@@ -88,10 +94,10 @@ def evaluate_runs(
     """
     named = named_runs(runs)
     options = {
-        "measures": CHECKS["measures"](measures),
-        "convention": CHECKS["convention"](convention),
+        "measures": check_measures(measures),
+        "convention": check_convention(convention),
     }
-    CHECKS["correction"](correction)
+    check_correction(correction)
     against = None if baseline is None else _label_of(baseline, named)
     judged = Judged(
         data, ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify)

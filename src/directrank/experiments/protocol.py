@@ -15,7 +15,7 @@ from directrank.experiments.entries import methods_of, overridden
 from directrank.experiments.executors import executor_of
 from directrank.experiments.fits import fit_point, fitted_ranker
 from directrank.experiments.identity import code_digest, environment, shown
-from directrank.experiments.options import GRID, MEASURES, STANDARD, Options, of_option
+from directrank.experiments.options import GRID, MEASURES, STANDARD, Columns, Options, of_option
 from directrank.experiments.plan import Observer, Plan, make_plan, tested_fits
 from directrank.experiments.records import DATA_CHECK, fits
 from directrank.experiments.results import FORMAT, Comparison, chosen_cells, described_measures, entry
@@ -162,8 +162,8 @@ def compare(
     options = Options(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
         grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
-        seeds=seeds or (), missing=missing, qid=qid, label=label, docid=docid, features=features,
-        drop=drop,
+        seeds=seeds or (),
+        reading=Columns(missing=missing, qid=qid, label=label, docid=docid, features=features, drop=drop),
         kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
         baseline=baseline, correction=correction, audit=audit, keep_models=keep_models,
     )  # fmt: skip
@@ -179,6 +179,8 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
     DataError, ValueError
         As `compare`.
     """
+    if options.keep_models and options.out is None:
+        raise ValueError("keep_models needs a folder: name it by out")
     with of_option("methods"):
         chosen = methods_of(methods, options.select_by)
         for each in chosen if options.out is not None else ():
@@ -190,7 +192,7 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
     if options.baseline is not None:
         with of_option("baseline"):
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
-    dataset, folds = folds_of(source, k=options.kfold, seed=options.seed, **options.reading)
+    dataset, folds = folds_of(source, options.reading.how(), k=options.kfold, seed=options.seed)
     store = Store(options.out)
     chosen = [each.labelled(printable(each.label)) for each in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
@@ -210,7 +212,8 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     observer.planned(plan)
     observer.reading(reading_lines(plan.folds[0], options))
     reader = FoldReader()
-    check = _checked_collection(plan.folds[0], reader, store, options.reading)
+    reading = {"missing": options.reading.missing, **options.reading.named}
+    check = _checked_collection(plan.folds[0], reader, store, reading)
     observer.checked(check["lines"])
     for cell in plan.cells:
         if cell.key in plan.finished:

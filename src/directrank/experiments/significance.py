@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.experiments.options import CORRECTIONS, one_of
+from directrank.experiments.options import check_correction, check_name
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.evaluate import Evaluation
 
@@ -67,12 +67,12 @@ def significance(
     ValueError
         If there is no such baseline or correction.
     """
-    one_of("correction", CORRECTIONS)(correction)
+    check_correction(correction)
     failed = {cell["method"] for cell in result.failed}
     whole = [each for each in result.methods if each not in failed]
     tested = list(combinations(whole, 2))
     if baseline is not None:
-        one_of("method", result.methods)(baseline)
+        check_name("method", result.methods, baseline)
         tested = [(each, baseline) for each in whole if each != baseline and baseline in whole]
     letters = dict(zip(result.methods, _letters(len(result.methods)), strict=True))
     pairs = {measure: _contrasts(result, convention, measure, tested) for measure in result.measures}

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +19,7 @@ from directrank.data.frames import columns_in_order
 from directrank.data.queries import Queries
 from directrank.data.store import manifest_of
 from directrank.errors import DataError
-from directrank.experiments.options import CHECKS
+from directrank.experiments.options import Options, check_kfold
 from directrank.storage import hashed_file
 from directrank.storage.names import printable
 
@@ -61,21 +61,23 @@ class FoldSource:
         return {"missing": missing, "columns": [each._asdict() for each in read]}
 
 
-def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) -> tuple[str, list[FoldSource]]:
+def folds_of(
+    source: Any, how: ReadOptions | None = None, *, k: int | None = None, seed: int = 0
+) -> tuple[str, list[FoldSource]]:
     """Return the name of a data set and its folds.
 
     Parameters
     ----------
     source : path, or sequence of three paths, or of three QueryGroups
         A folder as `directrank.find_folds` takes it, or the training, validation and test set.
+    how : ReadOptions, optional
+        How files are read.
     k : int, optional
         Split all queries at random into k pieces: in fold i, piece i is the test set, the next one the
         validation set, and the others are the training set. The source may then be one file or one
         QueryGroups, too.
     seed : int, default=0
         The seed of that split.
-    **how
-        Columns and missing values of files, as `directrank.load_data` takes them.
 
     Raises
     ------
@@ -84,6 +86,7 @@ def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) ->
     ValueError
         If the source is none of these, or k < 3.
     """
+    how = how or ReadOptions()
     if k is not None:
         return _divided(source, how, k, seed)
     # In official folds one file belongs to several splits; it is read once.
@@ -101,11 +104,11 @@ def folds_of(source: Any, *, k: int | None = None, seed: int = 0, **how: Any) ->
     return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how, digest_of)]
 
 
-def reading_lines(fold: FoldSource, options: Any) -> list[str]:
+def reading_lines(fold: FoldSource, options: Options) -> list[str]:
     """Return sentences on how the files of a fold are read: the columns of tables, and random folds."""
     # A name that cannot be printed is stored as another.
     files = [Path(name) for name in fold.files.get("train", ()) if Path(name).is_file()]
-    columns = columns_of(files[0], ReadOptions(**options.reading)) if files else None
+    columns = columns_of(files[0], options.reading.how()) if files else None
     k = options.kfold
     folds = "" if k is None else f"{k} random folds, divided by query with seed {options.seed}"
     return [line for line in (columns and columns.line(), folds) if line]
@@ -121,23 +124,23 @@ def source_name(source: Any) -> str:
     return printable(Path(first).resolve().parent.name) or "data"
 
 
-def _of_files(fold: Fold, how: Mapping[str, Any], digest_of: Callable[[Path], str]) -> FoldSource:
+def _of_files(fold: Fold, how: ReadOptions, digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
     digests = {split: _joined(list(map(digest_of, paths))) for split, paths in files.items()}
     names = {split: _shown(paths) for split, paths in files.items()}
     unchanged = {path: digest_of(path) for path in _files_of(fold)}
 
     def load() -> Splits:
-        return Splits(*fold.load(**how, digests=unchanged))
+        return Splits(*read_parts(files, replace(how, digests=unchanged), distinct=fold.name).values())
 
     columns = _columns([path for paths in files.values() for path in paths], how)
     return FoldSource(printable(fold.name), digests, names, load, columns)
 
 
-def _columns(files: Sequence[Path], how: Mapping[str, Any]) -> list[Columns]:
+def _columns(files: Sequence[Path], how: ReadOptions) -> list[Columns]:
     """Return the columns of the tables among files."""
-    found = (columns_of(path, ReadOptions(**how)) for path in files)
-    return [each for each in found if each is not None]
+    tables = (columns_of(path, how) for path in files)
+    return [columns for columns in tables if columns is not None]
 
 
 def _shown(paths: Iterable[Path]) -> list[str]:
@@ -198,8 +201,8 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
     return QueryGroups.from_inner(features, queries, feature_names=parts[0].feature_names)
 
 
-def _divided(source: Any, how: Mapping[str, Any], k: int, seed: int) -> tuple[str, list[FoldSource]]:
-    CHECKS["kfold"](k)
+def _divided(source: Any, how: ReadOptions, k: int, seed: int) -> tuple[str, list[FoldSource]]:
+    check_kfold(k)
     name, pool, digest = _pool_of(source, how)
     folds, columns = [], _columns(list(pool.files), how)
     for turn in range(k):
@@ -210,7 +213,7 @@ def _divided(source: Any, how: Mapping[str, Any], k: int, seed: int) -> tuple[st
     return name, folds
 
 
-def _pool_of(source: Any, how: Mapping[str, Any]) -> tuple[str, "_Pool", str]:
+def _pool_of(source: Any, how: ReadOptions) -> tuple[str, "_Pool", str]:
     """Return name, reader and digest of all queries of a source."""
     if isinstance(source, QueryGroups):
         return source_name([source]), _Pool({}, how, source), _groups_digest(source)
@@ -219,7 +222,7 @@ def _pool_of(source: Any, how: Mapping[str, Any]) -> tuple[str, "_Pool", str]:
         name = source_name(source) if one is None else printable(Path(source).name)
         files = _files_of(find_folds(source)[0]) if one is None else {one}
     else:
-        name, (fold,) = folds_of(source, **how)
+        name, (fold,) = folds_of(source, how)
         if not fold.files:
             return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
         files = set(map(Path, source))
@@ -236,12 +239,12 @@ class _Pool:
     """All queries of a source; files are read once, on the first call."""
 
     files: Mapping[Path, str]
-    how: Mapping[str, Any]
+    how: ReadOptions
     groups: QueryGroups | None = None
 
     def __call__(self) -> QueryGroups:
         if self.groups is None:
-            how = ReadOptions(**self.how, digests=self.files)
+            how = replace(self.how, digests=self.files)
             self.groups = read_parts({"all": list(self.files)}, how)["all"]
         return self.groups
 

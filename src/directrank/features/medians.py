@@ -52,9 +52,10 @@ def medians(
     if len(which) >= FEWEST_ROWS:
         low, high = _limits(_sample(source, which))
         shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
+        counts = np.sum([of_shard for of_shard, _ in shards], axis=0)
         for k in range(n_features):
-            counts = np.stack([shard[0][k] for shard in shards]).sum(axis=0)
-            median = _middle(counts, [shard[1][k] for shard in shards], low[k], high[k])
+            inside = [values[k, : of_shard[k, 2]] for of_shard, values in shards]
+            median = _middle(counts[k], inside, low[k], high[k])
             whole[k] = median is None
             out[k] = 0.0 if median is None else median
     for k in np.flatnonzero(whole) if len(which) else ():
@@ -86,14 +87,15 @@ def _limits(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _between(features: np.ndarray, indptr, blocks, low, high, counted=None) -> tuple:
-    """Return how many values of each feature are below, at and above two limits, and those between them."""
+    """Return how many values of each feature are below, at and above two limits, and those between them.
+
+    Of a feature with more values between them than there is room for, some are missing.
+    """
     features = features if counted is None else features[counted]
     counts = np.zeros((len(low), 5), np.int64)
     inside = np.empty((len(low), int(MOST_BETWEEN * len(features)) + 1), np.float32)
     _count_and_keep(features, low, high, counts, inside)
-    return counts, [
-        values[: min(n, len(values))].copy() for n, values in zip(counts[:, 2], inside, strict=True)
-    ]
+    return counts, inside[:, : counts[:, 2].max(initial=0)].copy()
 
 
 def _middle(counts: np.ndarray, inside: list[np.ndarray], low, high) -> np.float32 | None:

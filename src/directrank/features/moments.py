@@ -1,13 +1,14 @@
 """Mean, deviation and range of every feature, with the same bits for any number of threads."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from directrank.features.array import Features
+from directrank.features.medians import medians
 from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import log_of_one_plus
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +40,16 @@ class ColumnStatistics:
 
 
 def column_statistics(
-    features: Features, logarithm: np.ndarray, weights: np.ndarray | None = None, n_threads: int = 1
+    features: Features,
+    logarithm: np.ndarray,
+    weights: np.ndarray | None = None,
+    n_threads: int = 1,
+    near: np.ndarray | None = None,
 ) -> ColumnStatistics:
     """Return the statistics of features, some of them after the logarithm sign(x) · log1p |x|.
 
-    Two passes, for means and for squared distances from them, so that a large mean costs no digits. Sums are
-    over the rows of a block, then over blocks and shards in index order.
+    Sums are over the rows of a block, then over blocks and shards in index order. They are of differences
+    from medians, which are within a standard deviation of the means, so that a large mean costs no digits.
 
     Parameters
     ----------
@@ -54,34 +59,36 @@ def column_statistics(
     weights : ndarray of shape (n_docs,), optional
         Weight ≥ 0 of each document, that of its query; equal by default.
     n_threads : int, default=1
+    near : ndarray of shape (n_features,), float32, optional
+        The medians, before the logarithm, where they are known.
     """
-    columns = np.flatnonzero(logarithm)
+    origin = np.empty(features.shape[1])
+    read_row((medians(features) if near is None else near)[None], 0, if_any(logarithm), origin)
     rows = np.ones(features.shape[0]) if weights is None else weights
+    shards = features.over_shards(
+        _moments_of_shard, if_any(logarithm), origin, rows=(rows,), n_threads=n_threads
+    )
+    tables, total = np.concatenate(shards), rows.sum()
+    beyond = tables[:, 0].sum(axis=0) / total
+    variance = tables[:, 1].sum(axis=0) / total - beyond * beyond
+    return ColumnStatistics(
+        origin + beyond,
+        np.sqrt(np.maximum(variance, 0.0)),
+        tables[:, 2].min(axis=0),
+        tables[:, 3].max(axis=0),
+    )
 
-    def over_blocks(statistic: Callable[..., list], *arguments) -> list[np.ndarray]:
-        shards = features.over_shards(statistic, columns, *arguments, rows=(rows,), n_threads=n_threads)
-        return [table for tables in shards for table in tables]
 
-    total, tables = rows.sum(), over_blocks(_sums_and_ranges_of_shard)
-    mean = sum(table[0] for table in tables) / total
-    smallest = np.min([table[1] for table in tables], axis=0)
-    largest = np.max([table[2] for table in tables], axis=0)
-    squares = sum(table[0] for table in over_blocks(_squares_of_shard, mean)) / total
-    return ColumnStatistics(mean, np.sqrt(squares), smallest, largest)
-
-
-def _sums_and_ranges_of_shard(features, indptr, blocks, columns, weights) -> list[np.ndarray]:
-    tables = np.zeros((len(blocks), 3, features.shape[1]))
+def _moments_of_shard(features, indptr, blocks, logarithm, origin, weights) -> np.ndarray:
+    tables = np.zeros((len(blocks), 4, features.shape[1]))
     for block, table in zip(blocks, tables, strict=True):
-        _sums_and_ranges(features[block.rows], weights[block.rows], columns, table)
-    return list(tables)
+        _add_moments(features[block.rows], weights[block.rows], logarithm, origin, *table)
+    return tables
 
 
-def _squares_of_shard(features, indptr, blocks, columns, mean, weights) -> list[np.ndarray]:
-    tables = np.zeros((len(blocks), 1, features.shape[1]))
-    for block, table in zip(blocks, tables, strict=True):
-        _squares(features[block.rows], weights[block.rows], columns, mean, table)
-    return list(tables)
+def if_any(logarithm: np.ndarray) -> np.ndarray:
+    """Return the features whose logarithm is taken as `read_row` wants them: empty if there are none."""
+    return logarithm if logarithm.any() else logarithm[:0]
 
 
 def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStatistics:
@@ -92,35 +99,29 @@ def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStati
 
 
 @kernel
-def read_row(features, i, columns, row):
-    """Write row i in float64, with the logarithm sign(x) · log1p |x| of some columns."""
+def read_row(features, i, logarithm, row):
+    """Write row i in float64, with sign(x) · log1p |x| where `logarithm` is true; empty: nowhere."""
     for k in range(len(row)):
         row[k] = features[i, k]
-    for k in columns:
-        row[k] = math.copysign(math.log1p(abs(row[k])), row[k])
+    if len(logarithm):
+        for k in range(len(row)):
+            x = row[k]
+            row[k] = math.copysign(log_of_one_plus(abs(x)), x) if logarithm[k] else x
 
 
 @kernel
-def _sums_and_ranges(features, weights, columns, table):
+def _add_moments(features, weights, logarithm, origin, total, squares, smallest, largest):
     row = np.empty(features.shape[1])
-    total, smallest, largest = table[0], table[1], table[2]
     smallest[:], largest[:] = np.inf, -np.inf
     for i in range(len(features)):
         if weights[i] == 0.0:
             continue
-        read_row(features, i, columns, row)
+        read_row(features, i, logarithm, row)
         w = weights[i]
         for k in range(len(row)):
-            total[k] += w * row[k]
-            smallest[k] = min(smallest[k], row[k])
-            largest[k] = max(largest[k], row[k])
-
-
-@kernel
-def _squares(features, weights, columns, mean, table):
-    row, total = np.empty(features.shape[1]), table[0]
-    for i in range(len(features)):
-        read_row(features, i, columns, row)
-        w = weights[i]
-        for k in range(len(row)):
-            total[k] += w * (row[k] - mean[k]) ** 2
+            x = row[k]
+            beyond = x - origin[k]
+            total[k] += w * beyond
+            squares[k] += w * beyond * beyond
+            smallest[k] = x if x < smallest[k] else smallest[k]
+            largest[k] = x if x > largest[k] else largest[k]

@@ -177,7 +177,7 @@ def _deviation(scores: np.ndarray) -> tuple[np.ndarray, float]:
 
     Sums are exact (`math.fsum`), so that the order of the documents changes no bit.
     """
-    if not scores.size or scores.min() == scores.max():
+    if not (scores.size and scores.min() < scores.max()):
         return np.zeros(len(scores)), 0.0
     centred = scores - math.fsum(scores) / scores.size
     return centred, math.sqrt(math.fsum(centred * centred) / scores.size)

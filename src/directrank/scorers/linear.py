@@ -99,7 +99,7 @@ class LogLinear:
         if self.fill is not None:
             features = filled(features, self.fill)
         out = np.empty(len(features))
-        _log_products(features, self.coefficients, np.flatnonzero(self.logarithm), out)
+        _log_products(features, self.coefficients, self.logarithm, out)
         return out
 
 
@@ -147,10 +147,10 @@ class QueryLinear:
 
 
 @kernel
-def _log_products(features, w, columns, out):
+def _log_products(features, w, logarithm, out):
     row = np.empty(features.shape[1])
     for i in range(len(out)):
-        read_row(features, i, columns, row)
+        read_row(features, i, logarithm, row)
         total = 0.0
         for k in range(len(row)):
             total += row[k] * w[k]

@@ -24,10 +24,10 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.features import Features
 from directrank.features.medians import filled, medians, missing_counts
-from directrank.features.moments import ColumnStatistics, column_statistics
+from directrank.features.moments import ColumnStatistics, column_statistics, if_any, read_row
 from directrank.features.query_ranges import are_counted_as_scaled, range_counts, scaled_inside_queries
 from directrank.kernels.compile import kernel
-from directrank.scorers.linear import Linear, LogLinear, QueryLinear, read_row
+from directrank.scorers.linear import Linear, LogLinear, QueryLinear
 
 Kind = Literal["none", "standard", "log", "query"]
 #: What a ranker's parameter `scaling` may be.
@@ -131,7 +131,7 @@ def fit_scaling(
         scaling = Scaling(kind)
     else:
         whole = source.transformed(_fill, typical) if missing.any() else source
-        scaling = _fit_filled(kind, source, whole, rows, n_threads)
+        scaling = _fit_filled(kind, source, whole, rows, n_threads, typical)
     return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
 
 
@@ -161,22 +161,22 @@ def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarr
     if scaling.kind == "none":
         out[:] = features
     else:
-        _standardise(features, np.flatnonzero(scaling.logarithm), scaling.shift, scaling.factor, out)
+        _standardise(features, if_any(scaling.logarithm), scaling.shift, scaling.factor, out)
 
 
-def _fit_filled(kind, features: Features, whole: Features, weights, n_threads: int) -> Scaling:
+def _fit_filled(kind, features: Features, whole: Features, weights, n_threads: int, near) -> Scaling:
     """Return the scaling of features, of which `whole` has no missing value."""
     none = np.full(features.shape[1], False)
     if kind == "log":
-        return _affine("log", "", column_statistics(whole, ~none, weights, n_threads), ~none)
-    statistics = column_statistics(whole, none, weights, n_threads)
+        return _affine("log", "", column_statistics(whole, ~none, weights, n_threads, near), ~none)
+    statistics = column_statistics(whole, none, weights, n_threads, near)
     if kind == "standard":
         return _affine("standard", "", statistics, none)
     choice = choose(features, statistics)
     if choice.kind == "none":
         return Scaling("none", choice.reason)
     if choice.kind == "log":
-        statistics = column_statistics(whole, choice.logarithm, weights, n_threads)
+        statistics = column_statistics(whole, choice.logarithm, weights, n_threads, near)
     return _affine(choice.kind, choice.reason, statistics, choice.logarithm)
 
 
@@ -197,10 +197,10 @@ def _affine(kind: Kind, reason: str, found: ColumnStatistics, logarithm: np.ndar
 
 
 @kernel
-def _standardise(features, columns, shift, factor, out):
+def _standardise(features, logarithm, shift, factor, out):
     row = np.empty(features.shape[1])
     for i in range(len(features)):
-        read_row(features, i, columns, row)
+        read_row(features, i, logarithm, row)
         for k in range(len(row)):
             out[i, k] = (row[k] - shift[k]) * factor[k]
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from directrank.cli import remaining
-from directrank.cli.remaining import Remaining
+from directrank.cli import progress
+from directrank.cli.progress import Remaining
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that tests set."""
     at = [100.0]
-    monkeypatch.setattr(remaining, "seconds_of_work", lambda: at[0])
+    monkeypatch.setattr(progress, "seconds_of_work", lambda: at[0])
     return at
 
 

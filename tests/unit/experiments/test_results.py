@@ -14,7 +14,7 @@ from directrank import compare, make_ranking
 from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.experiments import read_results, results
-from directrank.experiments.options import Options
+from directrank.experiments.options import Columns, Options
 from directrank.experiments.records import OPTIONS
 from directrank.experiments.results import COLUMNS, signed
 from directrank.storage.strict_json import as_plain, dump, parse
@@ -177,7 +177,12 @@ def test_a_pipe_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"features": ("a", "b"), "qid": "q"}, {"missing": 0.5, "seeds": (1, 2)}]
+    "given",
+    [
+        {},
+        {"reading": Columns(features=("a", "b"), qid="q")},
+        {"reading": Columns(missing=0.5), "seeds": (1, 2)},
+    ],
 )
 def test_options_of_a_cell_are_accepted_when_the_record_is_read_back(given):
     """If they were not, a comparison in several processes would wait for its cells for ever."""

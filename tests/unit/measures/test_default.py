@@ -1,11 +1,11 @@
-"""One measure is the default everywhere."""
+"""One measure is the default everywhere; options of Python and of the command line have the same defaults."""
 
+from dataclasses import MISSING, fields
 from inspect import signature
 
 from directrank import AutoRanker, Ensemble, RankSVM, compare, evaluate, make_ranking
-from directrank.cli.commands import comparing
 from directrank.estimators.methods import configured
-from directrank.experiments.options import MEASURES, Options
+from directrank.experiments.options import MEASURES, Columns, Options
 from directrank.measures import DEFAULT_MEASURE
 
 
@@ -17,9 +17,20 @@ def test_what_chooses_and_what_is_reported_first_is_the_default_measure():
     assert default(compare, "select_by") == Options().select_by.name == DEFAULT_MEASURE
     assert default(compare, "measures")[0] == default(evaluate, "measures")[0] == DEFAULT_MEASURE
     assert configured("ranksvm")[0].select_by.name == AutoRanker().measure == DEFAULT_MEASURE
-    # The command line states it again, because its help imports no measure.
-    assert default(comparing.compare, "select_by") == DEFAULT_MEASURE
-    assert tuple(default(comparing.compare, "measures").split(", ")) == MEASURES
+    # The options state it again, because the help of the command line imports no measure.
+    assert MEASURES[0] == DEFAULT_MEASURE
+
+
+def test_compare_has_the_options_of_the_command_line_with_their_defaults():
+    declared = {each.name: each.default for each in (*fields(Options), *fields(Columns)) if each.init}
+    del declared["reading"], declared["rival_seeds"]
+    python = {name: each.default for name, each in signature(compare).parameters.items()}
+    for name in ("source", "methods", "observer", "command"):
+        del python[name]
+    assert python.keys() == declared.keys()
+    nothing = (None, (), MISSING)  # in Python None, in the options an empty collection
+    different = {name for name in python if python[name] != declared[name]}
+    assert all(python[name] is None and declared[name] in nothing for name in different)
 
 
 def test_rankers_choose_by_what_they_score():

@@ -4,29 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import usage
-from directrank.cli.options import (
-    JSON,
-    Docid,
-    Drop,
-    Features,
-    FirstFeature,
-    Label,
-    Missing,
-    NoVerify,
-    Plugin,
-    Qid,
-    argument,
-    option,
-    target,
-)
+from directrank.cli.options import JSON, Plugin, Reading, argument, option, target
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import check_file, read_documents, read_options
+from directrank.cli.settings import check_file, read_documents
 
 if TYPE_CHECKING:
     from directrank.diagnostics import Audit
 
 
 def audit(
+    *,
     model: Annotated[
         Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
     ],
@@ -35,14 +22,7 @@ def audit(
         str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
     ] = None,
     picture: Annotated[Path | None, target("--picture FILE", "Also draw the table as an SVG file.")] = None,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    features: Features = None,
-    drop: Drop = None,
-    first_feature: FirstFeature = None,
-    no_verify: NoVerify = False,
+    reading: Reading,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
@@ -59,11 +39,7 @@ def audit(
     if picture is not None:
         check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
-    how = read_options(
-        missing, qid, label, docid, features, drop, ranker,
-        first_feature=first_feature, verify=not no_verify,
-    )  # fmt: skip
-    groups = read_documents(data, how, quiet=json)
+    groups = read_documents(data, reading.how_for(ranker), quiet=json)
     with spinner(f"auditing {groups.n_queries} queries", quiet=json):
         found = audited(ranker, groups, chosen)
     if picture is not None:

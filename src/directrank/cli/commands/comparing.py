@@ -2,33 +2,17 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from directrank.cli.clusters import Scheduler
 from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
-from directrank.cli.options import (
-    JSON,
-    Convention,
-    Docid,
-    Drop,
-    Features,
-    Force,
-    Label,
-    Measures,
-    Missing,
-    Plugin,
-    Qid,
-    Quiet,
-    Seed,
-    argument,
-    option,
-    target,
-)
+from directrank.cli.options import JSON, Plugin, Quiet, argument, option, target
 from directrank.cli.output import print_json, print_table, remark
-from directrank.cli.settings import check_file, check_folder, comparison_options
+from directrank.cli.settings import check_file, check_folder
+from directrank.experiments.options import Force, Options
 
 if TYPE_CHECKING:
     from directrank.cli.progress import Lines
@@ -62,7 +46,7 @@ def demo(
 
 
 def compare(
-    ctx: typer.Context,
+    *,
     source: Annotated[
         list[Path],
         argument(
@@ -79,74 +63,7 @@ def compare(
             "lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.",
         ),
     ] = "all",
-    select_by: Annotated[
-        str,
-        option("--select-by NAME", "Measure that chooses on validation data, in the standard convention."),
-    ] = "nDCG@10",
-    measures: Measures = "nDCG@10, AP, nDCG@1, nDCG@3, nDCG@5",
-    convention: Convention = "standard",
-    settings: Annotated[
-        list[str] | None,
-        option(
-            "--set NAME=VALUE",
-            "Set a parameter of all methods that have it (penalty=0.1) or of one method "
-            "(ranksvm.penalty=0.1); may be repeated.",
-        ),
-    ] = None,
-    grids: Annotated[
-        list[str] | None,
-        option(
-            "--grid NAME=VALUES",
-            "Choose a parameter from these values, such as penalty=0.01,0.1 or ranksvm.penalty=0.01,0.1; "
-            "may be repeated.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, target("--out FOLDER", "Folder for results.  [default: runs/ and the name]")
-    ] = None,
-    force: Force = False,
-    name: Annotated[
-        str | None,
-        option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
-    ] = None,
-    seed: Seed = 0,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    features: Features = None,
-    drop: Drop = None,
-    kfold: Annotated[
-        int | None, option("--kfold N", "Split all queries into N random folds (uses --seed).")
-    ] = None,
-    search: Annotated[
-        str, option("--search RULE", "Points of each grid to try: grid for all, or random:20.")
-    ] = "grid",
-    refit: Annotated[
-        bool, option("--refit", "Train the chosen point again on training and validation data together.")
-    ] = False,
-    seeds: Annotated[
-        str | None,
-        option(
-            "--seeds N,N,…",
-            "Seeds to average over, such as 0,1,2.  [default: --seed; for random rivals also the next two]",
-        ),
-    ] = None,
-    restarts: Annotated[int, option("--restarts N", "Extra random restarts, where supported.")] = 0,
-    scheduler: Scheduler = None,
-    jobs: Annotated[int, option("--jobs N", "Processes, of one thread each; at most one per processor.")] = 1,
-    baseline: Annotated[
-        str | None, option("--baseline NAME", "Test the other methods against this one, not every pair.")
-    ] = None,
-    correction: Annotated[
-        str, option("--correction NAME", "Correction for many tests: holm, or bh (Benjamini-Hochberg).")
-    ] = "holm",
-    audit: Annotated[
-        bool, option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page.")
-    ] = True,
-    keep_models: Annotated[
-        bool, option("--keep-models", "Save the tested models, in models/ of the folder for results.")
-    ] = False,
+    options: Options,
     form: Annotated[
         str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
     ] = "text",
@@ -168,15 +85,13 @@ def compare(
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
-    folder = out or Path("runs") / slug(name or source_name(data))
+    folder = options.out or Path("runs") / slug(options.name or source_name(data))
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
-    given = ctx.params | {"out": folder}
-    with usage(given):
-        chosen = comparison_options(given)
+    with usage():
         if not dry_run:
-            check_folder(folder, "--out", force=force)
-        plan, store = prepare(data, methods, chosen)
+            check_folder(folder, "--out", force=options.force)
+        plan, store = prepare(data, methods, replace(options, out=folder))
     if dry_run:
         sizes = {"cells": len(plan.cells), "finished": len(plan.finished)}
         if json:
@@ -190,7 +105,7 @@ def compare(
     def show(page: Path) -> None:
         _print_comparison(result, form)
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
-        files += ", significance.csv" + (", models/" if keep_models else "")
+        files += ", significance.csv" + (", models/" if options.keep_models else "")
         remark(f"Written: {folder}/{files}. Open {page}", quiet=quiet)
         won = result.winner()
         if won is not None and won.command:

@@ -1,18 +1,21 @@
 """`directrank consistency`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Plugin, Seed, Set, argument, option
+from directrank.cli.options import JSON, Plugin, Set, argument, option
 from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
+from directrank.experiments.options import Seed
 
 if TYPE_CHECKING:
     from directrank.diagnostics.consistency import Verdict
 
 
 def consistency(
+    *,
     method: Annotated[
         str | None, argument("METHOD", "Method whose loss is minimised, such as ranksvm.")
     ] = None,
@@ -27,7 +30,7 @@ def consistency(
         str | None, option("--example NAME", "A built-in distribution; `--example list` lists them.")
     ] = None,
     random: Annotated[int | None, option("--random N", "Check N random distributions.")] = None,
-    settings: Set = None,
+    settings: Set,
     seed: Seed = 0,
     plugin: Plugin = None,
     json: JSON = False,
@@ -47,7 +50,7 @@ def consistency(
         _check_one(surrogate, judge, distribution, example, json)
 
 
-def _surrogate_and_measure(method: str, measure: str, settings: list[str] | None) -> tuple[Any, Any]:
+def _surrogate_and_measure(method: str, measure: str, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     from directrank.estimators.methods import configured
     from directrank.measures import parse_measure
 

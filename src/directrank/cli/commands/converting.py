@@ -1,27 +1,16 @@
 """`directrank convert`: files into a store."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from directrank.cli.options import (
-    JSON,
-    Docid,
-    Drop,
-    Features,
-    FirstFeature,
-    Label,
-    Missing,
-    Qid,
-    Quiet,
-    argument,
-    option,
-    target,
-)
+from directrank.cli.options import JSON, Converting, Quiet, argument, option, target
 from directrank.cli.output import print_json, remark
-from directrank.cli.settings import check_folder, read_options
+from directrank.cli.settings import check_folder
 
 
 def convert(
+    *,
     data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet or Arrow.")],
     out: Annotated[Path, target("-o --out FOLDER", "The store to write.")],
     n_features: Annotated[
@@ -29,13 +18,7 @@ def convert(
         option("--n-features N", "Features of LETOR text.  [default: the largest number of one]"),
     ] = None,
     force: Annotated[bool, option("--force", "Take a folder that holds other files, too.")] = False,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    features: Features = None,
-    drop: Drop = None,
-    first_feature: FirstFeature = None,
+    reading: Converting,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -47,9 +30,7 @@ def convert(
     from directrank.data.files import columns_line
     from directrank.data.files.reading import converted
 
-    how = read_options(
-        missing, qid, label, docid, features, drop, n_features=n_features, first_feature=first_feature
-    )
+    how = replace(reading.how(), n_features=n_features)
     check_folder(out, "--out", force=force)
     line = columns_line(data, how)
     remark(line, quiet=quiet or json or not line)

@@ -6,28 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import usage
-from directrank.cli.options import (
-    JSON,
-    Convention,
-    Docid,
-    Label,
-    Measures,
-    Missing,
-    NoVerify,
-    Plugin,
-    Qid,
-    argument,
-    option,
-    target,
-)
+from directrank.cli.options import JSON, Judging, Plugin, argument, option, target
 from directrank.cli.output import print_columns, print_json, print_table, remark
-from directrank.cli.settings import check_file, names, read_options
+from directrank.cli.settings import check_file
+from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures
 
 if TYPE_CHECKING:
     from directrank.experiments import Comparison
 
 
 def evaluate(
+    *,
     data: Annotated[Path, argument("DATA", "Labelled documents, or TREC qrels.")],
     runs: Annotated[
         list[Path],
@@ -37,23 +26,17 @@ def evaluate(
             "labelled documents; one or several.",
         ),
     ],
-    measures: Measures = "nDCG@10, AP, nDCG@1, nDCG@3, nDCG@5",
-    convention: Convention = "standard",
+    measures: Measures = MEASURES,
+    convention: Convention = STANDARD,
     baseline: Annotated[
         str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
     ] = None,
-    correction: Annotated[
-        str, option("--correction NAME", "Correction for many tests: holm, or bh (Benjamini-Hochberg).")
-    ] = "holm",
+    correction: Correction = "holm",
     per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
     report: Annotated[
         Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
     ] = None,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    no_verify: NoVerify = False,
+    reading: Judging,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
@@ -62,24 +45,19 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
-    from directrank.experiments.options import CHECKS
-
-    given = {"measures": measures, "convention": convention, "correction": correction}
-    for name, value in given.items():
-        with usage(f"--{name} {value}"):
-            CHECKS[name](names(value) if name == "measures" else value)
-    how = read_options(missing, qid, label, docid, "", verify=not no_verify)
+    how = reading.how()
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
     if len(runs) == 1 and report is None and baseline is None:
-        _evaluate_one(data, runs[0], names(measures), convention, per_query, how, json)
+        _evaluate_one(data, runs[0], measures, convention, per_query, how, json)
         return
     from directrank.experiments.evaluated import evaluate_runs
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
-            data, runs, measures=names(measures), convention=convention, baseline=baseline,
-            correction=correction, missing=how.missing, qid=qid, label=label, docid=docid, verify=how.verify,
+            data, runs, measures=measures, convention=convention, baseline=baseline,
+            correction=correction,
+            missing=how.missing, qid=how.qid, label=how.label, docid=how.docid, verify=how.verify,
             diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip

@@ -4,24 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 from directrank.cli.failures import usage
-from directrank.cli.options import (
-    JSON,
-    Docid,
-    FirstFeature,
-    Label,
-    Missing,
-    NoVerify,
-    Qid,
-    Quiet,
-    argument,
-    option,
-    target,
-)
+from directrank.cli.options import JSON, Quiet, Reading, argument, option, target
 from directrank.cli.output import print_json, remark
-from directrank.cli.settings import check_file, read_documents, read_options
+from directrank.cli.settings import check_file, read_documents
 
 
 def export(
+    *,
     model: Annotated[
         Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
     ],
@@ -37,12 +26,7 @@ def export(
     measure: Annotated[
         str | None, option("--measure NAME", "Measure of --check.  [default: the model's own]")
     ] = None,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    first_feature: FirstFeature = None,
-    no_verify: NoVerify = False,
+    reading: Reading,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -61,10 +45,7 @@ def export(
     ranker = load(model)
     groups = None
     if check is not None:
-        how = read_options(
-            missing, qid, label, docid, None, None, ranker, first_feature=first_feature, verify=not no_verify
-        )
-        groups = read_documents(check, how, quiet=quiet or json)
+        groups = read_documents(check, reading.how_for(ranker), quiet=quiet or json)
     with usage(f"--to {to}"):
         result = exported(ranker, to, out, target_version=target_version, check=groups, measure=name)
     if json:

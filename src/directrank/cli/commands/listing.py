@@ -1,5 +1,11 @@
 """`directrank methods`, `measures` and `doctor`."""
 
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import DONE, FAILED, usage
@@ -10,6 +16,11 @@ from directrank.errors import install_line
 if TYPE_CHECKING:
     from directrank.experiments.entries import NamedRival
     from directrank.experiments.rivals import Rival
+
+#: Packages that only some inputs need.
+OPTIONAL = ("pandas", "polars", "pyarrow")
+
+Finding = tuple[str, str, bool]
 
 
 def methods(
@@ -168,9 +179,7 @@ def doctor(
     json: JSON = False,
 ) -> int:
     """Check the installation: versions, the cache of compiled kernels, and one small fit."""
-    from directrank.cli.commands.doctor import compiled, examined
-
-    findings = [*([compiled()] if warm else []), *examined()]
+    findings = [*([_compiled()] if warm else []), *_versions(), *_machine(), _compiled_code(), _small_fit()]
     if json:
         print_json([{"what": what, "found": found, "fine": fine} for what, found, fine in findings])
     else:
@@ -179,3 +188,70 @@ def doctor(
             [["ok" if fine else "PROBLEM", what, found] for what, found, fine in findings],
         )
     return DONE if all(fine for *_, fine in findings) else FAILED
+
+
+def _compiled() -> Finding:
+    """Compile all kernels, with a progress bar on a terminal; return how long it took.
+
+    The first steps compile what all others use, so that the time that is left cannot be told from them.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from directrank.diagnostics.warming import warm_steps
+
+    started, steps = time.perf_counter(), warm_steps()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
+    screen = Console(stderr=True)
+    with Progress(
+        *columns, TimeElapsedColumn(), console=screen, transient=True, disable=not sys.stderr.isatty()
+    ) as progress:
+        task = progress.add_task("", total=len(steps))
+        for name, compile_kernels in steps:
+            progress.update(task, description=f"Compiling kernels: {name}")
+            compile_kernels()
+            progress.advance(task)
+    return "compilation", f"all kernels in {time.perf_counter() - started:.0f} s", True
+
+
+def _versions() -> Iterator[Finding]:
+    from directrank.experiments.identity import versions
+
+    yield "python", platform.python_version(), True
+    for name, version in versions().items():
+        yield name, version, True
+    present = [name for name in OPTIONAL if find_spec(name)]
+    yield "optional packages", ", ".join(present) or "none", True
+
+
+def _machine() -> Iterator[Finding]:
+    from directrank.features.shards import processors
+
+    yield "platform", platform.platform(), True
+    yield "processors", str(processors()), True
+
+
+def _compiled_code() -> Finding:
+    from directrank.kernels.compile import cache_folder
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        folder = cache_folder()
+    if folder is None:
+        problem = str(caught[0].message) if caught else "no writable folder; set NUMBA_CACHE_DIR"
+        return "compiled kernels", problem, False
+    return "compiled kernels", f"cached in {folder}", True
+
+
+def _small_fit() -> Finding:
+    from directrank.data import make_ranking
+    from directrank.estimators import Regression
+    from directrank.measures import evaluate
+
+    started = time.perf_counter()
+    try:
+        groups = make_ranking(30, 10, 5, noise=0.0, random_state=0)
+        value = evaluate(groups, Regression().fit(groups).predict(groups), measures="nDCG@10")["nDCG@10"]
+    except Exception as error:  # The finding reports the error.
+        return "a small fit", f"{type(error).__name__}: {error}", False
+    return "a small fit", f"nDCG@10 {value:.3f} in {time.perf_counter() - started:.1f} s", value > 0.9

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Force, Quiet, Seed, argument, option, target
+from directrank.cli.options import JSON, Quiet, argument, assignments, names, option, target, value_of
 from directrank.cli.output import print_json, remark
-from directrank.cli.settings import assignments, check_folder, names, value_of
+from directrank.cli.settings import check_folder
+from directrank.experiments.options import Force, Seed
 
 if TYPE_CHECKING:
     from directrank.text import CollectionOptions, Searcher

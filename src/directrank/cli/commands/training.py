@@ -1,41 +1,27 @@
 """`directrank fit` and `rank`."""
 
 import sys
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.cli.clusters import Scheduler, distributed
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import (
-    JSON,
-    Docid,
-    Drop,
-    Features,
-    FirstFeature,
-    Label,
-    Missing,
-    NoVerify,
-    Plugin,
-    Qid,
-    Quiet,
-    Seed,
-    Set,
-    argument,
-    option,
-    target,
-)
-from directrank.cli.output import print_json, remark
-from directrank.cli.settings import check_file, read_documents, read_options, readable_input, with_settings
+from directrank.cli.options import JSON, Plugin, Quiet, Reading, Set, argument, option, target
+from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.settings import check_file, read_documents, readable_input, with_settings
+from directrank.experiments.options import Scheduler, Seed
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
     from directrank.data.files import ReadOptions
     from directrank.estimators.methods import Configured
+    from directrank.timing import Profile
 
 
 def fit(
+    *,
     method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
     train: Annotated[
         Path,
@@ -49,7 +35,7 @@ def fit(
         str | None,
         option("--select-by NAME", "Measure that chooses on validation data.  [default: --measure]"),
     ] = None,
-    settings: Set = None,
+    settings: Set,
     preferences: Annotated[
         Path | None,
         option(
@@ -68,30 +54,20 @@ def fit(
     profile: Annotated[
         bool, option("--profile", "Print where the time went, and the most memory used.")
     ] = False,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    features: Features = None,
-    drop: Drop = None,
-    first_feature: FirstFeature = None,
-    no_verify: NoVerify = False,
+    reading: Reading,
     plugin: Plugin = None,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
     """Train one ranker and save it."""
-    from directrank.cli.profiling import print_profile, profile_facts
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
     from directrank.storage.atomic import is_standard_output
     from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = read_options(
-        missing, qid, label, docid, features, drop, first_feature=first_feature, verify=not no_verify
-    )
+    how = reading.how()
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if preferences is not None and rankings:
@@ -104,23 +80,24 @@ def fit(
             data = _supervised(_read(file, valid, how, quiet=quiet or json), preferences, rankings)
         checks = _checked(data["train"], quiet=quiet or json)
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
-        with distributed(scheduler, data, stores, verify=not no_verify) as used:
+        with _distributed(scheduler, data, stores, verify=how.verify) as used:
             _train(ranker, chosen.label, used, quiet=quiet or json)
             with phase("saving"):
                 save(ranker, out)
             with phase("evaluation"):
                 facts = _facts(chosen.label, ranker, used, out)
     facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
-    measured = None if found is None else profile_facts(found, data["train"].features.nbytes)
+    measured = None if found is None else _profile_facts(found, data["train"].features.nbytes)
     if json:
         print_json({**facts, "data_check": checks, "profile": measured})
         return
     _print_outcome(chosen.label, facts, to_stderr=is_standard_output(out))
     if measured is not None:
-        print_profile(measured)
+        _print_profile(measured)
 
 
 def rank(
+    *,
     model: Annotated[
         Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
     ],
@@ -147,14 +124,7 @@ def rank(
             "XGBoost stopped early, or all]",
         ),
     ] = None,
-    missing: Missing = None,
-    qid: Qid = None,
-    label: Label = None,
-    docid: Docid = None,
-    features: Features = None,
-    drop: Drop = None,
-    first_feature: FirstFeature = None,
-    no_verify: NoVerify = False,
+    reading: Reading,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -176,14 +146,10 @@ def rank(
     with usage("" if rounds is None else f"--rounds {rounds}"):
         ranker = load(model, rounds=rounds)
     remark(ranker.message_, quiet=quiet or json or not hasattr(ranker, "library_"))
-    grouped = reads_queries(ranker.scorer_)
-    how = read_options(
-        missing, qid, label, docid, features, drop, ranker, labelled=False, grouped=grouped,
-        first_feature=first_feature, verify=not no_verify,
-    )  # fmt: skip
+    how = replace(reading.how_for(ranker), labelled=False, grouped=reads_queries(ranker.scorer_))
     with readable_input(data) as file:
         groups = read_documents(file, how, quiet=quiet or json)
-    with distributed(scheduler, {"data": groups}, {"data": data}, verify=not no_verify) as used:
+    with _distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
@@ -309,3 +275,106 @@ def _facts(label: str, ranker: Any, data: Mapping[str, "QueryGroups"], out: Path
         "notes": ranker.notes_,
         "model": str(out),
     }
+
+
+@contextmanager
+def _distributed(
+    scheduler: str | None,
+    data: Mapping[str, "QueryGroups"],
+    stores: Mapping[str, Path | None],
+    *,
+    verify: bool = True,
+) -> Iterator[Mapping[str, "QueryGroups"]]:
+    """Yield the data as they are, or on the workers of a cluster.
+
+    Parameters
+    ----------
+    scheduler : str or None
+        The option; None for this process.
+    data : mapping of str to QueryGroups
+    stores : mapping of str to Path or None
+        The files that the data were read from as they are: workers open stores themselves.
+    verify : bool, default=True
+        Compare the features of stores with their digests where they are opened.
+    """
+    if scheduler is None:
+        yield data
+        return
+    from directrank.data.store import manifest_of
+
+    try:
+        from directrank.integrations.dask import connect, distribute
+    except ImportError as error:
+        raise UsageError(f"--scheduler: {error}") from None
+    with ExitStack() as stack:
+        with usage(f"--scheduler {scheduler}"):
+            client = stack.enter_context(connect(scheduler))
+        placed = {}
+        for name, groups in data.items():
+            path = stores.get(name)
+            placed[name] = distribute(path if path and manifest_of(path) else groups, client, verify=verify)
+        yield placed
+
+
+def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]:
+    """Return a profile as plain values.
+
+    Parameters
+    ----------
+    profile : Profile
+    bytes_of_features : int
+        The size of the training features.
+    """
+    from directrank.experiments.fits import peak_memory
+
+    read = profile.facts.get("read")
+    phases = [
+        {
+            "phase": name,
+            "calls": profile.calls[name] or None,
+            "seconds": seconds,
+            "share": seconds / profile.total,
+            "read_passes": seconds / read if read else None,
+        }
+        for name, seconds in sorted(profile.seconds.items(), key=lambda each: -each[1])
+    ]
+    return {
+        "phases": phases,
+        "seconds": profile.total,
+        "pass": profile.facts,
+        "peak_memory": peak_memory(),
+        "bytes_of_features": bytes_of_features,
+    }
+
+
+def _print_profile(facts: dict[str, Any]) -> None:
+    """Print the phases as a table, and sentences on a pass and on memory."""
+    rows = [
+        [
+            each["phase"],
+            str(each["calls"] or ""),
+            f"{each['seconds']:.3f}",
+            f"{each['share']:.0%}",
+            "" if each["read_passes"] is None else f"{each['read_passes']:.1f}",
+        ]
+        for each in facts["phases"]
+    ]
+    print_columns(["phase", "times", "seconds", "share", "read passes"], rows)
+    for line in _sentences(facts):
+        print(line)
+
+
+def _sentences(facts: dict[str, Any]) -> list[str]:
+    steps, lines = dict(facts["pass"]), []
+    read = steps.pop("read", None)
+    if read is not None:
+        lines.append(f"a read pass, the sum of all training features, takes {read:.4f} s")
+    if steps and read:
+        costs = ", ".join(f"{name} {seconds / read:.1f}" for name, seconds in steps.items())
+        lines.append(f"a gradient, step by step, in read passes: {costs}")
+    if facts["peak_memory"]:
+        times = facts["peak_memory"] / max(1, facts["bytes_of_features"])
+        lines.append(
+            f"most memory: {facts['peak_memory'] / 2**20:.0f} MiB, {times:.1f} times the training features"
+        )
+    return lines

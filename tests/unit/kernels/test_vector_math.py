@@ -1,0 +1,42 @@
+"""The exponential and the logarithm without branches, against NumPy's."""
+
+import numpy as np
+import pytest
+
+from directrank.kernels.compile import kernel
+from directrank.kernels.vector_math import exponential, log_of_one_plus
+
+
+@kernel
+def fill(x, logarithms, exponentials):
+    for i in range(len(x)):
+        logarithms[i], exponentials[i] = log_of_one_plus(abs(x[i])), exponential(x[i])
+
+
+def test_the_logarithm_is_numpys_to_the_last_digits():
+    edges = [0.0, 1e-300, np.sqrt(2) - 1, np.nextafter(np.sqrt(2) - 1, 0), 1.0, 3.0, 3.4e38, 5e-324]
+    numbers = np.concatenate(
+        [10.0 ** np.random.default_rng(0).uniform(-45, 38.5, 50_000), np.arange(999), edges]
+    )
+    found, unread = np.empty_like(numbers), np.empty_like(numbers)
+    fill(numbers, found, unread)
+    np.testing.assert_allclose(found, np.log1p(numbers), rtol=6e-16, atol=5e-324)
+    powers = 2.0 ** np.arange(1, 128) - 1.0
+    fill(powers, found := np.empty(127), np.empty(127))
+    assert (np.diff(found) > 0).all()
+
+
+def test_the_logarithm_of_nan_is_nan():
+    found = np.empty(2)
+    fill(np.array([np.nan, 1.0]), found, np.empty(2))
+    assert np.isnan(found[0])
+    assert found[1] == pytest.approx(np.log(2.0), rel=1e-15)
+
+
+def test_the_exponential_has_the_digits_that_it_promises():
+    numbers = np.linspace(-700.0, 700.0, 20_001)
+    found = np.empty_like(numbers)
+    fill(numbers, np.empty_like(numbers), found)
+    error = np.abs(found / np.exp(numbers) - 1.0)
+    assert error[np.abs(numbers) <= 300].max() < 2e-12
+    assert error.max() < 1e-7
