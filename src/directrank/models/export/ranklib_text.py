@@ -9,7 +9,7 @@ from directrank.models.export.function import Function, Split, Target, Version, 
 
 HEADS = {
     "Coordinate Ascent": (
-        "Restart = 5", "Max iterations = 25", "StepBase = 0.05", "StepScale = 2.0", "Tolerance = 0.0010",
+        "Restart = 5", "MaxIteration = 25", "StepBase = 0.05", "StepScale = 2.0", "Tolerance = 0.0010",
         "Regularized = false", "Slack = 0.0010",
     ),
     "LambdaMART": ("No. of threshold candidates = 256", "Learning rate = 1.0", "Stop early = 100"),
