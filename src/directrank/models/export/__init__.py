@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from directrank.data import QueryGroups
-from directrank.errors import check_choice
+from directrank.errors import ExportError, check_choice, install_line
 from directrank.estimators.ranker import Ranker
 from directrank.models.export import (
     c_source,
@@ -122,10 +122,14 @@ def export(
     # LETOR text counts features from 1.
     default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
     names = tuple(map(str, getattr(ranker, "feature_names_in_", default)))
-    written = chosen.write(function_of(ranker.scorer_, names), version)
+    try:
+        written = chosen.write(function_of(ranker.scorer_, names), version)
+    except ImportError as error:
+        library = error.name or "onnx"
+        raise ExportError(f"{target} needs the library {library}: {install_line(library)}") from None
+    found = None if check is None else checked(ranker, chosen, written.content, names, check, measure)
     if path is not None:
         write_atomically(Path(path), written.content)
-    found = None if check is None else checked(ranker, chosen, written.content, names, check, measure)
     return Export(target, *written, check=found)
 
 

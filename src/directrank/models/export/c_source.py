@@ -46,10 +46,10 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the file."""
     data = tables(function)
     # An empty array is no C.
-    lines = [
-        *(f"static const int {name}[] = {{{', '.join(map(str, row or [0]))}}};" for name, row in data.whole.items()),
-        *(f"static const double {name}[] = {{{', '.join(map(_number, row or [0.0]))}}};" for name, row in data.numbers.items()),
-    ]  # fmt: skip
+    whole = {name: ", ".join(map(str, row or [0])) for name, row in data.whole.items()}
+    numbers = {name: ", ".join(map(_number, row or [0.0])) for name, row in data.numbers.items()}
+    lines = [f"static const int {name}[] = {{{row}}};" for name, row in whole.items()]
+    lines += [f"static const double {name}[] = {{{row}}};" for name, row in numbers.items()]
     text = CODE % {
         "n": len(function.names), "names": ", ".join(map(c_text, function.names)), "tables": "\n".join(lines),
         "intercept": _number(function.intercept), "kind": "float" if data.float32 else "double",

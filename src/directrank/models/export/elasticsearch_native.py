@@ -39,13 +39,13 @@ def write(function: Function, version: Version | None = None) -> Written:
     used = [function.names[at] for at in np.unique(trees.feature[trees.left != LEAF]).tolist()]
     needs = (
         f"In feature_extractors a query_extractor for each of: {', '.join(map(json.dumps, used))}.",
-        "A licence that includes learning to rank (Enterprise); 8.19 or 9.1 and later where scores are below 0.",
+        "A licence that includes learning to rank (Enterprise); 8.19, 9.1 or later where scores are below 0.",
     )
     return Written(json.dumps(body).encode(), needs)
 
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
-    """Return the scores by Elasticsearch's rule: compared and added in float64, at the end a float32 score."""
+    """Return the scores by Elasticsearch's rule: compared and added in float64, then float32."""
     ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
     rows, total = np.asarray(features, np.float32).astype(np.float64), np.zeros(len(features))
     for model in ensemble["trained_models"]:

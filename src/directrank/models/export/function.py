@@ -64,7 +64,7 @@ class Function:
         return "log" if any(term.logarithm for term in terms) else "linear"
 
     def zero_note(self, engine: str) -> tuple[str, ...]:
-        """Return what to say where an engine reads missing values as 0; nothing if the ranker does so, too."""
+        """Return what to say where an engine reads missing values as 0, and the ranker does not."""
         trees = self.trees
         differ = (trees.left != LEAF) & ((trees.missing & TO_THE_LEFT != 0) != (trees.threshold >= 0))
         filled = [self.names[term.feature] for term in self.terms if term.weight and term.fill]
@@ -82,7 +82,7 @@ class Function:
         if not self.intercept:
             return ()
         return (
-            f"The constant {self.intercept:g} was omitted, which {engine} cannot express: rankings are the same.",
+            f"The constant {self.intercept:g} was omitted: {engine} has none, and rankings are the same.",
         )
 
     def plain(self, *, float32: bool = True) -> "Function":
@@ -106,8 +106,8 @@ class Function:
         if odd.any():
             name = self.names[trees.feature[np.flatnonzero(odd)[0]]]
             raise ExportError(
-                f"feature {name!r}: zeros count as missing values (zero_as_missing), which this target cannot "
-                "express; train without zero_as_missing, or export to lightgbm, python, c, java or javascript"
+                f"feature {name!r}: zeros count as missing values (zero_as_missing), which this target "
+                "cannot express; train without zero_as_missing, or export to lightgbm, python or c"
             )
         sizes = np.diff(np.append(trees.root, len(inner)))
         splits = np.repeat(sizes > 1, sizes)
@@ -124,7 +124,7 @@ class Function:
         )
 
     def check_trees(self, target: str) -> None:
-        """Raise an `ExportError` if the function has weighted features, which a target of trees cannot say."""
+        """Raise an `ExportError` if the function has weighted features, beside trees or alone."""
         weighted = [self.names[term.feature] for term in self.terms if term.weight]
         if weighted:
             raise ExportError(
@@ -172,7 +172,7 @@ class Target(NamedTuple):
     write : callable
         From a function, and the version of the engine or None, to what is written.
     scores : callable
-        From the written bytes, the names of features and float32 features to the scores by the target's own rule.
+        From the written bytes, the names of features and float32 features to scores by the target's rule.
     by : str
         What computes `scores`: a runtime, or the file of the server that our transcript follows.
     kinds : tuple of str

@@ -22,12 +22,13 @@ public final class Model {
 
     /** Returns the score of a document; x has its features in the order of NAMES, a missing one is NaN. */
     public static double score(double[] x) {
-        if (x.length != NAMES.length) throw new IllegalArgumentException("expected " + NAMES.length + " features");
+        if (x.length != NAMES.length) throw new IllegalArgumentException("expected other features");
         double total = %(intercept)r;
         for (int t = 0; t < TERM.length; t++) {
             double value = (%(kind)s) x[TERM[t]];
             if (value != value) value = FILL[t];
-            total += WEIGHT[t] * (LOGARITHM[t] == 1 ? Math.copySign(Math.log1p(Math.abs(value)), value) : value);
+            if (LOGARITHM[t] == 1) value = Math.copySign(Math.log1p(Math.abs(value)), value);
+            total += WEIGHT[t] * value;
         }
         for (int root : ROOT) {
             int node = root;
@@ -74,12 +75,11 @@ public class Run {
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the class."""
     data = tables(function)
-    lines = [
-        *(f"    private static final int[] {name} = whole({_pieces(row)});" for name, row in data.whole.items()),
-        *(f"    private static final double[] {name} = numbers({_pieces(row)});" for name, row in data.numbers.items()),
-    ]  # fmt: skip
+    lines = [f"int[] {name} = whole({_pieces(row)});" for name, row in data.whole.items()]
+    lines += [f"double[] {name} = numbers({_pieces(row)});" for name, row in data.numbers.items()]
+    fields = "\n".join(f"    private static final {line}" for line in lines)
     text = CODE % {
-        "names": "{" + ", ".join(map(json.dumps, function.names)) + "}", "tables": "\n".join(lines),
+        "names": "{" + ", ".join(map(json.dumps, function.names)) + "}", "tables": fields,
         "intercept": function.intercept, "kind": "float" if data.float32 else "double", "zero": data.zero,
     }  # fmt: skip
     return Written(text.encode(), (ORDER, "Compile it as Model.java."))

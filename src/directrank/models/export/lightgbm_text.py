@@ -35,7 +35,8 @@ def write(function: Function, version: Version | None = None) -> Written:
         f"feature_infos={' '.join(['[-1e300:1e300]'] * len(names))}",
         f"tree_sizes={' '.join(str(len(block.encode())) for block in blocks)}", "", "",
     ]  # fmt: skip
-    end = "end of trees\n\nfeature_importances:\n\nparameters:\n\nend of parameters\n\npandas_categorical:null\n"
+    end = "end of trees\n\nfeature_importances:\n\nparameters:\n\nend of parameters\n\n"
+    end += "pandas_categorical:null\n"
     return Written(
         ("\n".join(head) + "".join(blocks) + end).encode(), ("Features in the order of the model.",), changes
     )
@@ -55,7 +56,8 @@ def _blocks(trees: Trees) -> list[str]:
         if not leaf[0]:
             lines |= {
                 "split_feature": trees.feature[here][~leaf], "split_gain": trees.gain[here][~leaf],
-                "threshold": trees.threshold[here][~leaf].astype(float), "decision_type": decision[here][~leaf],
+                "threshold": trees.threshold[here][~leaf].astype(float),
+                "decision_type": decision[here][~leaf],
                 "left_child": place[trees.left[here][~leaf]], "right_child": place[trees.right[here][~leaf]],
             }  # fmt: skip
         lines["leaf_value"] = trees.value[here][leaf]

@@ -24,26 +24,26 @@ def write(function: Function, version: Version | None = None, *, double: bool = 
         constants.append(numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
 
-    def add(operator: str, inputs: list[str], output: str, **attributes: object) -> str:
-        nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+    def add(operator: str, inputs: list[str], output: str) -> str:
+        nodes.append(helper.make_node(operator, inputs, [output]))
         return output
 
     put("intercept", [[function.intercept]])
     terms = [term for term in function.terms if term.weight]
     if terms:
-        raw = add(
-            "Gather", ["features", put("columns", [term.feature for term in terms], np.int64)], "raw", axis=1
-        )
+        columns = put("columns", [term.feature for term in terms], np.int64)
+        nodes.append(helper.make_node("Gather", ["features", columns], ["raw"], axis=1))
         fill = put("fill", [np.nan if term.fill is None else term.fill for term in terms])
-        x = add("Where", [add("IsNaN", [raw], "missing"), fill, raw], "filled")
+        x = add("Where", [add("IsNaN", ["raw"], "missing"), fill, "raw"], "filled")
         if any(term.logarithm for term in terms):
             above = add("Add", [add("Abs", [x], "size"), put("one", 1)], "above")
             log = add("Mul", [add("Sign", [x], "sign"), add("Log", [above], "log")], "signed")
             x = add("Where", [put("logarithm", [term.logarithm for term in terms], np.bool_), log, x], "x")
         parts.append(add("MatMul", [x, put("weights", [[term.weight] for term in terms])], "weighted"))
     if function.has_trees:
-        operator = _doubles(function.trees) if double else _floats(function.trees)
-        parts.append(add(operator[0], ["features"], "trees", domain="ai.onnx.ml", **operator[1]))
+        operator, attributes = _doubles(function.trees) if double else _floats(function.trees)
+        nodes.append(helper.make_node(operator, ["features"], ["trees"], domain="ai.onnx.ml", **attributes))
+        parts.append("trees")
     add("Sum", parts, "score")
     graph = helper.make_graph(
         nodes, "directrank", [helper.make_tensor_value_info("features", number, [None, len(function.names)])],
@@ -74,8 +74,10 @@ def _floats(trees: Trees) -> tuple[str, dict]:
     )
     leaf = trees.left == LEAF
     return "TreeEnsembleRegressor", {
-        "nodes_treeids": tree.tolist(), "nodes_nodeids": at.tolist(), "nodes_featureids": trees.feature.tolist(),
-        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(), "nodes_values": trees.threshold.tolist(),
+        "nodes_treeids": tree.tolist(), "nodes_nodeids": at.tolist(),
+        "nodes_featureids": trees.feature.tolist(),
+        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        "nodes_values": trees.threshold.tolist(),
         "nodes_truenodeids": np.maximum(trees.left, 0).tolist(),
         "nodes_falsenodeids": np.maximum(trees.right, 0).tolist(),
         "nodes_missing_value_tracks_true": (trees.missing & TO_THE_LEFT).tolist(),
@@ -102,7 +104,8 @@ def _doubles(trees: Trees) -> tuple[str, dict]:
         "nodes_falsenodeids": place[right].tolist(), "nodes_falseleafs": leaf[right].astype(int).tolist(),
         "leaf_targetids": [0] * int(leaf.sum()),
         "leaf_weights": numpy_helper.from_array(trees.value[leaf].astype(np.float64), "leaves"),
-        "tree_roots": place[trees.root].tolist(), "n_targets": 1, "aggregate_function": 1, "post_transform": 0,
+        "tree_roots": place[trees.root].tolist(), "n_targets": 1, "aggregate_function": 1,
+        "post_transform": 0,
     }  # fmt: skip
 
 

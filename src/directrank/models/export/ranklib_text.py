@@ -1,4 +1,4 @@
-"""RankLib's text: weighted features as Coordinate Ascent, trees as LambdaMART; features are numbered from 1."""
+"""RankLib's text: weighted features as Coordinate Ascent, trees as LambdaMART."""
 
 import re
 from xml.etree import ElementTree
@@ -9,7 +9,7 @@ from directrank.models.export.function import Function, Split, Target, Version, 
 
 HEADS = {
     "Coordinate Ascent": (
-        "Restart = 5", "Max iterations = 25", "StepBase = 0.05", "StepScale = 2.0", "Tolerance = 0.0010",
+        "Restart = 5", "MaxIteration = 25", "StepBase = 0.05", "StepScale = 2.0", "Tolerance = 0.0010",
         "Regularized = false", "Slack = 0.0010",
     ),
     "LambdaMART": ("No. of threshold candidates = 256", "Learning rate = 1.0", "Stop early = 100"),
@@ -45,10 +45,9 @@ def _ensemble(function: Function) -> str:
         return [f"\t<output>{value!r} </output>"]
 
     def split(node: Split, left: list[str], right: list[str]) -> list[str]:
-        return [
-            f"\t<feature>{node.feature + 1} </feature>", f"\t<threshold> {node.threshold!r} </threshold>",
-            *(f"\t{line}" for line in ('<split pos="left">', *left, "</split>", '<split pos="right">', *right, "</split>")),
-        ]  # fmt: skip
+        lines = [f"<feature>{node.feature + 1} </feature>", f"<threshold> {node.threshold!r} </threshold>"]
+        lines += ['<split pos="left">', *left, "</split>", '<split pos="right">', *right, "</split>"]
+        return [f"\t{line}" for line in lines]
 
     lines = ["<ensemble>"]
     for number, tree in enumerate(built(function.trees, leaf, split)):
@@ -62,7 +61,7 @@ def _ensemble(function: Function) -> str:
 
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
-    """Return the scores by RankLib's rule: features are float32, missing ones 0; trees are added in float32."""
+    """Return the scores by RankLib's rule: in float32, and missing values are 0."""
     rows, text = np.nan_to_num(np.asarray(features, np.float32), nan=0.0), content.decode()
     lines = [line for line in text.split("\n") if line and not line.startswith("##")]
     if not text.startswith("## LambdaMART"):

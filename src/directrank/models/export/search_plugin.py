@@ -73,8 +73,8 @@ def _trees(function: Function, without_directions: bool) -> Written:
     wrong = (trees.left != LEAF) & (trees.missing & TO_THE_LEFT != 0)
     if without_directions and wrong.any():
         needs.append(
-            "Every document has every feature: OpenSearch before 3.8 sends missing values right at all splits, and "
-            f"{wrong.sum()} splits of the ranker send them left."
+            "Every document has every feature: OpenSearch before 3.8 sends missing values right at all "
+            f"splits, and {wrong.sum()} splits of the ranker send them left."
         )
     for tree in made:
         _number(tree)

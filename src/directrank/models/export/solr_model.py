@@ -1,7 +1,6 @@
 """Solr's LinearModel and MultipleAdditiveTreesModel, for its model store."""
 
 import json
-from typing import Any
 
 import numpy as np
 
@@ -38,10 +37,10 @@ def write(function: Function, version: Version | None = None) -> Written:
         needs = [f"Features in the store: {', '.join(map(json.dumps, weights))}."]
         for name in dict.fromkeys(function.names[term.feature] for term in terms if term.logarithm):
             needs.append(
-                f"{json.dumps(log_name(name, function.names))} is the logarithm of {json.dumps(name)}, whose function X stands "
-                "in {!func}if(lt(X,0),product(-1,ln(sub(1,X))),ln(sum(1,X)))."
+                f"{json.dumps(log_name(name, function.names))} is "
+                f"{{!func}}if(lt(X,0),product(-1,ln(sub(1,X))),ln(sum(1,X))), X as in {json.dumps(name)}."
             )
-        features = [{"name": name} for name in weights]
+        features: list[dict[str, object]] = [{"name": name} for name in weights]
         return _model(
             "LinearModel", features, {"weights": weights}, (*needs, *function.zero_note("Solr")), changes
         )
@@ -50,7 +49,11 @@ def write(function: Function, version: Version | None = None) -> Written:
 
 
 def _model(
-    kind: str, features: list, params: dict[str, Any], needs: tuple[str, ...], changes: tuple[str, ...]
+    kind: str,
+    features: list[dict[str, object]],
+    params: dict[str, object],
+    needs: tuple[str, ...],
+    changes: tuple[str, ...],
 ) -> Written:
     model = {"class": f"{PACKAGE}.model.{kind}", "name": "directrank", "features": features, "params": params}
     return Written(json.dumps(model).encode(), needs, changes)
@@ -76,25 +79,26 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
         }
 
     made = built(trees, lambda value: {"value": repr(value)}, split)
-    features: list[dict[str, Any]] = [{"name": function.names[at]} for at in scale]
+    features: list[dict[str, object]] = [{"name": function.names[at]} for at in scale]
     for feature, factor in zip(features, scale.values(), strict=True):
         if factor != 1:
             feature["norm"] = {
-                "class": f"{PACKAGE}.norm.StandardNormalizer", "params": {"avg": "0", "std": repr(1 / factor)},
+                "class": f"{PACKAGE}.norm.StandardNormalizer",
+                "params": {"avg": "0", "std": repr(1 / factor)},
             }  # fmt: skip
     scaled = [name["name"] for name in features if "norm" in name]
     if scaled:
         changes = (
             *changes,
-            f"{len(scaled)} features such as {scaled[0]!r} are multiplied by a power of 2 (StandardNormalizer): Solr "
-            "compares with a slack of 1e-6, which would move their thresholds.",
+            f"{len(scaled)} features such as {scaled[0]!r} get a StandardNormalizer, a power of 2: "
+            "Solr compares with a slack of 1e-6, which would move their thresholds.",
         )
     needs = [f"Features in the store: {', '.join(json.dumps(feature['name']) for feature in features)}."]
     if known:
         needs.append('Solr 9.2 or later, and each feature with "defaultValue": "NaN" in its params.')
     else:
         needs += function.zero_note("Solr before 9.2")
-    params: dict[str, Any] = {"trees": [{"weight": "1", "root": tree} for tree in made]}
+    params: dict[str, object] = {"trees": [{"weight": "1", "root": tree} for tree in made]}
     if known:
         params["isNullSameAsZero"] = False
     return _model("MultipleAdditiveTreesModel", features, params, tuple(needs), changes)
@@ -110,7 +114,7 @@ def _written(thresholds: np.ndarray) -> np.ndarray:
 
 
 def _scaled(thresholds: np.ndarray, factor: float) -> np.ndarray:
-    """Return thresholds times a factor; the largest float32, below which everything lies, becomes infinite."""
+    """Return thresholds times a factor; the largest float32 becomes infinite."""
     with np.errstate(over="ignore"):
         return np.where(thresholds >= LARGEST, HIGHEST, thresholds * np.float32(factor))
 

@@ -1,7 +1,5 @@
 """SQL: one SELECT over a table of documents with a column a feature; a missing value is NULL."""
 
-import sqlite3
-
 import numpy as np
 
 from directrank.errors import ExportError
@@ -25,7 +23,7 @@ def write(function: Function, version: Version | None = None) -> Written:
             raise ExportError(f"SQL has no column {name!r}, which holds a NUL; rename the feature")
         if name.lower() in names:
             raise ExportError(
-                f"columns of SQL differ by more than case, {names[name.lower()]!r} and {name!r} do not; rename one"
+                f"in SQL {names[name.lower()]!r} and {name!r} are one column: rename one of them"
             )
         names[name.lower()] = name
     column = [_quoted(name) for name in function.names]
@@ -74,6 +72,8 @@ def _sum(parts: list[str]) -> str:
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
     """Return the scores of the query in SQLite."""
+    import sqlite3
+
     query = content.decode()
     with sqlite3.connect(":memory:") as database:
         database.execute(f"CREATE TABLE {TABLE} ({', '.join(f'{_quoted(name)} REAL' for name in names)})")

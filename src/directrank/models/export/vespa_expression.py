@@ -45,9 +45,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     parts = built(trees, lambda value: repr(float(np.float32(value))), split)
     terms = [_term(term, function.names[term.feature]) for term in function.terms if term.weight]
     total = "\n            + ".join([*terms, *parts, f"({function.intercept!r})"])
-    needs = (
-        f"Rank features, or functions of the profile: {', '.join(function.names[at] for at in sorted(used))}.",
-    )
+    needs = (f"Rank features or functions: {', '.join(function.names[at] for at in sorted(used))}.",)
     text = (
         "rank-profile directrank {\n    first-phase {\n        expression {\n            "
         f"{total}\n        }}\n    }}\n}}\n"

@@ -16,21 +16,20 @@ NAMES = ('"; DROP TABLE documents; --', "a b", "x-1", "*/ </script> ??/ \\u0022 
 
 
 def forest(n_trees: int, depth: int = 3, seed: int = 0) -> Trees:
-    """Trees whose thresholds are near 0, near 1e-5, near 1 and large, with both directions of NaN."""
+    """Trees whose thresholds are 0, or of sizes from 1e-5 to 100, with both directions of NaN."""
     rng = np.random.default_rng(seed)
     pieces = []
     for _ in range(n_trees):
         inner, nodes = 2**depth - 1, 2 ** (depth + 1) - 1
         leaf = np.arange(nodes) >= inner
-        size = rng.choice([1e-38, 1e-5, 1.0, 100.0], nodes)
-        threshold = np.where(leaf, 0, (rng.normal(size=nodes) * size).round(int(rng.integers(3, 7)))).astype(
-            np.float32
-        )
+        size = rng.choice([1e-5, 1e-3, 1.0, 100.0], nodes)
+        threshold = np.where(leaf, 0, rng.normal(size=nodes) * size).astype(np.float32)
         threshold[0] = rng.choice([0.0, -0.0, 1e-5, 0.5, 1.0])
-        children = np.where(leaf, LEAF, 2 * np.arange(nodes) + 1).astype(np.int32)
+        left = np.where(leaf, LEAF, 2 * np.arange(nodes) + 1).astype(np.int32)
+        feature, missing = rng.integers(0, N_FEATURES, nodes), rng.integers(0, 2, nodes)
         pieces.append(Trees(
-            np.zeros(1, np.int64), np.where(leaf, 0, rng.integers(0, N_FEATURES, nodes)).astype(np.int32), threshold,
-            np.where(leaf, 0, rng.integers(0, 2, nodes)).astype(np.int32), children, np.where(leaf, LEAF, children + 1),
+            np.zeros(1, np.int64), np.where(leaf, 0, feature).astype(np.int32), threshold,
+            np.where(leaf, 0, missing).astype(np.int32), left, np.where(leaf, LEAF, left + 1),
             np.where(leaf, rng.normal(size=nodes), 0.0), np.zeros(nodes),
         ))  # fmt: skip
     return Trees.joined(pieces)
