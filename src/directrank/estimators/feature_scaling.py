@@ -9,7 +9,7 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, check_choice
 from directrank.features import Features, scored
 from directrank.features.medians import missing_counts
-from directrank.scorers import LINEAR, Linear, reads_queries
+from directrank.scorers import LINEAR, Linear, reads_queries, scores_in_queries
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
 
 UNSCALED = Scaling("none")
@@ -61,7 +61,7 @@ def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
             "pass qid=… with the query of each row"
         )
     groups = QueryGroups(features.rows, None, np.asarray(qid))
-    return groups.to_caller(scorer.scores(groups.features, groups.queries.indptr))
+    return groups.to_caller(scores_in_queries(scorer, groups.features, groups.queries.indptr))
 
 
 def _scores_in_queries(features: np.ndarray, indptr: np.ndarray, blocks, scorer: Any) -> np.ndarray:

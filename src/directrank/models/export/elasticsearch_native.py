@@ -65,6 +65,6 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
 
 TARGET = Target(
     "elasticsearch", "Elasticsearch's trained models", write, scores,
-    "a transcript of Elasticsearch 8.13 (TreeInferenceModel.java, WeightedSum.java)",
+    "a transcript of the rule in Elasticsearch (8.13 and later: TreeInferenceModel.java, WeightedSum.java)",
     kinds=("trees",), float32=True,
 )  # fmt: skip

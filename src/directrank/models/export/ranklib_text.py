@@ -85,6 +85,6 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
 
 TARGET = Target(
     "ranklib", "RankLib's text", write, scores,
-    "a transcript of RankLib e43f605 (learning/tree/Split.java, Ensemble.java, CoorAscent.java)",
+    "a transcript of the rule in RankLib (learning/tree/Split.java, Ensemble.java, CoorAscent.java)",
     kinds=("linear", "trees"), zero_for_missing=("linear", "trees"), float32=True,
 )  # fmt: skip

@@ -127,11 +127,11 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
 RULE = "LinearRanker.java, NaiveAdditiveDecisionTree.java"
 TARGET = Target(
     "elasticsearch-ltr", "Elasticsearch's LTR plugin", partial(write, opensearch=False), scores,
-    f"a transcript of elasticsearch-learning-to-rank 1dfed57 ({RULE})",
+    f"a transcript of the rule in elasticsearch-learning-to-rank 1dfed57 ({RULE})",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True,
 )  # fmt: skip
 OPENSEARCH = Target(
     "opensearch-ltr", "OpenSearch's LTR plugin", partial(write, opensearch=True), scores,
-    f"a transcript of opensearch-learning-to-rank-base af2d983 ({RULE})",
+    f"a transcript of the rule in opensearch-learning-to-rank-base af2d983 ({RULE})",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
 )  # fmt: skip

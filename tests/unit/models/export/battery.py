@@ -105,7 +105,7 @@ def rows(scorer, missing: bool = True) -> np.ndarray:
         block[:, column] = pool
         made.append(block)
     made.append(np.repeat(made[0][:5], 2, axis=0))  # Ties.
-    out = np.concatenate(made)[:4000].astype(np.float32)
+    out = np.concatenate(made).astype(np.float32)
     signed = np.array([[0.0, -0.0, -0.0, 0.0]], np.float32)
     out = np.concatenate((out, signed, -signed))
     return out if missing else np.nan_to_num(out, nan=0.0, posinf=None, neginf=None)
