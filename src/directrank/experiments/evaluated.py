@@ -19,7 +19,7 @@ from directrank.experiments.options import (
 )
 from directrank.experiments.records import DataCheck, Described, DescribedMeasure, FoldFiles, Ranking, Results
 from directrank.experiments.results import FORMAT, Comparison
-from directrank.experiments.significance import tested
+from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import file_digest
 from directrank.experiments.submissions import Judged, Submission, named_runs
 from directrank.measures.naming.names import is_own
@@ -122,7 +122,7 @@ def evaluate_runs(
         cells=[_ranking(each, reported, conventions, judged, diagnostics) for each in submissions],
         own_measures={each.name: DescribedMeasure.of(each) for each in reported if is_own(each)},
     )
-    return tested(Comparison(results), against, correction)
+    return with_significance(Comparison(results), against, correction)
 
 
 def _label_of(baseline: str, named: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ from directrank.experiments.records import (
     FoldFiles,
 )
 from directrank.experiments.results import FORMAT, Comparison, chosen_cells, described_choice
-from directrank.experiments.significance import tested
+from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.store import Store, key_of
 from directrank.experiments.sweep import Sweep
@@ -235,7 +235,9 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
         _save_models(plan, store, records, reader)
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
-    result = tested(Comparison(_results(plan, check, records, command)), options.baseline, options.correction)
+    result = with_significance(
+        Comparison(_results(plan, check, records, command)), options.baseline, options.correction
+    )
     if options.out is not None:
         result.write(options.out)
     return result

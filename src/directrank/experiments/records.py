@@ -340,7 +340,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tests:
+class Significance:
     """The tests of differences between methods under a convention.
 
     Attributes
@@ -392,7 +392,7 @@ class Results:
     written: str
     cells: Sequence[Ranking | FailedCell]
     own_measures: dict[str, DescribedMeasure] = field(default_factory=dict)
-    significance: dict[str, Tests] = field(default_factory=dict)
+    significance: dict[str, Significance] = field(default_factory=dict)
     seed: int = 0
     seeds: Annotated[list[int], not_empty] = field(default_factory=lambda: [0])
     missing: str | float = MISSING
@@ -576,7 +576,9 @@ def _check_cells(results: Compared, methods: Collection[str], folds: Collection[
         _check_one_of(sorted(cell.chosen), f"{place}.chosen", [expected])
 
 
-def _check_tests(tests: Tests, measures: Collection[str], methods: Collection[str], place: str) -> None:
+def _check_tests(
+    tests: Significance, measures: Collection[str], methods: Collection[str], place: str
+) -> None:
     _check_one_of(tests.correction, f"{place}.correction", CORRECTIONS)
     _check_one_of(tests.baseline, f"{place}.baseline", [None, *methods])
     _check_names(tests.letters, f"{place}.letters", methods)

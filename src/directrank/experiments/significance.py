@@ -1,4 +1,4 @@
-"""Tests of differences between methods, on the values of queries.
+"""Significance of differences between methods, on the values of queries.
 
 The tests take differences, one row a query and one column a pair of methods. Smucker, Allan and Carterette
 (CIKM 2007) recommend the randomisation test for such values.
@@ -14,7 +14,7 @@ import numpy as np
 
 from directrank.errors import DataError
 from directrank.experiments.options import check_correction, check_name
-from directrank.experiments.records import Pair, Tests
+from directrank.experiments.records import Pair, Significance
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.evaluate import Evaluation
 
@@ -35,7 +35,7 @@ BLOCK = 1 << 23
 ROUNDING = 1e-13
 
 
-def tested(result: "Comparison", baseline: str | None, correction: str) -> "Comparison":
+def with_significance(result: "Comparison", baseline: str | None, correction: str) -> "Comparison":
     """Return a comparison with the tests of its differences, under every convention of the report."""
     tests = {
         each: significance(result, each, baseline=baseline, correction=correction)
@@ -46,7 +46,7 @@ def tested(result: "Comparison", baseline: str | None, correction: str) -> "Comp
 
 def significance(
     result: "Comparison", convention: str, *, baseline: str | None = None, correction: str = "holm"
-) -> Tests:
+) -> Significance:
     """Return which differences between methods are significant, measure by measure.
 
     The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
@@ -74,7 +74,7 @@ def significance(
     if baseline is not None:
         check_name("method", result.methods, baseline)
         compared = [(each, baseline) for each in whole if each != baseline and baseline in whole]
-    tests = Tests(
+    tests = Significance(
         alpha=ALPHA,
         correction=correction,
         baseline=baseline,
@@ -167,7 +167,7 @@ def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndar
     }
 
 
-def _better_than(tests: Tests, measure: str, error: bool) -> dict[str, str]:
+def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, str]:
     beaten: dict[str, list[str]] = {name: [] for name in tests.letters}
     for pair in tests.pairs[measure]:
         if tests.significant(pair) and pair.difference:

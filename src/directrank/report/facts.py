@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from directrank.experiments import Comparison
-from directrank.experiments.records import Pair, Tests, Training
+from directrank.experiments.records import Pair, Significance, Training
 from directrank.experiments.results import unfinished
 from directrank.experiments.tables import MARK
 from directrank.report.blocks import Cell, Row
@@ -66,7 +66,7 @@ class Facts:
 
         return sorted(self.result.methods, key=key)
 
-    def tests(self, convention: str) -> Tests:
+    def tests(self, convention: str) -> Significance:
         """Return the tests of differences under a convention."""
         return self.content.significance.get(convention, NO_TESTS)
 
@@ -89,7 +89,7 @@ class Facts:
 
 
 #: Where differences were not tested.
-NO_TESTS = Tests(
+NO_TESTS = Significance(
     alpha=0.05, correction="holm", baseline=None, level=0.95, flips=0, resamples=0,
     letters={}, better_than={}, pairs={}, intervals={},
 )  # fmt: skip
