@@ -116,11 +116,14 @@ def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def passed(action: Callable[[], object]) -> tuple[int, int]:
     """Return the number of files and of functions of the package that run during an action."""
-    codes = set()
+    import directrank
+
+    # The package that is installed need not lie in the folder of the sources.
+    package, codes = str(Path(directrank.__file__).parent), set()
 
     def watch(frame, event, _argument) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(str(PACKAGE)) and code.co_name != "<module>":
+        if event == "call" and code.co_filename.startswith(package) and code.co_name != "<module>":
             codes.add((code.co_filename, code.co_qualname))
 
     sys.setprofile(watch)

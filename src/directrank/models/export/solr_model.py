@@ -165,6 +165,6 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
 
 TARGET = Target(
     "solr", "Solr's model store", write, scores,
-    "a transcript of the rule in Solr (9.2 and later: ltr/model/LinearModel.java, MultipleAdditiveTreesModel.java)",
+    "a transcript of the rule in Solr (9.2 and later: LinearModel.java, MultipleAdditiveTreesModel.java)",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
 )  # fmt: skip

@@ -143,5 +143,6 @@ class _Expression:
 
 TARGET = Target(
     "vespa", "Vespa's rank profile", write, scores,
-    "a transcript of the rule in Vespa 1f79d33 (RankingExpressionParser.jj, eval/fast_forest.cpp)", float32=True,
+    "a transcript of the rule in Vespa 1f79d33 (RankingExpressionParser.jj, eval/fast_forest.cpp)",
+    float32=True,
 )  # fmt: skip
