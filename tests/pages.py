@@ -10,7 +10,6 @@ from directrank.experiments.records import Compared
 from directrank.experiments.results import FORMAT
 from directrank.experiments.significance import with_significance
 from directrank.storage.strict_json import dump, parse
-from directrank.storage.typed_json import decode
 
 PAYLOADS = (
     "</script><script>alert(1)</script>",
@@ -94,7 +93,7 @@ def invented(
 
 def of_content(content: dict) -> Comparison:
     """Return results from plain values, whose pieces need not belong together."""
-    return Comparison(decode(Compared, content))
+    return Comparison(Compared.read(content))
 
 
 def changed(result: Comparison, change) -> Comparison:

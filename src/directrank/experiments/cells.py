@@ -27,13 +27,13 @@ from directrank.experiments.records import (
     Ties,
     Tried,
     Weights,
-    decode_cell,
+    read_cell,
 )
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
-from directrank.storage.typed_json import decode, encode
+from directrank.storage.typed_json import encode
 from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _tested(
         ],
     )  # fmt: skip
     # A record that is refused when it is read back would be made again for ever.
-    return decode_cell(encode(made))
+    return read_cell(encode(made))
 
 
 def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | None:
@@ -187,7 +187,7 @@ def _ranked_by(
     if not options.audit or is_rival:
         return measured
     audit = bounds(splits.test, scored["test"].scores, options.select_by)
-    return replace(measured, bounds=None if audit is None else decode(Bounds, encode(audit)))
+    return replace(measured, bounds=None if audit is None else Bounds.read(encode(audit)))
 
 
 def _retrieved(scores: np.ndarray) -> np.ndarray | None:
@@ -225,7 +225,7 @@ def measured_sets(
         qid=tests[conventions[0]].qid.tolist(),
         curve={each: curve(*test[:2], each, test.retrieved) for each in conventions if diagnostics},
         ranked=ranked(*test[:2]),
-        ties=decode(Ties, encode(ties(*test[:2], measures, test.retrieved))) if diagnostics else None,
+        ties=Ties.read(encode(ties(*test[:2], measures, test.retrieved))) if diagnostics else None,
     )
 
 

@@ -5,9 +5,9 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -18,28 +18,58 @@ from directrank.data import QueryGroups
 from directrank.estimators.method import Entry, Task
 from directrank.experiments.identity import shown
 from directrank.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling, Tensors
-from directrank.experiments.sources import FoldReader, joined
+from directrank.experiments.sources import FoldReader, FoldSource, joined
 from directrank.measures import evaluate, mean_value
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.measures.naming.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
-from directrank.storage.typed_json import decode, encode
+from directrank.storage.typed_json import encode
 from directrank.timing import seconds_of_work
-
-if TYPE_CHECKING:
-    from directrank.experiments.plan import Fit
 
 #: The record has at most this many rows of a training history.
 MOST_ROWS = 200
+#: What last fits are trained on.
+TOGETHER = "train and vali"
 Made = TypeVar("Made")
 #: The kind of scorer of a record that has scores of documents instead: of a rival no model is stored.
 SCORES = "scores"
 
 
+@dataclass(frozen=True)
+class Fit:
+    """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
+
+    `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
+    which measure the validation value is of, and `identity` tells all objects of the fit apart.
+    """
+
+    fold: FoldSource
+    method: Entry
+    point: Mapping[str, Any]
+    seed: int
+    trained_on: str
+    select_by: Measure | None
+    validated_by: str
+    identity: str
+    key: str
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is on training and validation set together."""
+        return self.trained_on == TOGETHER
+
+    @property
+    def label(self) -> str:
+        """Fold, method and point, for people."""
+        point = ", ".join(f"{name}={value}" for name, value in sorted(shown(self.point).items()))
+        text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
+        return printable(text)
+
+
 def fit_point(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
     n_threads: int | None = None,
 ) -> FitRecord | Failure:  # fmt: skip
     """Train a method at a point of its grid, and measure it on the validation set.
@@ -65,7 +95,7 @@ def fit_point(
     return record if isinstance(record, Failure) else replace(record, warnings=counts)
 
 
-def judged(record: FitRecord, fit: "Fit", reader: FoldReader, select_by: Measure) -> FitRecord | Failure:
+def judged(record: FitRecord, fit: Fit, reader: FoldReader, select_by: Measure) -> FitRecord | Failure:
     """Return the record of a fit with the validation value of this measure, if it holds that of another."""
     if record.validated_by in (None, fit.validated_by):
         return record
@@ -146,7 +176,7 @@ def _tensors(fit: FitRecord) -> dict[str, np.ndarray]:
     return load(base64.b64decode(fit.scorer.safetensors, validate=True))
 
 
-def is_record_of(fit: "Fit", record: FitRecord) -> bool:
+def is_record_of(fit: Fit, record: FitRecord) -> bool:
     """Whether a record is that of a fit, as far as can be told: with a scorer or scores, and validated."""
     if (record.parameters, record.seed) != (shown(fit.point), fit.seed):
         return False
@@ -162,7 +192,7 @@ def is_record_of(fit: "Fit", record: FitRecord) -> bool:
 
 
 def _fitted(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
     n_threads: int | None,
 ) -> FitRecord:  # fmt: skip
     started, entry = seconds_of_work(), fit.method
@@ -201,7 +231,7 @@ def _fitted(
         scorer=Tensors(kind=kind, safetensors=base64.b64encode(save(tensors)).decode()),
     )
     # A record that is refused when it is read back would be made again for ever.
-    record = decode(FitRecord, encode(made))
+    record = FitRecord.read(encode(made))
     if kind != SCORES:
         scorer_of(record)
     return record

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure
 from directrank.estimators.method import Entry
-from directrank.experiments.fits import is_record_of
+from directrank.experiments.fits import TOGETHER, Fit, is_record_of
 from directrank.experiments.identity import code_digest, identity_of, shown, versions
 from directrank.experiments.options import GRID, Options
 from directrank.experiments.records import (
@@ -20,49 +19,15 @@ from directrank.experiments.records import (
     FailedCell,
     FitRecord,
     Parameters,
-    decode_cell,
+    read_cell,
 )
 from directrank.experiments.sources import FoldSource
 from directrank.experiments.store import Store, key_of
-from directrank.storage.names import printable
 from directrank.storage.strict_json import dump
-from directrank.storage.typed_json import OddValueError, decode
+from directrank.storage.typed_json import OddValueError
 
 #: Changes when the content of a record changes.
 RECORD = 6
-#: What last fits are trained on.
-TOGETHER = "train and vali"
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
-
-    `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
-    which measure the validation value is of, and `identity` tells all objects of the fit apart.
-    """
-
-    fold: FoldSource
-    method: Entry
-    point: Mapping[str, Any]
-    seed: int
-    trained_on: str
-    select_by: Measure | None
-    validated_by: str
-    identity: str
-    key: str
-
-    @property
-    def is_last(self) -> bool:
-        """Whether it is on training and validation set together."""
-        return self.trained_on == TOGETHER
-
-    @property
-    def label(self) -> str:
-        """Fold, method and point, for people."""
-        point = ", ".join(f"{name}={value}" for name, value in sorted(shown(self.point).items()))
-        text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
-        return printable(text)
 
 
 @dataclass(frozen=True)
@@ -118,19 +83,19 @@ class Plan:
         """Return the record of a key of the store; None if the value is not what the key stands for."""
         try:
             if key in self._fits:
-                record = decode(FitRecord, value)
+                record = FitRecord.read(value)
                 return record if is_record_of(self._fits[key], record) else None
             if key in self._cells:
-                cell = decode_cell(value)
+                cell = read_cell(value)
                 return cell if cell.options == self.cell_options else None
-            return decode(CollectionCheck, value)
+            return CollectionCheck.read(value)
         except OddValueError:
             return None
 
     @cached_property
     def cell_options(self) -> CellOptions:
         """The options that the record of a cell states."""
-        return decode(CellOptions, self.options.of_a_cell)
+        return CellOptions.read(self.options.of_a_cell)
 
     def cell(self, key: str) -> PlannedCell:
         """Return the cell with a key."""

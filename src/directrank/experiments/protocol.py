@@ -38,7 +38,7 @@ from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable, slug
 from directrank.storage.strict_json import as_plain
-from directrank.storage.typed_json import decode, encode
+from directrank.storage.typed_json import encode
 
 #: The folder of models in that of the results.
 MODELS = "models"
@@ -288,7 +288,7 @@ def _checked_collection(
     check = check_data(joined(splits) if small else splits.train)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
-    record = decode(CollectionCheck, {**plain, "lines": list(map(printable, check.lines())), "of": what})
+    record = CollectionCheck.read({**plain, "lines": list(map(printable, check.lines())), "of": what})
     store.save([(key, "data-check", record)])
     return record
 

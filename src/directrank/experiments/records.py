@@ -5,19 +5,19 @@ They are what the store and results.json hold; fields that a ranking made elsewh
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import datetime
 from itertools import product
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 from directrank.contracts import Measure
 from directrank.data.files.options import MISSING
 from directrank.data.folds import PARTS
 from directrank.diagnostics.test_diagnostics import CUTOFFS
 from directrank.estimators.method import UNKNOWN
-from directrank.experiments.options import CORRECTIONS, GRID, STANDARD
+from directrank.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.storage.typed_json import Number, OddValueError, Plain, decode, demand_names, not_empty
+from directrank.storage.typed_json import Number, Plain, Record, demand, demand_names, not_empty
 
 Parameters = dict[str, Plain]
 Scalar = str | bool | float | None
@@ -25,8 +25,7 @@ Scalar = str | bool | float | None
 Values = dict[str, dict[str, dict[str, Number]]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Training:
+class Training(Record):
     """How the training of a model ended, with its certificate and history."""
 
     status: str = UNKNOWN
@@ -36,27 +35,24 @@ class Training:
     iterations: int = 0
     notes: list[str] = field(default_factory=list)
     history: list[dict[str, Scalar]] = field(default_factory=list)
-    optional: ClassVar[Collection[str]] = ()
+    optional = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scaling:
+class Scaling(Record):
     """The scaling of a model's features, and the reason for it."""
 
     kind: str = "none"
     reason: str = ""
-    optional: ClassVar[Collection[str]] = ()
+    optional = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tensors:
+class Tensors(Record):
     """A scorer taken apart, or scores of sets: its kind, and tensors as base64 of safetensors."""
 
     kind: str
     safetensors: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class FitRecord(Training):
     """What a method made of a fit: `validated_by` is the measure of its validation value."""
 
@@ -77,8 +73,7 @@ class FitRecord(Training):
         return Training(**{each.name: getattr(self, each.name) for each in fields(Training)})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Record):
     """An error; where a fit raised it, with the point of the grid."""
 
     type: str
@@ -87,16 +82,14 @@ class Problem:
     parameters: Parameters | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(Record):
     """A fit, or the last step of a cell, that failed; it is not stored."""
 
     error: Problem
     warnings: dict[str, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tried:
+class Tried(Record):
     """What is kept of each fit of a cell."""
 
     parameters: Parameters
@@ -106,8 +99,7 @@ class Tried:
     status: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeedRun:
+class SeedRun(Record):
     """The point that one seed chose, and the values of its model."""
 
     seed: int
@@ -116,8 +108,7 @@ class SeedRun:
     values: Values
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ties:
+class Ties(Record):
     """Documents and queries that ties affect, and values with ties in the order of rows."""
 
     documents: int
@@ -125,8 +116,7 @@ class Ties:
     input: dict[str, Number]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bound:
+class Bound(Record):
     """A bound or an approximation of the loss, summarised over queries."""
 
     name: str
@@ -138,8 +128,7 @@ class Bound:
     holds: bool | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bounds:
+class Bounds(Record):
     """The audit of a tested model."""
 
     measure: str
@@ -148,8 +137,7 @@ class Bounds:
     rows: list[Bound]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Weights:
+class Weights(Record):
     """The weights of features: coefficients, or importances."""
 
     features: list[str]
@@ -162,8 +150,7 @@ class Weights:
         return self.coefficients or self.importances or []
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(Record):
     """The size of a set, and how many of its documents have each grade."""
 
     queries: int
@@ -172,8 +159,7 @@ class Part:
     features: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CellOptions:
+class CellOptions(Record):
     """The options that decide a cell."""
 
     select_by: str
@@ -188,8 +174,7 @@ class CellOptions:
     columns: Parameters
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measured:
+class Measured(Record):
     """The values of one ranking of a test set: by convention, of each query, and as curves over cutoffs."""
 
     values: Values
@@ -202,7 +187,6 @@ class Measured:
     bounds: Bounds | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Ranking(Measured):
     """A ranking of the test set of a fold: of a run, or of a method that was trained."""
 
@@ -222,17 +206,15 @@ class Ranking(Measured):
     seeds: Annotated[list[SeedRun], not_empty] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Cell(Ranking):
     """A method on a fold: chosen on validation, and tested once."""
 
     options: CellOptions
     seconds: Number
-    optional: ClassVar[Collection[str]] = ()
+    optional = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class FailedCell:
+class FailedCell(Record):
     """A method that failed on a fold."""
 
     fold: str
@@ -245,8 +227,7 @@ class FailedCell:
     error: Problem
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Record):
     """A finding of the data check."""
 
     code: str
@@ -256,8 +237,7 @@ class Finding:
     values: dict[str, float]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataCheck:
+class DataCheck(Record):
     """The sentences of a check of data, what was checked, and its size."""
 
     lines: list[str]
@@ -267,17 +247,15 @@ class DataCheck:
     n_features: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class CollectionCheck(DataCheck):
     """The data check of a collection."""
 
     name: str
     findings: list[Finding]
-    optional: ClassVar[Collection[str]] = ()
+    optional = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Described:
+class Described(Record):
     """What tables and the page say of a method."""
 
     label: str
@@ -288,8 +266,7 @@ class Described:
     grid: dict[str, list[Plain]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DescribedMeasure:
+class DescribedMeasure(Record):
     """What the page says of a measure that is none of directrank's."""
 
     name: str
@@ -302,8 +279,7 @@ class DescribedMeasure:
         return cls(name=measure.bare_name, meaning=measure.meaning, is_error=measure.is_error)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoldFiles:
+class FoldFiles(Record):
     """A fold with the files of its sets, if it has any, and the digests of the data."""
 
     name: str
@@ -311,8 +287,7 @@ class FoldFiles:
     files: dict[str, list[str]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pair:
+class Pair(Record):
     """The test of a method against another; `difference` is its mean minus the other's."""
 
     method: str
@@ -331,6 +306,11 @@ class Pair:
     p_bh: Number
 
     @property
+    def methods(self) -> tuple[str, str]:
+        """Both methods."""
+        return self.method, self.baseline
+
+    @property
     def turned(self) -> "Pair":
         """The same test with the methods exchanged."""
         return replace(
@@ -339,8 +319,7 @@ class Pair:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Significance:
+class Significance(Record):
     """The tests of differences between methods under a convention.
 
     Attributes
@@ -375,8 +354,7 @@ class Significance:
         return self.p(pair) < self.alpha
 
 
-@dataclass(frozen=True, kw_only=True)
-class Results:
+class Results(Record):
     """Everything that results.json holds; of rankings made elsewhere, without what only a comparison has."""
 
     format: str
@@ -423,33 +401,24 @@ class Results:
         return self.own_measures.get(measure) or DescribedMeasure.of(parse_measure(measure))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Compared(Results):
     """The results of a comparison."""
 
     select_by: str
     data_check: CollectionCheck
     cells: list[FailedCell | Cell]
-    optional: ClassVar[Collection[str]] = ("own_measures",)
+    optional = ("own_measures",)
 
 
-#: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
-#: its values.
-RIVAL_SEEDS = 3
 #: Values of a measure, and the mean of its values by query, differ by no more than rounding.
 ROUNDING = 1e-9
 #: The label of the row of the methods that validation chose, fold by fold.
 CHOSEN = "chosen on validation"
 
 
-def seeds_after(seed: int) -> tuple[int, ...]:
-    """Return the seeds of a rival where only one seed is named: it and those after it."""
-    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
-
-
-def decode_cell(value: Any) -> Cell:
+def read_cell(value: Any) -> Cell:
     """Return the record of a cell, whose pieces belong together."""
-    cell = decode(Cell, value)
+    cell = Cell.read(value)
     check_cell(cell)
     return cell
 
@@ -458,26 +427,39 @@ def check_cell(cell: Cell, place: str = "") -> None:
     """Refuse a cell whose pieces do not belong together."""
     measures, conventions = cell.options.measures, dict.fromkeys((cell.options.convention, STANDARD))
     seeds, named = [run.seed for run in cell.seeds], cell.options.seeds
-    # Of rivals, also their own seeds.
-    if seeds != named and (len(named) > 1 or seeds != list(seeds_after(named[0]))):
-        raise OddValueError(f"{place}.seeds", seeds, f"the seeds {named}")
+    # Rivals may have their own seeds.
+    fine = seeds == named or (len(named) == 1 and seeds == list(seeds_after(named[0])))
+    demand(fine, seeds, f"{place}.seeds", f"the seeds {named}")
+    tried = [fit.parameters for fit in cell.tried]
+    for at, parameters in enumerate(tried):
+        fine, names = sorted(parameters) == sorted(cell.chosen), str(sorted(cell.chosen))
+        demand(fine, parameters, f"{place}.tried[{at}].parameters", names)
     for run in (cell, *cell.seeds):
         sets = ("test",) if run.validation is None else ("vali", "test")
         _check_names(run.values, f"{place}.values", conventions, sets, measures)
+        demand(run.chosen in tried, run.chosen, f"{place}.chosen", "parameters that were tried")
     _check_names(cell.per_query, f"{place}.per_query", conventions, measures)
     _check_names(cell.computed, f"{place}.computed", conventions, measures)
     _check_names(cell.curve, f"{place}.curve", conventions)
     _check_parts(cell.parts, place)
-    if cell.ties is None:
-        raise OddValueError(f"{place}.ties", None, "counts and values")
-    _check_names(cell.ties.input, f"{place}.ties.input", measures)
-    _check_lengths(cell, place)
-    tried = [fit.parameters for fit in cell.tried]
-    for at, parameters in enumerate(tried):
-        if sorted(parameters) != sorted(cell.chosen):
-            raise OddValueError(f"{place}.tried[{at}].parameters", parameters, str(sorted(cell.chosen)))
-    for run in (cell, *cell.seeds):
-        _check_one_of(run.chosen, f"{place}.chosen", tried, "parameters that were tried")
+    _check_names(cell.ties and cell.ties.input, f"{place}.ties.input", measures)
+    n, weights = len(cell.qid), cell.weights
+    lists: dict[str, tuple[Sequence[Any], int]] = {"ranked": (cell.ranked, n)}
+    lists |= {f"curve.{convention}": (values, CUTOFFS) for convention, values in cell.curve.items()}
+    if weights is not None:
+        fine = (weights.coefficients is None) != (weights.importances is None)
+        demand(fine, None, f"{place}.weights", "coefficients or importances")
+        lists["weights"] = weights.values, len(weights.features)
+    for convention, measure in product(conventions, measures):
+        values, where = cell.per_query[convention][measure], f"per_query.{convention}.{measure}"
+        lists[where] = values, n
+        known = [value for value in values if value is not None]
+        mean = math.fsum(known) / len(known) if known else math.nan
+        expected = cell.values[convention]["test"][measure]
+        fine = abs(mean - expected) <= ROUNDING * max(1.0, abs(expected))
+        demand(fine, mean, f"{place}.{where}", f"the mean {expected!r}")
+    for where, (values, length) in lists.items():
+        demand(len(values) == length, len(values), f"{place}.{where}", f"{length} values")
 
 
 def _check_names(value: Any, place: str, *levels: Collection[str]) -> None:
@@ -487,67 +469,49 @@ def _check_names(value: Any, place: str, *levels: Collection[str]) -> None:
         _check_names(value[name], f"{place}.{name}", *levels[1:])
 
 
-def _check_one_of(value: Any, place: str, values: Collection[Any], expected: str = "") -> None:
-    if value not in values:
-        raise OddValueError(place, value, expected or " or ".join(map(str, values)))
+def _check_one_of(value: Any, place: str, values: Collection[Any]) -> None:
+    demand(value in values, value, place, " or ".join(map(str, values)))
 
 
 def _check_parts(parts: dict[str, Part], place: str) -> None:
     _check_names(parts, f"{place}.parts", PARTS)
     for name, part in parts.items():
-        if part.features is None:
-            raise OddValueError(f"{place}.parts.{name}", None, "'features' among the names")
+        demand(part.features is not None, None, f"{place}.parts.{name}.features", "a whole number, 0 or more")
 
 
-def _check_lengths(cell: Cell, place: str) -> None:
-    n, weights = len(cell.qid), cell.weights
-    lists: dict[str, tuple[Sequence[Any], int]] = {"ranked": (cell.ranked, n)}
-    lists |= {f"curve.{convention}": (values, CUTOFFS) for convention, values in cell.curve.items()}
-    if weights is not None:
-        if (weights.coefficients is None) == (weights.importances is None):
-            raise OddValueError(f"{place}.weights", None, "coefficients or importances")
-        lists["weights"] = weights.values, len(weights.features)
-    for convention, by_measure in cell.per_query.items():
-        for measure, values in by_measure.items():
-            lists[f"per_query.{convention}.{measure}"] = values, n
-            _check_mean(
-                values, cell.values[convention]["test"][measure], f"{place}.per_query.{convention}.{measure}"
-            )
-    for where, (values, expected) in lists.items():
-        if len(values) != expected:
-            raise OddValueError(f"{place}.{where}", len(values), f"{expected} values")
-
-
-def _check_mean(values: Sequence[float | None], mean: float, place: str) -> None:
-    known = [value for value in values if value is not None]
-    actual = math.fsum(known) / len(known) if known else math.nan
-    if not abs(actual - mean) <= ROUNDING * max(1.0, abs(mean)):
-        raise OddValueError(place, actual, f"the mean {mean!r}")
-
-
-def decode_results(content: Any) -> Compared:
+def read_content(content: Any) -> Compared:
     """Return the results of a comparison, whose pieces belong together."""
-    results = decode(Compared, content)
+    results = Compared.read(content)
+    measures, methods = results.measures, [each.label for each in results.methods]
+    folds, trained = [each.name for each in results.folds], [each for each in methods if each != CHOSEN]
     _check_one_of(results.convention, ".convention", CONVENTIONS)
-    for name in (results.select_by, *results.measures):
-        if name not in results.own_measures and not _is_canonical(name):
-            raise OddValueError(".measures", name, "the name of a measure")
+    for name in (results.select_by, *measures):
+        fine = name in results.own_measures or _is_canonical(name)
+        demand(fine, name, ".measures", "the name of a measure")
+    for place, names in {".measures": measures, ".methods": methods, ".folds": folds}.items():
+        demand(len(set(names)) == len(names), names, place, "different names")
     demand_names(results.environment, ".environment", ("directrank", *results.environment))
-    try:
-        datetime.fromisoformat(results.written)
-    except ValueError:
-        raise OddValueError(".written", results.written, "a time") from None
-    methods, folds = ([each.label for each in results.methods], [each.name for each in results.folds])
-    for names, place in ((results.measures, ".measures"), (methods, ".methods"), (folds, ".folds")):
-        if len(set(names)) < len(names):
-            raise OddValueError(place, names, "different names")
+    demand(_is_time(results.written), results.written, ".written", "a time")
     for at, fold in enumerate(results.folds):
         _check_names(fold.sha256, f".folds[{at}].sha256", PARTS)
         _check_names(fold.files, f".folds[{at}].files", PARTS if fold.files else ())
-    _check_cells(results, [each for each in methods if each != CHOSEN], folds)
+    places = sorted((cell.fold, cell.method) for cell in results.cells)
+    fine = places == sorted(product(folds, trained))
+    demand(fine, f"{len(places)} cells", ".cells", "one for each fold and method")
+    options = CellOptions(**{each.name: getattr(results, each.name) for each in fields(CellOptions)})
+    names_of: dict[str, list[str]] = {}
+    for at, cell in enumerate(results.cells):
+        place = f".cells[{at}]"
+        _check_one_of(cell.options, f"{place}.options", [options])
+        if isinstance(cell, FailedCell):
+            _check_parts(cell.parts, place)
+            continue
+        check_cell(cell, place)
+        names = sorted(cell.chosen)
+        _check_one_of(names, f"{place}.chosen", [names_of.setdefault(cell.method, names)])
     _check_names(results.significance, ".significance", results.conventions)
     for convention, tests in results.significance.items():
-        _check_tests(tests, results.measures, methods, f".significance.{convention}")
+        _check_tests(tests, measures, methods, f".significance.{convention}")
     return results
 
 
@@ -558,27 +522,14 @@ def _is_canonical(measure: str) -> bool:
         return False
 
 
-def _check_cells(results: Compared, methods: Collection[str], folds: Collection[str]) -> None:
-    """Refuse all but one cell for each method and fold, made with the options of the comparison."""
-    places = sorted((cell.fold, cell.method) for cell in results.cells)
-    if places != sorted(product(folds, methods)):
-        raise OddValueError(".cells", f"{len(places)} cells", "one for each fold and method")
-    options = CellOptions(**{each.name: getattr(results, each.name) for each in fields(CellOptions)})
-    names: dict[str, list[str]] = {}
-    for at, cell in enumerate(results.cells):
-        place = f".cells[{at}]"
-        _check_one_of(cell.options, f"{place}.options", [options])
-        if isinstance(cell, FailedCell):
-            _check_parts(cell.parts, place)
-            continue
-        check_cell(cell, place)
-        expected = names.setdefault(cell.method, sorted(cell.chosen))
-        _check_one_of(sorted(cell.chosen), f"{place}.chosen", [expected])
+def _is_time(text: str) -> bool:
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
-def _check_tests(
-    tests: Significance, measures: Collection[str], methods: Collection[str], place: str
-) -> None:
+def _check_tests(tests: Significance, measures: Sequence[str], methods: Sequence[str], place: str) -> None:
     _check_one_of(tests.correction, f"{place}.correction", CORRECTIONS)
     _check_one_of(tests.baseline, f"{place}.baseline", [None, *methods])
     _check_names(tests.letters, f"{place}.letters", methods)
@@ -586,8 +537,6 @@ def _check_tests(
     _check_names(tests.pairs, f"{place}.pairs", measures)
     _check_names(tests.intervals, f"{place}.intervals", measures)
     for measure in measures:
-        for at, pair in enumerate(tests.pairs[measure]):
-            _check_one_of(pair.method, f"{place}.pairs.{measure}[{at}].method", methods)
-            _check_one_of(pair.baseline, f"{place}.pairs.{measure}[{at}].baseline", methods)
-        for method in tests.intervals[measure]:
-            _check_one_of(method, f"{place}.intervals.{measure}", methods)
+        named = [*tests.intervals[measure], *(name for pair in tests.pairs[measure] for name in pair.methods)]
+        for name in named:
+            _check_one_of(name, f"{place}.{measure}", methods)

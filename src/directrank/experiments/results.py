@@ -28,7 +28,7 @@ from directrank.experiments.records import (
     Ranking,
     Results,
     Training,
-    decode_results,
+    read_content,
 )
 from directrank.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
 from directrank.measures import DEFAULT_MEASURE
@@ -460,7 +460,7 @@ def read_results(path: str | os.PathLike) -> Comparison:
     if not file.is_file():
         raise DataError(f"{file}: is a pipe or a device, expected the results.json of a comparison")
     try:
-        results = decode_results(_content(file.read_bytes()))
+        results = read_content(_content(file.read_bytes()))
         result = Comparison(results)
         if CHOSEN in result.methods and not result.of(CHOSEN):
             raise OddValueError(".methods", CHOSEN, "two or more methods to choose from")

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
@@ -16,9 +16,6 @@ from directrank.experiments.rivals import without_relevance
 from directrank.experiments.sources import FoldReader, Splits
 from directrank.experiments.store import Store
 from directrank.storage.typed_json import encode
-
-if TYPE_CHECKING:
-    from directrank.experiments.executors import Executor
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
 COMMIT = 0.25
@@ -46,6 +43,31 @@ class Step(NamedTuple):
 
 #: A step and its record.
 Outcome = tuple[Step, Made]
+
+
+class Executor(Protocol):
+    """Makes steps.
+
+    Attributes
+    ----------
+    room : int
+        How many steps can be started at a time.
+    """
+
+    room: int
+
+    @property
+    def waits(self) -> bool:
+        """Whether `take` would wait for others."""
+        ...
+
+    def start(self, step: Step) -> None:
+        """Start a step."""
+        ...
+
+    def take(self) -> Outcome:
+        """Return a step that has ended, with its record; this waits for one."""
+        ...
 
 
 def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None) -> Made:
@@ -93,9 +115,7 @@ class Sweep:
     reader : FoldReader
     """
 
-    def __init__(
-        self, plan: Plan, store: Store, observer: Observer, executor: "Executor", reader: FoldReader
-    ):
+    def __init__(self, plan: Plan, store: Store, observer: Observer, executor: Executor, reader: FoldReader):
         self.plan, self.store, self.observer = plan, store, observer
         self.executor, self.reader = executor, reader
         #: Records of cells that have ended.

@@ -1,14 +1,20 @@
-"""Records: dataclasses that are written as plain values, and read back by the annotations of their fields.
-
-A field that has its default is not written, and may be absent; a class that lists names in `optional` writes
-and demands all its other fields.
-"""
+"""Records: immutable dataclasses, written as plain values and read back by their annotations."""
 
 from collections.abc import Callable, Collection
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Self,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from directrank.storage.strict_json import as_plain
 
@@ -16,8 +22,7 @@ from directrank.storage.strict_json import as_plain
 LARGEST = 1e100
 #: A message has at most this many letters of an odd value.
 SHOWN = 40
-
-Record = TypeVar("Record")
+#: From a plain value and its place to what it stands for; it raises `OddValueError`.
 Decoder = Callable[[Any, str], Any]
 
 
@@ -36,14 +41,13 @@ def demand(fine: bool, value: Any, place: str, expected: str) -> None:
         raise OddValueError(place, value, expected)
 
 
-def demand_names(value: dict[str, Any], place: str, names: Collection[str], optional: Collection[str] = ()):
-    """Refuse a mapping that lacks a name, or has another one."""
+def demand_names(value: Any, place: str, names: Collection[str], optional: Collection[str] = ()) -> None:
+    """Refuse what is no mapping, lacks a name, or has another one."""
+    demand(type(value) is dict, value, place, "names with values")
     missing = [name for name in names if name not in value and name not in optional]
-    if missing:
-        raise OddValueError(place, sorted(value), f"{missing[0]!r} among the names")
+    demand(not missing, sorted(value), place, f"{(missing or [''])[0]!r} among the names")
     unknown = [name for name in value if name not in names]
-    if unknown:
-        raise OddValueError(place, unknown[0], f"one of {', '.join(names)}")
+    demand(not unknown, (unknown or [""])[0], place, f"one of {', '.join(names)}")
 
 
 def finite(value: Any, place: str) -> None:
@@ -53,46 +57,68 @@ def finite(value: Any, place: str) -> None:
 
 def not_empty(value: Any, place: str) -> None:
     """Refuse an empty list."""
-    demand(len(value) > 0, f"{len(value)} values", place, "a list of 1 or more")
+    demand(len(value) > 0, "0 values", place, "a list of 1 or more")
 
 
 Number = Annotated[float, finite]
-#: What needs no look inside: the value of a parameter.
+#: What is not looked into, such as the value of a parameter.
 Plain = Any
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The base of records, which makes them immutable dataclasses.
+
+    A field with a default may be absent, and is not written where it has it; a class that sets `optional` to
+    some names writes and demands all others.
+    """
+
+    optional: ClassVar[Collection[str] | None] = None
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    @classmethod
+    def read(cls, value: Any, place: str = "") -> Self:
+        """Return the record that plain values stand for.
+
+        Raises
+        ------
+        OddValueError
+            If a field is missing, unknown, or not of its type; its place is named.
+        """
+        return decoder(cls)(value, place)
 
 
 def encode(value: Any) -> Any:
     """Return a record, or what holds records, as plain values."""
-    return as_plain(value, _members)
+    return as_plain(value, lambda each: _members(each) if isinstance(each, Record) else each)
 
 
-def _members(value: Any) -> Any:
-    if not is_dataclass(value):
-        return value
-    members = {each.name: getattr(value, each.name) for each in fields(value)}
-    absent = _defaults(type(value))
+def _members(record: Record) -> dict[str, Any]:
+    absent = _defaults(type(record))
+    members = {each.name: getattr(record, each.name) for each in fields(record)}
     return {
-        name: encode(each) for name, each in members.items() if name not in absent or each != absent[name]
+        name: encode(value) for name, value in members.items() if name not in absent or value != absent[name]
     }
 
 
-def decode(kind: type[Record], value: Any, place: str = "") -> Record:
-    """Return the record that plain values stand for.
-
-    Raises
-    ------
-    OddValueError
-        If a field is missing, unknown, or not of its type; its place is named.
-    """
-    return decoder(kind)(value, place)
+@cache
+def _defaults(kind: type[Record]) -> dict[str, Any]:
+    """Return the fields of a record that may be absent, with their values then."""
+    defaults = {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in fields(kind)
+        if each.default is not MISSING or each.default_factory is not MISSING
+    }
+    return {name: defaults[name] for name in (defaults if kind.optional is None else kind.optional)}
 
 
 @cache
 def decoder(kind: Any) -> Decoder:
-    """Return what checks and reads a value of a type: a record, or what fields of records hold."""
+    """Return what checks and reads a value of an annotated type: of a record, or of one of its fields."""
     origin, inner = get_origin(kind), get_args(kind)
-    if is_dataclass(kind):
-        return _record(kind)
     if origin is Annotated:
         return _checked(decoder(inner[0]), inner[1:])
     if origin in (Union, UnionType):
@@ -101,95 +127,84 @@ def decoder(kind: Any) -> Decoder:
         return _list(decoder(inner[0]))
     if origin is tuple:
         return _tuple([decoder(each) for each in inner])
-    return _names(decoder(inner[1])) if origin is dict else BASIC[kind]
+    if origin is dict:
+        return _dict(decoder(inner[1]))
+    return BASIC[kind] if kind in BASIC else _record(kind)
 
 
 def _basic(expected: str, *types: type, least: float = -LARGEST) -> Decoder:
-    def check(value: Any, place: str) -> Any:
-        demand(type(value) in types, value, place, expected)
-        demand(type(value) is not int or least <= value < LARGEST, value, place, expected)
+    def read(value: Any, place: str) -> Any:
+        fine = type(value) in types and (type(value) is not int or least <= value < LARGEST)
+        demand(fine, value, place, expected)
         return value
 
-    return check
+    return read
 
 
+_float = _basic("a finite number", int, float)
 BASIC: dict[Any, Decoder] = {
     str: _basic("text", str),
     bool: _basic("true or false", bool),
     int: _basic("a whole number, 0 or more", int, least=0),
-    float: _basic("a finite number", int, float),
+    float: _float,
     NoneType: _basic("nothing", NoneType),
-    Any: lambda value, place: BASIC[float](value, place) if type(value) is int else value,
+    Any: lambda value, place: _float(value, place) if type(value) is int else value,
 }
 
 
-def _checked(read: Decoder, checks: Collection[Decoder]) -> Decoder:
-    def check(value: Any, place: str) -> Any:
-        value = read(value, place)
-        for each in checks:
-            each(value, place)
-        return value
-
-    return check
-
-
-def _either(kinds: list[Decoder]) -> Decoder:
+def _checked(decode: Decoder, checks: Collection[Callable[[Any, str], None]]) -> Decoder:
     def read(value: Any, place: str) -> Any:
-        for each in kinds[:-1]:
+        decoded = decode(value, place)
+        for check in checks:
+            check(decoded, place)
+        return decoded
+
+    return read
+
+
+def _either(decoders: list[Decoder]) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        for decode in decoders[:-1]:
             try:
-                return each(value, place)
+                return decode(value, place)
             except OddValueError:
                 continue
-        return kinds[-1](value, place)
+        return decoders[-1](value, place)
 
     return read
 
 
-def _list(read: Decoder) -> Decoder:
-    def read_list(value: Any, place: str) -> Any:
+def _list(decode: Decoder) -> Decoder:
+    def read(value: Any, place: str) -> Any:
         demand(type(value) is list, value, place, "a list")
-        return [read(each, f"{place}[{at}]") for at, each in enumerate(value)]
-
-    return read_list
-
-
-def _tuple(kinds: list[Decoder]) -> Decoder:
-    def read(value: Any, place: str) -> Any:
-        demand(type(value) is list and len(value) == len(kinds), value, place, f"a list of {len(kinds)}")
-        return tuple(
-            kind(each, f"{place}[{at}]") for at, (kind, each) in enumerate(zip(kinds, value, strict=True))
-        )
+        return [decode(each, f"{place}[{at}]") for at, each in enumerate(value)]
 
     return read
 
 
-def _names(read: Decoder) -> Decoder:
-    def read_names(value: Any, place: str) -> Any:
-        demand(type(value) is dict, value, place, "names with values")
-        return {name: read(each, f"{place}.{name}") for name, each in value.items()}
-
-    return read_names
-
-
-def _record(kind: Any) -> Decoder:
-    hints, absent = get_type_hints(kind, include_extras=True), _defaults(kind)
-    readers = {each.name: decoder(hints[each.name]) for each in fields(kind)}
-
+def _tuple(decoders: list[Decoder]) -> Decoder:
     def read(value: Any, place: str) -> Any:
-        demand(type(value) is dict, value, place, "names with values")
-        demand_names(value, place, readers, absent)
-        return kind(**{name: readers[name](each, f"{place}.{name}") for name, each in value.items()})
+        fine = type(value) is list and len(value) == len(decoders)
+        demand(fine, value, place, f"a list of {len(decoders)}")
+        return tuple(decode(each, place) for decode, each in zip(decoders, value, strict=True))
 
     return read
 
 
-@cache
-def _defaults(kind: Any) -> dict[str, Any]:
-    """Return the fields of a record that may be absent, with their values then."""
-    defaults = {
-        each.name: each.default if each.default is not MISSING else each.default_factory()  # type: ignore[misc]
-        for each in fields(kind)
-        if each.default is not MISSING or each.default_factory is not MISSING
-    }
-    optional = getattr(kind, "optional", defaults)
-    return {name: value for name, value in defaults.items() if name in optional}
+def _dict(decode: Decoder) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        demand(type(value) is dict, value, place, "names with values")
+        return {name: decode(each, f"{place}.{name}") for name, each in value.items()}
+
+    return read
+
+
+def _record(kind: type[Record]) -> Decoder:
+    hints, optional = get_type_hints(kind, include_extras=True), _defaults(kind)
+    decoders = {each.name: decoder(hints[each.name]) for each in fields(kind)}
+
+    def read(value: Any, place: str) -> Any:
+        demand_names(value, place, decoders, optional)
+        return kind(**{name: decoders[name](each, f"{place}.{name}") for name, each in value.items()})
+
+    return read

@@ -6,14 +6,13 @@ from directrank.data import make_ranking
 from directrank.experiments import compare
 from directrank.experiments.records import CHOSEN, Cell, FailedCell
 from directrank.experiments.results import chosen_cells
-from directrank.storage.typed_json import decode
 from pages import failed, plain_cell
 
 
 def cell(method, fold, validation, test):
     values = {"standard": {"test": {"AP": test}, "vali": {"AP": validation}}}
     plain = plain_cell(method, fold, validation=validation, values=values, fit_seconds=2.0)
-    return decode(Cell, plain)
+    return Cell.read(plain)
 
 
 def test_every_fold_takes_the_method_with_the_highest_validation_value():
@@ -34,7 +33,7 @@ def test_of_equal_validation_values_the_first_methods_counts():
 
 
 def test_a_method_that_failed_on_a_fold_is_not_chosen_there():
-    broken = decode(FailedCell, failed(plain_cell("b", "1")))
+    broken = FailedCell.read(failed(plain_cell("b", "1")))
     (chosen,) = chosen_cells([cell("a", "1", 0.1, 0.1), broken, cell("c", "1", 0.2, 0.1)], ["1"])
     assert chosen.chosen == {"method": "c"}
     assert chosen_cells([cell("a", "1", 0.1, 0.1), broken], ["1"]) == []

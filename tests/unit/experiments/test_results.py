@@ -18,7 +18,7 @@ from directrank.experiments.options import Columns, Options
 from directrank.experiments.records import CellOptions
 from directrank.experiments.results import COLUMNS, signed
 from directrank.storage.strict_json import as_plain, dump, parse
-from directrank.storage.typed_json import decode, encode
+from directrank.storage.typed_json import encode
 
 
 @pytest.fixture(scope="module")
@@ -188,4 +188,4 @@ def test_a_pipe_is_refused(tmp_path):
 def test_options_of_a_cell_are_accepted_when_the_record_is_read_back(given):
     """If they were not, a comparison in several processes would wait for its cells for ever."""
     options = Options(**given).of_a_cell
-    assert encode(decode(CellOptions, parse(dump(options).encode()))) == options
+    assert encode(CellOptions.read(parse(dump(options).encode()))) == options
