@@ -89,13 +89,14 @@ def test_hostile_queries_are_shown_as_they_are(visit):
 
 
 def test_a_search_from_the_box(visit):
+    from playwright.sync_api import expect
+
     page = visit()
     page.get_by_role("searchbox").fill("wings")
     page.get_by_role("button", name="Search").click()
     for name in ("BM25", "Regression"):
-        assert page.get_by_role("region", name=name).get_by_role("heading", level=3).count() == len(
-            pages.PAYLOADS
-        )
+        headings = page.get_by_role("region", name=name).get_by_role("heading", level=3)
+        expect(headings).to_have_count(len(pages.PAYLOADS))  # waits: a click returns before all is shown
     opened = page.locator("details[open]")
     assert opened.count() == 1
     values = [float(each) for each in opened.locator("td:nth-child(2)").all_text_contents()]

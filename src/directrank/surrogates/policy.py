@@ -96,10 +96,15 @@ class BoundPolicy:
         """Draw rankings at these scores, and estimate the expected measure with its derivatives there."""
         queries, measure, samples = self.queries, self.surrogate.measure, self.surrogate.samples
         levels = but_for_rounding(queries, scores)
-        at, n, indptr = np.array(scores, np.float64), queries.n_docs, queries.indptr
+        n, indptr = queries.n_docs, queries.indptr
         gradient, curvature = np.zeros(n), np.zeros(n)
-        rank = strict_ranking(queries, levels)[1]
-        drawn = list(rankings(queries, scores, rank, samples, self.surrogate.seed or 0))
+        order, rank = strict_ranking(queries, levels)
+        # Only their rows tell documents of one score and one relevance apart: they share what is estimated,
+        # and the mean of scores that differ by rounding.
+        twin = ties(queries, levels, order)[1]
+        alike = np.bincount(twin, minlength=n)[twin]
+        at = np.bincount(twin, scores, n)[twin] / alike
+        drawn = list(rankings(queries, at, rank, samples, self.surrogate.seed or 0))
         if isinstance(measure, PositionLinear):
             gain, discounts = measure.linear_in_positions(queries)
             rewards = np.empty((samples, n))
@@ -117,9 +122,6 @@ class BoundPolicy:
             for (ranking, _), better in zip(drawn, ahead, strict=True):
                 add_likelihoods(ranking, at, better, indptr, gradient, curvature)
         of_doc = np.repeat(self.weights, queries.sizes) / samples
-        # Only their rows tell documents of one score and one relevance apart.
-        twin = ties(queries, levels, strict_ranking(queries, levels)[0])[1]
-        alike = np.bincount(twin, minlength=n)[twin]
         gradient = (np.bincount(twin, gradient, n)[twin] / alike) * of_doc
         start = indptr[:-1]
         gradient -= np.repeat(np.add.reduceat(gradient, start) / queries.sizes, queries.sizes)

@@ -81,7 +81,7 @@ def largest_jump(surrogate: Surrogate) -> float:
         middle = sum(interval) / 2
         interval = max((interval[0], middle), (middle, interval[1]), key=jump)
     size = max(np.abs(gradient(t)).max() for t in (0.0, interval[0]))  # exponential losses grow on the way
-    return jump(interval) / size
+    return jump(interval) / size if size > 0 else 0.0  # a gradient that is 0 everywhere does not jump
 
 
 def is_shift_invariant(surrogate: Surrogate) -> bool:
