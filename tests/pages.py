@@ -6,8 +6,9 @@ import numpy as np
 
 from directrank.data.folds import PARTS
 from directrank.experiments import Comparison
+from directrank.experiments.records import Compared
 from directrank.experiments.results import FORMAT
-from directrank.experiments.significance import significance
+from directrank.experiments.significance import with_significance
 from directrank.storage.strict_json import dump, parse
 
 PAYLOADS = (
@@ -80,24 +81,37 @@ def invented(
         for at, fold in enumerate(folds)
         for method in methods
     ]
-    result = Comparison(_summary(methods, folds, measures, conventions, n_points), cells)
-    tests = {
-        each: significance(result, each) if tested else _invented_tests(rng, methods, measures)
-        for each in result.conventions
-    }
-    result.summary["significance"] = tests
-    return result
+    content = plain_results(methods, folds, cells, measures, conventions)
+    for each in content["methods"]:
+        each["grid"] = {"penalty": list(range(n_points))}
+    result = of_content(content)
+    if tested:
+        return with_significance(result, None, "holm")
+    tests = {each: _invented_tests(rng, methods, measures) for each in result.conventions}
+    return of_content(content | {"significance": tests})
 
 
-def _summary(methods, folds, measures, conventions, n_points) -> dict:
+def of_content(content: dict) -> Comparison:
+    """Return results from plain values, whose pieces need not belong together."""
+    return Comparison(Compared.read(content))
+
+
+def changed(result: Comparison, change) -> Comparison:
+    """Return a copy of results whose plain values a function has changed."""
+    content = parse(dump(result.to_dict()).encode())
+    change(content)
+    return of_content(content)
+
+
+def plain_results(methods, folds, cells, measures=("AP",), conventions=("standard",), **more) -> dict:
+    """Return the plain values of results, with these cells."""
     size = {"n_queries": 12, "n_docs": 120, "n_features": 6}
     return {
-        "format": FORMAT, "dataset": "invented", "select_by": measures[0], "measures": list(measures),
-        "convention": conventions[0], "seed": 0, "seeds": [0], "search": "grid", "refit": False,
-        "missing": "error", "settings": {}, "columns": {},
+        "format": FORMAT, "dataset": "invented", **plain_options(measures, conventions), "seed": 0,
+        "settings": {}, "grids": {}, "reading": [],
         "methods": [
             {"label": each, "name": "regression", "measure": None, "summary": f"does what {each} does",
-             "paper": "no paper", "grid": {"penalty": list(range(n_points))}}
+             "paper": "no paper", "grid": {}}
             for each in methods
         ],
         "folds": [
@@ -105,56 +119,105 @@ def _summary(methods, folds, measures, conventions, n_points) -> dict:
              "files": {part: [f"{fold}/{part}.txt"] for part in PARTS}}
             for fold in folds
         ],
-        "data_check": {"lines": ["1 query without a relevant document."], "of": "all parts", **size},
+        "data_check": {
+            "name": "invented", "findings": [], "lines": ["1 query without a relevant document."],
+            "of": "all parts", **size,
+        },
         "environment": {"directrank": "0.1.0", "platform": "none"},
         "command": ["directrank", "compare", "invented"],
-        "written": "2026-01-02T03:04:05+00:00",
+        "written": "2026-01-02T03:04:05+00:00", "cells": cells, "significance": {}, **more,
     }  # fmt: skip
+
+
+def plain_options(measures=("AP",), conventions=("standard",)) -> dict:
+    """Return the plain values of the options of a cell."""
+    return {
+        "select_by": measures[0], "measures": list(measures), "convention": conventions[0], "seeds": [0],
+        "missing": "error", "search": "grid", "refit": False, "audit": True, "restarts": 0, "columns": {},
+    }  # fmt: skip
+
+
+def plain_cell(method, fold, per_query=None, **more) -> dict:
+    """Return the plain values of a cell with these values of queries by convention and measure."""
+    per_query = per_query or {"standard": {"AP": [0.5]}}
+    means = {
+        each: {name: _mean(values) for name, values in by_measure.items()}
+        for each, by_measure in per_query.items()
+    }
+    conventions, measures = list(per_query), list(next(iter(per_query.values())))
+    part = {"queries": 6, "documents": 60, "features": 6, "relevance": {"0": 9}}
+    values = {each: {"test": means[each], "vali": means[each]} for each in conventions}
+    n_queries = len(next(iter(per_query[conventions[0]].values())))
+    return {
+        "method": method, "fold": fold, "measure": None, "warnings": [], "seconds": 2.0,
+        "parts": dict.fromkeys(PARTS, part), "options": plain_options(measures, conventions),
+        "tried": [
+            {"parameters": {}, "seed": 0, "validation": 0.5, "seconds": 1.0, "status": "converged"}
+        ],
+        "chosen": {}, "validation": 0.5, "fit_seconds": 1.5, "peak_memory": 2**28,
+        "training": {
+            "status": "converged", "message": "", "remedy": "", "certificate": {}, "iterations": 0,
+            "notes": [], "history": [],
+        },
+        "scaling": {"kind": "none", "reason": ""}, "weights": None,
+        "seeds": [{"seed": 0, "chosen": {}, "validation": 0.5, "values": values}],
+        "values": values, "per_query": per_query,
+        "computed": {each: {name: name for name in measures} for each in conventions},
+        "qid": [str(query) for query in range(n_queries)], "ranked": [[1.0]] * n_queries,
+        "curve": {each: [0.5] * 10 for each in conventions},
+        "ties": {"documents": 0, "queries": 0, "input": means[conventions[0]]}, "bounds": None, **more,
+    }  # fmt: skip
+
+
+def _mean(values) -> float:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else 0.0
+
+
+def failed(cell: dict, error="no", kind="ValueError") -> dict:
+    """Return a cell that failed in place of one that did not."""
+    kept = ("fold", "method", "measure", "options", "parts", "warnings", "seconds")
+    problem = {"type": kind, "message": error, "traceback": ""}
+    return {name: cell[name] for name in kept} | {"error": problem}
 
 
 def _cell(rng, method, fold, at, measures, n_queries, conventions, n_points, n_rounds, n_features) -> dict:
     per_query = {each: {name: rng.random(n_queries).tolist() for name in measures} for each in conventions}
-    means = {
-        each: {name: float(np.mean(values)) for name, values in per_query[each].items()}
-        for each in conventions
-    }
-    part = {"queries": n_queries, "documents": 10 * n_queries, "features": n_features, "relevance": {"0": 9}}
-    return {
-        "method": method, "fold": fold, "measure": None, "warnings": [],
-        "parts": {"train": part, "vali": part, "test": part},
-        "tried": [
-            {"parameters": {"penalty": 10.0 ** (point - 3)}, "seed": 0, "validation": float(rng.random()),
-             "seconds": 1.0, "status": "converged"}
-            for point in range(n_points)
-        ],
-        "chosen": {"penalty": 0.001}, "validation": 0.5, "fit_seconds": 1.5, "peak_memory": 2**28,
-        "training": {
-            "status": "converged", "message": "", "certificate": {"gradient_norm": 1e-7},
-            "iterations": n_rounds,
-            "history": [
-                {"objective": float(rng.random()), "monitor": float(rng.random())} for _ in range(n_rounds)
-            ],
-        },
-        "weights": {
-            "features": [str(each + 1) for each in range(n_features)],
-            "coefficients": rng.normal(size=n_features).tolist(),
-        },
-        "values": {each: {"test": means[each], "vali": means[each]} for each in conventions},
-        "computed": {each: {name: name for name in measures} for each in conventions},
-        "per_query": per_query,
-        "qid": [f"{at}-{query}" for query in range(n_queries)],
-        "ranked": rng.integers(0, 3, size=(n_queries, 10)).astype(float).tolist(),
-        "curve": {each: rng.random(10).tolist() for each in conventions},
-        "ties": {"documents": 3, "queries": 1, "input": {name: float(rng.random()) for name in measures}},
-        "bounds": {
-            "measure": measures[0], "queries": n_queries, "loss": 0.5,
-            "rows": [
-                {"name": f"bound {n}", "kind": "type one" if n % 2 else "approximation", "mean": 0.6 + n,
-                 "distance": 0.1 + n, "largest": 1.0 + n, "loosest": "0-1", "holds": True if n % 2 else None}
-                for n in range(10)
-            ],
-        },
+    cell = plain_cell(method, fold, per_query)
+    cell["parts"]["test"] |= {
+        "queries": n_queries, "documents": 10 * n_queries, "features": n_features
     }  # fmt: skip
+    cell["tried"] = [
+        {"parameters": {"penalty": 10.0 ** (point - 3)}, "seed": 0, "validation": float(rng.random()),
+         "seconds": 1.0, "status": "converged"}
+        for point in range(n_points)
+    ]  # fmt: skip
+    cell["chosen"] = {"penalty": 0.001}
+    cell["training"] |= {
+        "certificate": {"gradient_norm": 1e-7}, "iterations": n_rounds,
+        "history": [
+            {"objective": float(rng.random()), "monitor": float(rng.random())} for _ in range(n_rounds)
+        ],
+    }  # fmt: skip
+    cell["weights"] = {
+        "features": [str(each + 1) for each in range(n_features)],
+        "coefficients": rng.normal(size=n_features).tolist(),
+    }
+    cell["qid"] = [f"{at}-{query}" for query in range(n_queries)]
+    cell["ranked"] = rng.integers(0, 3, size=(n_queries, 10)).astype(float).tolist()
+    cell["curve"] = {each: rng.random(10).tolist() for each in conventions}
+    cell["ties"] = {
+        "documents": 3, "queries": 1, "input": {name: float(rng.random()) for name in measures}
+    }  # fmt: skip
+    cell["bounds"] = {
+        "measure": measures[0], "queries": n_queries, "loss": 0.5,
+        "rows": [
+            {"name": f"bound {n}", "kind": "type one" if n % 2 else "approximation", "mean": 0.6 + n,
+             "distance": 0.1 + n, "largest": 1.0 + n, "loosest": "0-1", "holds": True if n % 2 else None}
+            for n in range(10)
+        ],
+    }  # fmt: skip
+    return cell
 
 
 def _invented_tests(rng, methods, measures) -> dict:
@@ -174,12 +237,6 @@ def _invented_tests(rng, methods, measures) -> dict:
         "pairs": {name: [pair(*each) for each in combinations(methods, 2)] for name in measures},
         "intervals": {name: {each: [0.4, 0.5] for each in methods} for name in measures},
     }  # fmt: skip
-
-
-def copied(result: Comparison) -> Comparison:
-    """Return results with nothing shared."""
-    facts = parse(dump(result.to_dict()).encode())
-    return Comparison({name: each for name, each in facts.items() if name != "cells"}, facts["cells"])
 
 
 def poisoned(payloads=PAYLOADS) -> tuple[Comparison, dict[str, list[str]]]:
@@ -209,20 +266,18 @@ def poisoned(payloads=PAYLOADS) -> tuple[Comparison, dict[str, list[str]]]:
             tested["intervals"][name] = {rename[each]: [0.4, 0.5] for each in marks}
             for pair in tested["pairs"][name]:
                 pair["method"], pair["baseline"] = rename[pair["method"]], rename[pair["baseline"]]
-    failing = facts["cells"][-n:]
-    for at, cell in enumerate(failing):
-        cell["error"] = {"type": "ValueError", "message": f"e{at} {payloads[at]}", "traceback": ""}
     # The first methods are whole, so that queries are compared.
-    for cell in failing[: n // 2]:
-        del cell["error"]
+    for at in range(n // 2, n):
+        place = len(facts["cells"]) - n + at
+        message = f"e{at} {payloads[at]}"
+        facts["cells"][place] = failed(facts["cells"][place], message)
     facts["cells"][-1]["error"]["message"] = " | ".join(f"e{at} {each}" for at, each in enumerate(payloads))
     facts["dataset"] = " | ".join(f"n{at} {each}" for at, each in enumerate(payloads))
     facts["command"] = ["directrank", *(f"/p{at}/{each}" for at, each in enumerate(payloads))]
     facts["data_check"]["lines"] = [f"docid {at} {each}" for at, each in enumerate(payloads)]
     facts["environment"]["platform"] = payloads[0]
-    facts["folds"][0]["files"]["train"] = payloads[1]
-    summary = {name: each for name, each in facts.items() if name != "cells"}
-    return Comparison(summary, facts["cells"]), {
+    facts["folds"][0]["files"]["train"] = [payloads[1]]
+    return of_content(facts), {
         "method name": list(rename.values()),
         "qid": [f"q{at} {each}" for at, each in enumerate(payloads)],
         "feature name": [f"f{at} {each}" for at, each in enumerate(payloads)],

@@ -64,9 +64,11 @@ def test_columns_sort_by_mouse_and_by_keyboard(opened, result, text):
 
 
 def test_failed_rows_come_last_however_sorted(opened):
-    result = pages.copied(pages.invented(4, 1, MEASURES, conventions=("standard",)))
-    result.cells[1]["error"] = {"type": "ValueError", "message": "no", "traceback": ""}
-    del result.summary["significance"]
+    def change(content):
+        content["cells"][1] = pages.failed(content["cells"][1])
+        content["significance"] = {}
+
+    result = pages.changed(pages.invented(4, 1, MEASURES, conventions=("standard",)), change)
     page = opened(render(result)).page
     button = page.locator("table[data-table=results] thead button").nth(1)
     for _ in range(2):

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
@@ -17,11 +18,13 @@ from directrank.estimators import AdaRank, Regression, methods
 from directrank.estimators.methods import Method
 from directrank.experiments import Comparison, read_results
 from directrank.experiments.demos import write_folds
-from directrank.experiments.results import CHOSEN, entry
+from directrank.experiments.records import CHOSEN
+from directrank.experiments.results import described_choice
 from directrank.report import render
 from directrank.report.blocks import paragraph
 from directrank.report.payload import MOST_VALUES, UNIT
 from directrank.report.sections import SECTIONS, Section
+from directrank.storage.typed_json import encode
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@10", "WPD")
 LARGEST = 1_500_000
@@ -137,9 +140,11 @@ def test_rows_stand_from_the_best_to_the_worst():
 
 
 def test_letters_and_marks_are_those_of_the_console():
-    result = pages.invented(6, 3, ("AP", "nDCG@1"))
-    tested = result.summary["significance"]["letor3"]
-    tested["better_than"]["AP"] |= {"method 2": "ae", "method 5": "b"}
+    def change(content):
+        tested = content["significance"]["letor3"]
+        tested["better_than"]["AP"] |= {"method 2": "ae", "method 5": "b"}
+
+    result = pages.changed(pages.invented(6, 3, ("AP", "nDCG@1")), change)
     page = render(result).split('data-convention="letor3"')[1].split("</table>")[0]
     cell = r"<small>(.*?)</small>"
     rows = re.findall(rf'<th scope="row">(method \d){cell}</th><td[^>]*>([\d.]+)(?:{cell})?', page)
@@ -161,19 +166,23 @@ def test_first_screen_names_few_methods_and_folds_many():
 def test_convention_that_lowers_values_says_why():
     result = pages.invented(3, 2, ("AP", "nDCG@10", "P@5", "nDCG@1"), conventions=("letor4", "standard"))
     assert "Values are lower" not in Page(render(result)).text
-    for cell in result.cells:
-        cell["ranked"][0] = [1.0, 0.0]
-    said = Page(render(result)).text
+
+    def change(content):
+        for cell in content["cells"]:
+            cell["ranked"][0] = [1.0, 0.0]
+
+    said = Page(render(pages.changed(result, change))).text
     assert said.count("Values are lower") == 1
     # P@5 of a short list is not 0 under letor4, and two documents are enough for nDCG@1.
     assert "This concerns nDCG@10 on 2 of 12 test queries." in said
 
 
 def test_ties_that_change_nothing_are_folded():
-    result = pages.invented(3, 2, ("AP", "WPD"))
-    for cell in result.cells:
-        cell["ties"]["input"]["AP"] = cell["values"]["standard"]["test"]["AP"] + 1e-4
-    said = Page(render(result)).text
+    def change(content):
+        for cell in content["cells"]:
+            cell["ties"]["input"]["AP"] = cell["values"]["standard"]["test"]["AP"] + 1e-4
+
+    said = Page(render(pages.changed(pages.invented(3, 2, ("AP", "WPD")), change))).text
     assert "the row order changes no mean test AP by more than 0.0001. Ties of each method" in said
     assert "changes no mean test WPD" not in said
 
@@ -315,12 +324,13 @@ def test_a_section_is_one_file_and_one_line(result):
 
 
 def test_results_of_an_earlier_release_still_make_a_page():
-    result = pages.invented()
-    for cell in result.cells:
-        for name in ("curve", "ties", "bounds"):
-            del cell[name]
-    for tested in result.summary["significance"].values():
-        del tested["intervals"]
+    def change(content):
+        for cell in content["cells"]:
+            cell |= {"curve": {}, "ties": None, "bounds": None}
+        for tested in content["significance"].values():
+            tested["intervals"] = {}
+
+    result = pages.changed(pages.invented(), change)
     ids = {given.get("id") for tag, given in Page(render(result)).tags if tag == "section"}
     assert {"results", "folds", "settings"} <= ids
     assert not {"curves", "ties", "bounds"} & ids
@@ -332,15 +342,16 @@ def test_results_of_an_earlier_release_still_make_a_page():
     ids=["rises to its end", "level at its end", "inside", "two alternatives"],
 )
 def test_settings_selected_at_the_end_of_a_grid_are_marked(values, ends):
-    result = pages.invented(2, 1)
-    for cell in result.cells:
-        cell["tried"] = [
-            {"parameters": {"penalty": 10.0**at}, "seed": 0, "validation": value, "seconds": 1.0,
-             "status": "converged"}
-            for at, value in enumerate(values)
-        ]  # fmt: skip
-        cell["chosen"] = {"penalty": 10.0 ** values.index(max(values))}
-    shown = render(result)
+    def change(content):
+        for cell in content["cells"]:
+            cell["tried"] = [
+                {"parameters": {"penalty": 10.0**at}, "seed": 0, "validation": value, "seconds": 1.0,
+                 "status": "converged"}
+                for at, value in enumerate(values)
+            ]  # fmt: skip
+            cell["chosen"] = {"penalty": 10.0 ** values.index(max(values))}
+
+    shown = render(pages.changed(pages.invented(2, 1), change))
     assert shown.count("penalty at the end of the grid") == ends
     assert ("2 of 2 are at the end of the grid" in shown) == bool(ends)
     assert ("No fold selects the end of a grid" in shown) != bool(ends)
@@ -353,11 +364,13 @@ def test_one_method_one_fold_one_measure_make_a_page():
 
 
 def test_the_choice_on_validation_does_not_lead():
+    def change(content):
+        for cell, value in zip(content["cells"], (0.9, 0.1, 0.2, 0.8), strict=True):
+            cell["values"]["standard"]["test"]["AP"] = cell["validation"] = value
+        content["methods"].append(encode(described_choice("AP")))
+
     drawn = pages.invented(2, 2, ("AP",), conventions=("standard",), tested=False)
-    for cell, value in zip(drawn.cells, (0.9, 0.1, 0.2, 0.8), strict=True):
-        cell["values"]["standard"]["test"]["AP"] = cell["validation"] = value
-    drawn.summary["methods"].append(entry("AP"))
-    result = Comparison(drawn.summary, drawn.cells)
+    result = pages.changed(drawn, change)
     means = [result.mean(each, "AP", "standard") for each in result.methods]
     assert means == pytest.approx([0.55, 0.45, 0.85])
     shown = Page(render(result)).text
@@ -366,9 +379,8 @@ def test_the_choice_on_validation_does_not_lead():
 
 
 def test_text_that_is_no_text_is_written():
-    result = pages.invented()
-    result.summary["command"] = ["directrank", "data\udcff"]
-    assert "\\udcff" in render(result)
+    content = replace(pages.invented().content, command=["directrank", "data\udcff"])
+    assert "\\udcff" in render(Comparison(content))
 
 
 def test_charts_stay_inside(page):
@@ -386,8 +398,6 @@ def test_page_is_written_whole(result, tmp_path):
 
 
 def test_page_of_nothing_but_failures(result):
-    facts = result.to_dict()
-    cells = [dict(cell) for cell in facts["cells"] if "error" in cell]
-    summary = dict(result.summary, methods=[each for each in facts["methods"] if each["label"] == "broken"])
-    del summary["significance"]
-    assert "3 of 3 runs failed" in Page(render(Comparison(summary, cells))).text
+    methods = [each for each in result.content.methods if each.label == "broken"]
+    content = replace(result.content, methods=methods, cells=result.failures, significance={})
+    assert "3 of 3 runs failed" in Page(render(Comparison(content))).text

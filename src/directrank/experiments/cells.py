@@ -3,172 +3,237 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.data.queries import Queries
 from directrank.diagnostics.test_diagnostics import bounds, curve, ties
 from directrank.estimators.method import Entry
 from directrank.experiments.fits import SCORES, attempted, restored, scores_of
 from directrank.experiments.options import Options
-from directrank.experiments.records import check_measured
+from directrank.experiments.records import (
+    Bounds,
+    Cell,
+    FailedCell,
+    Failure,
+    FitRecord,
+    Measured,
+    Part,
+    SeedRun,
+    Ties,
+    Tried,
+    Weights,
+    read_cell,
+)
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of
 from directrank.storage.names import printable
+from directrank.storage.typed_json import encode
 from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:
-    from directrank.experiments.plan import PlannedCell
+    from directrank.experiments.plan import Plan, PlannedCell
 
 #: The record has the relevance of this many documents of each query, as ranked.
 TOP = 10
 #: The record has the coefficients of a linear model with at most this many.
 MOST_WEIGHTS = 2000
 
-Record = dict[str, Any]
 
-
-def choice(fits: Sequence[Record]) -> dict[int, Record]:
+def choice(fits: Sequence[FitRecord]) -> dict[int, FitRecord]:
     """Return the fit with the best validation value for each seed; the first of equal ones."""
-    of_seeds = {fit["seed"]: [each for each in fits if each["seed"] == fit["seed"]] for fit in fits}
-    return {seed: max(these, key=lambda fit: fit["validation"]) for seed, these in of_seeds.items()}
+    of_seeds = {fit.seed: [each for each in fits if each.seed == fit.seed] for fit in fits}
+    return {seed: max(these, key=lambda fit: fit.validation or 0.0) for seed, these in of_seeds.items()}
 
 
 def assemble(
-    cell: "PlannedCell", splits: Splits, options: Options, fits: Sequence[Record], refits: Sequence[Record]
-) -> Record:
+    plan: "Plan",
+    cell: "PlannedCell",
+    splits: Splits,
+    fits: Sequence[FitRecord | Failure],
+    refits: Sequence[FitRecord | Failure] = (),
+) -> Cell | FailedCell:
     """Choose by validation and score the test set; nothing else reads the relevance of the test set.
 
     A failed fit fails the cell, because the choice would not be among all points.
-
-    Returns
-    -------
-    dict
-        The record of the cell, in plain values; with an ``error`` if a fit failed or scoring fails.
     """
-    started, every = seconds_of_work(), [*fits, *refits]
-    failed = next((fit for fit in every if "error" in fit), None)
-    if failed is None:
-        record = attempted(lambda: _measured(cell.method, splits, options, fits, refits))
-    else:
-        record = {"error": {**failed["error"], "parameters": failed.get("parameters", {})}}
-    counts = sum((Counter(each.get("warnings", {})) for each in [*every, record]), Counter())
-    return {
-        **record,
+    started, counts = seconds_of_work(), Counter()
+    for fit in (*fits, *refits):
+        counts.update(fit.warnings)
+    frame: dict[str, Any] = {
         "fold": cell.fold.name,
         "method": cell.method.label,
         "measure": name_of(cell.method.measure),
-        "options": options.of_a_cell,
+        "options": plan.cell_options,
         "parts": {name: describe(split) for name, split in splits._asdict().items()},
-        "warnings": [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()],
-        "seconds": math.fsum(fit.get("seconds", 0.0) for fit in every) + seconds_of_work() - started,
     }
+    known = [[fit for fit in those if isinstance(fit, FitRecord)] for those in (fits, refits)]
+    failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)
+    made: Cell | Failure
+    if failed is None:
+        made, more = attempted(lambda: _tested(cell.method, splits, plan.options, known[0], known[1], frame))
+        counts.update(more)
+    else:
+        made = failed
+    ended = {
+        "warnings": [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()],
+        "seconds": math.fsum(fit.seconds for fit in (*known[0], *known[1])) + seconds_of_work() - started,
+    }
+    return (
+        FailedCell(**frame, **ended, error=made.error)
+        if isinstance(made, Failure)
+        else replace(made, **ended)
+    )
 
 
-def describe(part: QueryGroups) -> Record:
+def describe(part: QueryGroups) -> Part:
     """Return the size of a split and how many documents have each grade."""
-    return {"features": part.n_features, **sizes(part.n_queries, part.queries.relevance)}
+    return replace(sizes(part.n_queries, part.queries.relevance), features=part.n_features)
 
 
-def sizes(n_queries: int, relevance: np.ndarray) -> Record:
+def sizes(n_queries: int, relevance: np.ndarray) -> Part:
     """Return the number of queries and of documents, and how many have each grade."""
     grades, counts = np.unique(relevance, return_counts=True)
     shown = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
-    return {
-        "queries": n_queries,
-        "documents": len(relevance),
-        "relevance": shown if len(shown) <= 32 else {"distinct": len(shown)},
+    distinct = shown if len(shown) <= 32 else {"distinct": len(shown)}
+    return Part(queries=n_queries, documents=len(relevance), relevance=distinct)
+
+
+def _tested(
+    method: Entry, splits: Splits, options: Options, fits: Sequence[FitRecord], refits: Sequence[FitRecord],
+    frame: Mapping[str, Any],
+) -> Cell:  # fmt: skip
+    chosen = choice(fits)
+    tested = {fit.seed: fit for fit in refits} or chosen
+    first = next(iter(chosen))
+    rankings = {seed: _ranked_by(method, splits, fit, tested[seed], options) for seed, fit in chosen.items()}
+    means = {
+        name: _mean_of([getattr(each, name) for each in rankings.values()])
+        for name in ("values", "per_query", "curve")
     }
-
-
-def _measured(method: Entry, splits: Splits, options: Options, fits, refits) -> Record:
-    chosen, every = choice(fits), [*fits, *refits]
-    tested = {fit["seed"]: fit for fit in refits} or chosen
-    first, first_tested = next(iter(chosen.values())), tested[fits[0]["seed"]]
-    runs = [_reported(method, splits, fit, tested[seed], options) for seed, fit in chosen.items()]
-    tried = ("parameters", "seed", "validation", "seconds", "status")
-    training = ("status", "message", "remedy", "certificate", "iterations", "notes", "history")
-    record = {
-        "tried": [{name: fit[name] for name in tried} for fit in fits],
-        "chosen": first["parameters"],
-        "validation": _mean_of([fit["validation"] for fit in chosen.values()]),
-        "fit_seconds": math.fsum(fit["seconds"] for fit in every),
-        "peak_memory": max(fit["peak_memory"] or 0 for fit in every) or None,
-        "training": {name: first_tested[name] for name in training},
-        "scaling": first_tested["scaling"],
-        "weights": _weights(splits.train, method, first_tested),
-        "seeds": [
-            {
-                "seed": seed,
-                "chosen": fit["parameters"],
-                "validation": fit["validation"],
-                "values": run["values"],
-            }
-            for (seed, fit), run in zip(chosen.items(), runs, strict=True)
+    made = Cell(
+        **{**vars(rankings[first]), **means},
+        **frame,
+        warnings=[],
+        seconds=0.0,
+        tried=[
+            Tried(
+                parameters=fit.parameters, seed=fit.seed, validation=fit.validation, seconds=fit.seconds,
+                status=fit.status,
+            )
+            for fit in fits
         ],
-        **runs[0],
-        **{name: _mean_of([run[name] for run in runs]) for name in ("values", "per_query", "curve")},
-    }
+        chosen=chosen[first].parameters,
+        validation=_mean_of([fit.validation for fit in chosen.values()]),
+        fit_seconds=math.fsum(fit.seconds for fit in (*fits, *refits)),
+        peak_memory=max(fit.peak_memory or 0 for fit in (*fits, *refits)) or None,
+        training=tested[first].training,
+        scaling=tested[first].scaling,
+        weights=_weights(splits.train, method, tested[first]),
+        seeds=[
+            SeedRun(seed=seed, chosen=fit.parameters, validation=fit.validation, values=rankings[seed].values)
+            for seed, fit in chosen.items()
+        ],
+    )  # fmt: skip
     # A record that is refused when it is read back would be made again for ever.
-    check_measured(record, options.of_a_cell)
-    return record
+    return read_cell(encode(made))
 
 
-def _weights(train: QueryGroups, method: Entry, fit: Record) -> Record | None:
+def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | None:
     """Return the weight of each feature: coefficients, or of stumps and trees, importances."""
-    if fit["scorer"]["kind"] == SCORES or train.n_features > MOST_WEIGHTS:
+    if fit.scorer.kind == SCORES or train.n_features > MOST_WEIGHTS:
         return None
     scorer: Any = restored(fit, method).scorer_
     # The coefficients of boosted models belong to their rounds.
     importances = getattr(scorer, "feature_importances", None)
-    name = "coefficients" if importances is None else "importances"
-    values: Any = importances(train.n_features) if importances else getattr(scorer, name, ())
+    values: Any = importances(train.n_features) if importances else getattr(scorer, "coefficients", ())
     if np.shape(values) != (train.n_features,):
         return None
     names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]
-    return {"features": list(map(printable, names)), name: np.array(values, dtype=float).tolist()}
+    kind = "coefficients" if importances is None else "importances"
+    return Weights(features=list(map(printable, names)), **{kind: np.array(values, dtype=float).tolist()})
 
 
-def _reported(method: Entry, splits: Splits, chosen: Record, tested: Record, options: Options) -> Record:
-    max_grade = max(split.queries.max_relevance for split in splits)
-    found = {
+class Scored(NamedTuple):
+    """Documents with scores in row order; `retrieved` says which of them a run holds, None for all."""
+
+    documents: QueryGroups | Queries
+    scores: np.ndarray
+    retrieved: np.ndarray | None
+
+
+def _ranked_by(
+    method: Entry, splits: Splits, chosen: FitRecord, tested: FitRecord, options: Options
+) -> Measured:
+    scores = {
         "vali": scores_of(chosen, method, "vali", splits.vali),
         "test": scores_of(tested, method, "test", splits.test),
     }
+    is_rival = tested.scorer.kind == SCORES
     # A run need not rank the validation set, nor hold every document.
-    scores = {name: values for name, values in found.items() if values is not None}
-    held = {name: _held(tested, values) for name, values in scores.items()}
-    record: dict[str, Any] = {"values": {}, "per_query": {}, "computed": {}, "curve": {}}
-    for convention in options.conventions:
-        results = {
-            name: evaluate(
-                getattr(splits, name), values, measures=options.measures, convention=convention,
-                per_query=name == "test", max_grade=max_grade, retrieved=held[name],
-            ).to_dict()
-            for name, values in scores.items()
-        }  # fmt: skip
-        record["values"][convention] = {name: each["measures"] for name, each in results.items()}
-        for what in ("per_query", "computed"):
-            record[what][convention] = results["test"][what]
-        record["curve"][convention] = curve(splits.test, scores["test"], convention, held["test"])
-        record["qid"] = results["test"]["qid"]
-    test, is_rival = (splits.test, scores["test"]), tested["scorer"]["kind"] == SCORES
-    return {
-        **record,
-        "ranked": ranked(*test),
-        "ties": ties(*test, options.measures, held["test"]),
-        # Bounds depend on the scale of the scores, which is not known of rivals.
-        "bounds": bounds(*test, options.select_by) if options.audit and not is_rival else None,
+    scored = {
+        name: Scored(getattr(splits, name), values, _retrieved(values) if is_rival else None)
+        for name, values in scores.items()
+        if values is not None
     }
+    max_grade = max(split.queries.max_relevance for split in splits)
+    measured = measured_sets(scored, options.measures, options.conventions, max_grade=max_grade)
+    # Bounds depend on the scale of the scores, which is not known of rivals.
+    if not options.audit or is_rival:
+        return measured
+    audit = bounds(splits.test, scored["test"].scores, options.select_by)
+    return replace(measured, bounds=None if audit is None else Bounds.read(encode(audit)))
 
 
-def _held(fit: Record, scores: np.ndarray) -> np.ndarray | None:
-    """Return which documents a run holds; None for scores of all documents."""
-    held = ~np.isnan(scores)
-    return None if held.all() or fit["scorer"]["kind"] != SCORES else held
+def _retrieved(scores: np.ndarray) -> np.ndarray | None:
+    retrieved = ~np.isnan(scores)
+    return None if retrieved.all() else retrieved
+
+
+def measured_sets(
+    scored: Mapping[str, Scored], measures: Sequence[Measure], conventions: Sequence[str], *,
+    max_grade: float | None = None, diagnostics: bool = True,
+) -> Measured:  # fmt: skip
+    """Measure the ranking of the test set, and the means of that of the validation set if it is scored."""
+    test = scored["test"]
+    evaluations = {
+        convention: {
+            name: evaluate(
+                each.documents, each.scores, measures=measures, convention=convention,
+                per_query=name == "test", max_grade=max_grade, retrieved=each.retrieved,
+            )
+            for name, each in scored.items()
+        }
+        for convention in conventions
+    }  # fmt: skip
+    tests = {convention: sets["test"] for convention, sets in evaluations.items()}
+    return Measured(
+        values={
+            convention: {name: dict(each) for name, each in sets.items()}
+            for convention, sets in evaluations.items()
+        },
+        per_query={convention: _plain_values(each.per_query or {}) for convention, each in tests.items()},
+        computed={
+            convention: {name: measure.name for name, measure in each.computed.items()}
+            for convention, each in tests.items()
+        },
+        qid=tests[conventions[0]].qid.tolist(),
+        curve={each: curve(*test[:2], each, test.retrieved) for each in conventions if diagnostics},
+        ranked=ranked(*test[:2]),
+        ties=Ties.read(encode(ties(*test[:2], measures, test.retrieved))) if diagnostics else None,
+    )
+
+
+def _plain_values(per_query: Mapping[str, np.ndarray]) -> dict[str, list[float | None]]:
+    return {
+        name: [None if math.isnan(value) else value for value in values.tolist()]
+        for name, values in per_query.items()
+    }
 
 
 def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:

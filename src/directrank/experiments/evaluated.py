@@ -1,6 +1,5 @@
 """Several rankings of one collection, in the results of a comparison: values, tests, tables and page."""
 
-import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,9 +8,8 @@ from typing import Any
 from directrank.contracts import Measure
 from directrank.data.files import ReadOptions
 from directrank.data.files.options import MISSING
-from directrank.diagnostics.test_diagnostics import curve, ties
-from directrank.experiments.cells import ranked, sizes
-from directrank.experiments.identity import environment, shown
+from directrank.experiments.cells import Scored, measured_sets, sizes
+from directrank.experiments.identity import environment
 from directrank.experiments.options import (
     MEASURES,
     STANDARD,
@@ -19,10 +17,11 @@ from directrank.experiments.options import (
     check_correction,
     check_measures,
 )
-from directrank.experiments.results import FORMAT, Comparison, described_measures
-from directrank.experiments.significance import significance
+from directrank.experiments.records import DataCheck, Described, DescribedMeasure, FoldFiles, Ranking, Results
+from directrank.experiments.results import FORMAT, Comparison
+from directrank.experiments.significance import with_significance
+from directrank.experiments.sources import file_digest
 from directrank.experiments.submissions import Judged, Submission, named_runs
-from directrank.measures import evaluate
 from directrank.measures.naming.names import is_own
 
 #: The one fold of runs: all queries.
@@ -92,24 +91,38 @@ def evaluate_runs(
     nothing, and queries without a judgment are left out. A judged query that a run does not hold counts 0.
     ``summary["data_check"]["lines"]`` counts all of these.
     """
-    named = named_runs(runs)
-    options = {
-        "measures": check_measures(measures),
-        "convention": check_convention(convention),
-    }
+    named, reported = named_runs(runs), check_measures(measures)
+    conventions = list(dict.fromkeys((check_convention(convention), STANDARD)))
     check_correction(correction)
     against = None if baseline is None else _label_of(baseline, named)
     judged = Judged(
         data, ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify)
     )
     submissions = [judged.submission(label, run) for label, run in named.items()]
-    conventions = list(dict.fromkeys((convention, STANDARD)))
-    cells = [_cell(each, options["measures"], conventions, judged, diagnostics) for each in submissions]
-    result = Comparison(_summary(judged, submissions, options, command), cells)
-    result.summary["significance"] = {
-        each: significance(result, each, baseline=against, correction=correction) for each in conventions
-    }
-    return result
+    results = Results(
+        format=FORMAT,
+        dataset=Path(judged.source).name or judged.source,
+        select_by=None,
+        measures=[each.name for each in reported],
+        convention=convention,
+        methods=[
+            Described(label=each.label, name=each.label, measure=None, summary=each.path, paper="", grid={})
+            for each in submissions
+        ],
+        folds=[FoldFiles(name=ALL, sha256=_digests(judged), files={"test": [judged.source]})],
+        data_check=DataCheck(
+            lines=[*judged.notes, *(note for each in submissions for note in each.notes)],
+            of=judged.source,
+            n_queries=submissions[0].queries.n_queries,
+            n_docs=len(judged.relevance),
+        ),
+        environment=environment(),
+        command=list(command),
+        written=datetime.now(UTC).isoformat(timespec="seconds"),
+        cells=[_ranking(each, reported, conventions, judged, diagnostics) for each in submissions],
+        own_measures={each.name: DescribedMeasure.of(each) for each in reported if is_own(each)},
+    )
+    return with_significance(Comparison(results), against, correction)
 
 
 def _label_of(baseline: str, named: dict[str, Any]) -> str:
@@ -120,64 +133,20 @@ def _label_of(baseline: str, named: dict[str, Any]) -> str:
     return labels[0]
 
 
-def _cell(
+def _ranking(
     one: Submission,
     measures: Sequence[Measure],
     conventions: Sequence[str],
     judged: Judged,
     diagnostics: bool,
-) -> dict[str, Any]:
+) -> Ranking:
     """Return the record of a run, as that of a method on a fold."""
-    record: dict[str, Any] = {"values": {}, "per_query": {}, "computed": {}}
-    for convention in conventions:
-        found = evaluate(
-            one.queries, one.scores, measures=measures, convention=convention, per_query=True,
-            retrieved=one.retrieved,
-        ).to_dict()  # fmt: skip
-        record["values"][convention] = {"test": found["measures"]}
-        for what in ("per_query", "computed"):
-            record[what][convention] = found[what]
-        record["qid"] = found["qid"]
-    if diagnostics:
-        record["curve"] = {each: curve(one.queries, one.scores, each, one.retrieved) for each in conventions}
-        record["ties"] = ties(one.queries, one.scores, measures, one.retrieved)
-    record["ranked"] = ranked(one.queries, one.scores)
+    scored = {"test": Scored(one.queries, one.scores, one.retrieved)}
+    measured = measured_sets(scored, measures, conventions, diagnostics=diagnostics)
     parts = {"test": sizes(one.queries.n_queries, judged.relevance)}
-    return {**record, "method": one.label, "fold": ALL, "measure": None, "parts": parts, "warnings": []}
-
-
-def _summary(
-    judged: Judged, submissions: Sequence[Submission], options: dict[str, Any], command: Sequence[str]
-) -> dict[str, Any]:
-    first = submissions[0].queries
-    notes = [*judged.notes, *(note for each in submissions for note in each.notes)]
-    return {
-        "format": FORMAT,
-        "dataset": Path(judged.source).name or judged.source,
-        "select_by": None,
-        **shown(options),
-        **described_measures({each.name: each for each in options["measures"] if is_own(each)}),
-        "methods": [
-            {"label": each.label, "name": each.label, "measure": None, "summary": each.path, "paper": "",
-             "grid": {}}
-            for each in submissions
-        ],
-        "folds": [{"name": ALL, "sha256": _digests(judged), "files": {"test": [judged.source]}}],
-        "data_check": {
-            "lines": notes,
-            "of": judged.source,
-            "n_queries": first.n_queries,
-            "n_docs": len(judged.relevance),
-        },
-        "environment": environment(),
-        "command": list(command),
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-    }  # fmt: skip
+    return Ranking(**vars(measured), fold=ALL, method=one.label, measure=None, parts=parts, warnings=[])
 
 
 def _digests(judged: Judged) -> dict[str, str]:
     path = Path(judged.source)
-    if not path.is_file():
-        return {}
-    with path.open("rb") as file:
-        return {"test": hashlib.file_digest(file, "sha256").hexdigest()}
+    return {"test": file_digest(path)} if path.is_file() else {}

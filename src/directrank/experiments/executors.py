@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import cloudpickle
 
@@ -22,7 +22,7 @@ from directrank.errors import MethodError
 from directrank.experiments.interrupts import uninterrupted
 from directrank.experiments.plan import Observer, Plan
 from directrank.experiments.sources import FoldReader
-from directrank.experiments.sweep import Outcome, Step, killed, perform
+from directrank.experiments.sweep import Executor, Outcome, Step, killed, perform
 from directrank.features.shards import processors
 from directrank.plugins.loading import load_sent, to_send
 
@@ -43,31 +43,6 @@ COMMAND = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from directrank.experiments.executors import worker_main; worker_main()"
 )
-
-
-class Executor(Protocol):
-    """Makes steps.
-
-    Attributes
-    ----------
-    room : int
-        How many steps can be started at a time.
-    """
-
-    room: int
-
-    @property
-    def waits(self) -> bool:
-        """Whether `take` would wait for others."""
-        ...
-
-    def start(self, step: Step) -> None:
-        """Start a step."""
-        ...
-
-    def take(self) -> Outcome:
-        """Return a step that has ended, with its record; this waits for one."""
-        ...
 
 
 @contextlib.contextmanager

@@ -6,7 +6,8 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -16,29 +17,61 @@ from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.estimators.method import Entry, Task
 from directrank.experiments.identity import shown
-from directrank.experiments.records import FIT, TRAINED, fields, fits
-from directrank.experiments.sources import FoldReader, joined
+from directrank.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling, Tensors
+from directrank.experiments.sources import FoldReader, FoldSource, joined
 from directrank.measures import evaluate, mean_value
 from directrank.measures.evaluation.arguments import checked_scores
 from directrank.measures.naming.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
+from directrank.storage.typed_json import encode
 from directrank.timing import seconds_of_work
-
-if TYPE_CHECKING:
-    from directrank.experiments.plan import Fit
 
 #: The record has at most this many rows of a training history.
 MOST_ROWS = 200
+#: What last fits are trained on.
+TOGETHER = "train and vali"
+Made = TypeVar("Made")
 #: The kind of scorer of a record that has scores of documents instead: of a rival no model is stored.
 SCORES = "scores"
 
 
+@dataclass(frozen=True)
+class Fit:
+    """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
+
+    `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
+    which measure the validation value is of, and `identity` tells all objects of the fit apart.
+    """
+
+    fold: FoldSource
+    method: Entry
+    point: Mapping[str, Any]
+    seed: int
+    trained_on: str
+    select_by: Measure | None
+    validated_by: str
+    identity: str
+    key: str
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is on training and validation set together."""
+        return self.trained_on == TOGETHER
+
+    @property
+    def label(self) -> str:
+        """Fold, method and point, for people."""
+        point = ", ".join(f"{name}={value}" for name, value in sorted(shown(self.point).items()))
+        text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
+        return printable(text)
+
+
 def fit_point(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
     n_threads: int | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> FitRecord | Failure:  # fmt: skip
     """Train a method at a point of its grid, and measure it on the validation set.
 
     The relevance of the test set is not an argument, so no fit can depend on it.
@@ -55,105 +88,113 @@ def fit_point(
         That of the validation value, in the standard convention.
     n_threads : int, optional
         All processors by default.
-
-    Returns
-    -------
-    dict
-        Plain values: ``validation`` and its measure ``validated_by``, ``seconds``, the end and the history of
-        training, ``scorer``, ``warnings`` with their counts; or ``error``.
     """
-    found = attempted(lambda: _fitted(train, vali, test, fit, select_by, n_threads))
-    return {"parameters": shown(fit.point), "seed": fit.seed, **found}
+    record, counts = attempted(
+        lambda: _fitted(train, vali, test, fit, select_by, n_threads), shown(fit.point)
+    )
+    return record if isinstance(record, Failure) else replace(record, warnings=counts)
 
 
-def judged(record: dict[str, Any], fit: "Fit", reader: FoldReader, select_by: Measure) -> dict[str, Any]:
+def judged(record: FitRecord, fit: Fit, reader: FoldReader, select_by: Measure) -> FitRecord | Failure:
     """Return the record of a fit with the validation value of this measure, if it holds that of another."""
-    if "error" in record or record["validated_by"] in (None, fit.validated_by):
+    if record.validated_by in (None, fit.validated_by):
         return record
-    train, vali, _ = reader(fit.fold)
-    partial, scores = fit.method.partial, lambda: scores_of(record, fit.method, "vali", vali)
-    found = attempted(lambda: {"validation": _validation(scores(), train, vali, select_by, partial=partial)})
-    return {**record, **found, "warnings": {**found["warnings"], **record["warnings"]}}
+
+    def validation() -> float:
+        train, vali, _ = reader(fit.fold)
+        return _validation(
+            scores_of(record, fit.method, "vali", vali), train, vali, select_by, partial=fit.method.partial
+        )
+
+    value, counts = attempted(validation, record.parameters)
+    if isinstance(value, Failure):
+        return value
+    return replace(record, validation=value, warnings={**counts, **record.warnings})
 
 
-def attempted(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the record that work makes, or the error that it raises, and how often it gave each warning."""
+def attempted(
+    work: Callable[[], Made], parameters: Parameters | None = None
+) -> tuple[Made | Failure, dict[str, int]]:
+    """Return what work makes, or how it failed, and how often it gave each warning."""
+    counts: dict[str, int] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            record = work()
+            made = work()
         except Exception as error:  # Whatever a method raises, the comparison records it and goes on.
-            text = {"type": type(error).__name__, "message": printable(" ".join(str(error).split()))}
-            record = {"error": {**text, "traceback": traceback.format_exc()}}
+            problem = Problem(
+                type=type(error).__name__,
+                message=printable(" ".join(str(error).split())),
+                traceback=traceback.format_exc(),
+                parameters=parameters,
+            )
+            made = Failure(error=problem, warnings=counts)
     texts = (printable(f"{each.category.__name__}: {' '.join(str(each.message).split())}") for each in caught)
-    return {**record, "warnings": dict(Counter(texts))}
+    counts.update(Counter(texts))
+    return made, counts
 
 
-def scores_of(fit: Mapping[str, Any], method: Entry, name: str, part: QueryGroups) -> np.ndarray | None:
+def scores_of(fit: FitRecord, method: Entry, name: str, part: QueryGroups) -> np.ndarray | None:
     """Return the scores that a record of `fit_point` gives the validation or the test set, in row order.
 
     None if a rival has none of the validation set; NaN for documents that a run does not hold.
     """
-    if fit["scorer"]["kind"] != SCORES:
+    if fit.scorer.kind != SCORES:
         return restored(fit, method).predict(part)
     scores = _tensors(fit).get(name)
-    held = None if scores is None else ~np.isnan(scores)
-    return None if scores is None else checked_scores(scores, part.n_docs, retrieved=held)
+    if scores is None:
+        return None
+    return checked_scores(scores, part.n_docs, retrieved=~np.isnan(scores))
 
 
-def restored(fit: Mapping[str, Any], method: Any):
+def restored(fit: FitRecord, method: Any):
     """Return the ranker of a record of `fit_point`; its predictions equal the trained ranker's bitwise."""
-    ranker = method.build(fit["parameters"], random_state=fit["seed"])
+    ranker = method.build(fit.parameters, random_state=fit.seed)
     ranker.scorer_ = scorer_of(fit)
-    ranker.n_features_in_ = fit["n_features"]
+    ranker.n_features_in_ = fit.n_features
     return ranker
 
 
-def fitted_ranker(fit: Mapping[str, Any], method: Any, feature_names: Sequence[str] | None) -> Any:
+def fitted_ranker(fit: FitRecord, method: Any, feature_names: Sequence[str] | None) -> Any:
     """Return the ranker of a record of `fit_point` as it was after training, to be saved."""
     ranker = restored(fit, method)
     if feature_names is not None:
         ranker.feature_names_in_ = np.array(feature_names, dtype=object)
-    for name in ("status", "certificate", "history", "message"):
-        setattr(ranker, f"{name}_", fit[name])
-    ranker.scaling_, ranker.scaling_reason_ = fit["scaling"]["kind"], fit["scaling"]["reason"]
+    ranker.status_, ranker.certificate_ = fit.status, fit.certificate
+    ranker.history_, ranker.message_ = fit.history, fit.message
+    ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason
     ranker.selected_by_ = name_of(method.measure or method.select_by)
     return ranker
 
 
-def scorer_of(fit: Mapping[str, Any]) -> Any:
+def scorer_of(fit: FitRecord) -> Any:
     """Return the scorer of a record of `fit_point`."""
-    return put_together(fit["scorer"]["kind"], _tensors(fit), fit["n_features"])
+    return put_together(fit.scorer.kind, _tensors(fit), fit.n_features)
 
 
-def _tensors(fit: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    return load(base64.b64decode(fit["scorer"]["safetensors"], validate=True))
+def _tensors(fit: FitRecord) -> dict[str, np.ndarray]:
+    return load(base64.b64decode(fit.scorer.safetensors, validate=True))
 
 
-def is_record_of(fit: "Fit", record: Mapping[str, Any]) -> bool:
-    """Whether a record is that of a fit, as far as can be told."""
-    if not fits(FIT, record) or (record["parameters"], record["seed"]) != (shown(fit.point), fit.seed):
+def is_record_of(fit: Fit, record: FitRecord) -> bool:
+    """Whether a record is that of a fit, as far as can be told: with a scorer or scores, and validated."""
+    if (record.parameters, record.seed) != (shown(fit.point), fit.seed):
         return False
-    return _has_scorer(fit, record)
-
-
-def _has_scorer(fit: "Fit", record: Mapping[str, Any]) -> bool:
-    """Whether a record has a scorer or scores, and a validation value where there has to be one."""
     try:
         if fit.method.stores_scores:
-            tensors, kind = _tensors(record), record["scorer"]["kind"]
-            agrees = ("vali" in tensors) == (record["validation"] is not None)
-            return kind == SCORES and "test" in tensors and agrees
+            tensors = _tensors(record)
+            agrees = ("vali" in tensors) == (record.validation is not None)
+            return record.scorer.kind == SCORES and "test" in tensors and agrees
         scorer_of(record)
     except (ValueError, KeyError, SafetensorError):
         return False
-    return fit.is_last == (record["validation"] is None)
+    return fit.is_last == (record.validation is None)
 
 
 def _fitted(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: "Fit", select_by: Measure,
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
     n_threads: int | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> FitRecord:  # fmt: skip
     started, entry = seconds_of_work(), fit.method
 
     def validation(scores: np.ndarray) -> float:
@@ -169,34 +210,29 @@ def _fitted(
     if learned.scorer is not None:
         kind, tensors = take_apart(learned.scorer)
     value = None if learned.vali is None else validation(learned.vali)
-    record = {
-        "validation": value,
-        "validated_by": None if value is None else fit.validated_by,
-        "seconds": seconds_of_work() - started,
-        "status": learned.status,
-        "message": learned.message,
-        "remedy": learned.remedy,
-        "certificate": {name: float(each) for name, each in learned.certificate.items()},
-        "iterations": len(learned.history) or len(learned.trace) or learned.rounds or 0,
-        "notes": list(learned.notes),
-        "history": thinned(learned.history or [{"monitor": each} for each in learned.trace]),
-        "peak_memory": peak_memory(),
-        "n_features": train.n_features,
-        "scaling": dict(zip(("kind", "reason"), learned.scaling, strict=True)),
-        "scorer": {"kind": kind, "safetensors": _text_of(tensors)},
-    }
-    return _readable(as_plain(record))
-
-
-def _text_of(tensors: Mapping[str, np.ndarray | None]) -> str:
-    known = {name: each for name, each in tensors.items() if each is not None}
-    return base64.b64encode(save(known)).decode()
-
-
-def _readable(record: dict[str, Any]) -> dict[str, Any]:
+    tensors = {name: each for name, each in tensors.items() if each is not None}
+    kind_of_scaling, reason = learned.scaling
+    made = FitRecord(
+        parameters=shown(fit.point),
+        seed=fit.seed,
+        validation=value,
+        validated_by=None if value is None else fit.validated_by,
+        seconds=seconds_of_work() - started,
+        status=learned.status,
+        message=learned.message,
+        remedy=learned.remedy,
+        certificate={name: float(each) for name, each in learned.certificate.items()},
+        iterations=len(learned.history) or len(learned.trace) or learned.rounds or 0,
+        notes=list(learned.notes),
+        history=thinned(learned.history or [{"monitor": each} for each in learned.trace]),
+        peak_memory=peak_memory(),
+        n_features=train.n_features,
+        scaling=Scaling(kind=kind_of_scaling, reason=reason),
+        scorer=Tensors(kind=kind, safetensors=base64.b64encode(save(tensors)).decode()),
+    )
     # A record that is refused when it is read back would be made again for ever.
-    fields(**TRAINED)(record, "")
-    if record["scorer"]["kind"] != SCORES:
+    record = FitRecord.read(encode(made))
+    if kind != SCORES:
         scorer_of(record)
     return record
 

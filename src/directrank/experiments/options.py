@@ -24,6 +24,11 @@ OF_A_CELL = (
 )  # fmt: skip
 
 
+#: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
+#: its values.
+RIVAL_SEEDS = 3
+
+
 class Option(NamedTuple):
     """An option of the command line: its names and then its metavar, what it does, and its check.
 
@@ -71,6 +76,11 @@ def check_convention(name: str) -> str:
 def check_correction(name: str) -> str:
     """Return the name of a correction for many tests."""
     return check_name("correction", CORRECTIONS, name)
+
+
+def seeds_after(seed: int) -> tuple[int, ...]:
+    """Return the seeds of a rival where only one seed is named: it and those after it."""
+    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
 
 
 def check_kfold(folds: int | None) -> int | None:
@@ -300,7 +310,6 @@ class Options:
 
     def __post_init__(self) -> None:
         from directrank.experiments.identity import identity_of
-        from directrank.experiments.records import seeds_after
         from directrank.measures.naming.names import distinct_measures
 
         def put(name: str, value: Any) -> None:

@@ -8,52 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure
 from directrank.estimators.method import Entry
-from directrank.experiments.fits import is_record_of
+from directrank.experiments.fits import TOGETHER, Fit, is_record_of
 from directrank.experiments.identity import code_digest, identity_of, shown, versions
 from directrank.experiments.options import GRID, Options
-from directrank.experiments.records import DATA_CHECK, fits, is_cell
+from directrank.experiments.records import (
+    Cell,
+    CellOptions,
+    CollectionCheck,
+    FailedCell,
+    FitRecord,
+    Parameters,
+    read_cell,
+)
 from directrank.experiments.sources import FoldSource
 from directrank.experiments.store import Store, key_of
-from directrank.storage.names import printable
 from directrank.storage.strict_json import dump
+from directrank.storage.typed_json import OddValueError
 
 #: Changes when the content of a record changes.
 RECORD = 6
-#: What last fits are trained on.
-TOGETHER = "train and vali"
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
-
-    `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
-    which measure the validation value is of, and `identity` tells all objects of the fit apart.
-    """
-
-    fold: FoldSource
-    method: Entry
-    point: Mapping[str, Any]
-    seed: int
-    trained_on: str
-    select_by: Measure | None
-    validated_by: str
-    identity: str
-    key: str
-
-    @property
-    def is_last(self) -> bool:
-        """Whether it is on training and validation set together."""
-        return self.trained_on == TOGETHER
-
-    @property
-    def label(self) -> str:
-        """Fold, method and point, for people."""
-        point = ", ".join(f"{name}={value}" for name, value in sorted(shown(self.point).items()))
-        text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
-        return printable(text)
 
 
 @dataclass(frozen=True)
@@ -75,9 +49,9 @@ class PlannedCell:
         """Fold and method, for people."""
         return f"{self.fold.name} {self.method.label}"
 
-    def named(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def named(self, record: Cell | FailedCell) -> Cell | FailedCell:
         """Return a record of this cell with its names: keys do not depend on them, so they may be older."""
-        return {**record, "fold": self.fold.name, "method": self.method.label}
+        return replace(record, fold=self.fold.name, method=self.method.label)
 
 
 @dataclass(frozen=True)
@@ -91,7 +65,7 @@ class Plan:
     methods : sequence of Entry
     options : Options
     cells : sequence of PlannedCell
-    finished : dict of str to dict
+    finished : dict of str to Cell
         Records of finished cells, by key.
     fitted : set of str
         Keys of finished fits of the other cells.
@@ -102,17 +76,26 @@ class Plan:
     methods: Sequence[Entry]
     options: Options
     cells: Sequence[PlannedCell]
-    finished: dict[str, dict[str, Any]]
+    finished: dict[str, Cell]
     fitted: set[str]
 
-    def accepts(self, key: str, record: dict[str, Any]) -> bool:
-        """Whether a record of the store is what its key stands for, as far as can be told."""
-        if key in self._fits:
-            return is_record_of(self._fits[key], record)
-        if key in self._cells:
-            options = self.options.of_a_cell
-            return is_cell(record) and record["options"] == options
-        return fits(DATA_CHECK, record)
+    def read(self, key: str, value: dict[str, Any]) -> FitRecord | Cell | CollectionCheck | None:
+        """Return the record of a key of the store; None if the value is not what the key stands for."""
+        try:
+            if key in self._fits:
+                record = FitRecord.read(value)
+                return record if is_record_of(self._fits[key], record) else None
+            if key in self._cells:
+                cell = read_cell(value)
+                return cell if cell.options == self.cell_options else None
+            return CollectionCheck.read(value)
+        except OddValueError:
+            return None
+
+    @cached_property
+    def cell_options(self) -> CellOptions:
+        """The options that the record of a cell states."""
+        return CellOptions.read(self.options.of_a_cell)
 
     def cell(self, key: str) -> PlannedCell:
         """Return the cell with a key."""
@@ -189,7 +172,7 @@ def make_plan(
         raise ValueError(f"{twice} is named twice; name each method once")
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
     plan = Plan(dataset, folds, methods, options, cells, {}, set())
-    store.accepts = plan.accepts
+    store.read = plan.read
     finished = store.records(cell.key for cell in cells)
     open_fits = [fit.key for cell in cells if cell.key not in finished for fit in cell.fits]
     return replace(plan, finished=finished, fitted=store.known(open_fits))
@@ -214,22 +197,11 @@ def points_of(method: Entry, search: str) -> list[dict[str, Any]]:
     return [points[place] for place in sorted(drawn.tolist())]
 
 
-def refits_of(cell: PlannedCell, chosen: Mapping[int, dict[str, Any]], options: Options) -> list[Fit]:
-    """Return the last fits of a cell, on train and validation together, from the chosen fit of each seed."""
-    points = {seed: fit["parameters"] for seed, fit in chosen.items()}
-    return [_last_fit(fit, options) for fit in _fits_at(cell, points)]
-
-
-def tested_fits(cell: PlannedCell, record: Mapping[str, Any], options: Options) -> list[Fit]:
-    """Return the fit of each seed whose model was tested, from the record of a cell."""
-    found = _fits_at(cell, {run["seed"]: run["chosen"] for run in record["seeds"]})
-    return [_last_fit(fit, options) for fit in found] if options.refit else found
-
-
-def _fits_at(cell: PlannedCell, points: Mapping[int, Any]) -> list[Fit]:
-    """Return the fit of each seed at its point."""
+def tested_fits(cell: PlannedCell, points: Mapping[int, Parameters], options: Options) -> list[Fit]:
+    """Return the fit of each seed whose model is tested: that at its point, or the last fit from there."""
     fits = {(dump(shown(fit.point)), fit.seed): fit for fit in cell.fits}
-    return [fits[dump(point), seed] for seed, point in points.items()]
+    chosen = [fits[dump(point), seed] for seed, point in points.items()]
+    return [_last_fit(fit, options) for fit in chosen] if options.refit else chosen
 
 
 def _last_fit(fit: Fit, options: Options) -> Fit:

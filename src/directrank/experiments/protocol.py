@@ -10,6 +10,7 @@ from typing import Any
 from directrank.contracts import Measure
 from directrank.data.files.options import MISSING
 from directrank.diagnostics import check_data
+from directrank.errors import MethodError
 from directrank.estimators.method import Entry
 from directrank.experiments.entries import methods_of, overridden
 from directrank.experiments.executors import executor_of
@@ -17,9 +18,18 @@ from directrank.experiments.fits import fit_point, fitted_ranker
 from directrank.experiments.identity import code_digest, environment, shown
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Columns, Options, of_option
 from directrank.experiments.plan import Observer, Plan, make_plan, tested_fits
-from directrank.experiments.records import DATA_CHECK, fits
-from directrank.experiments.results import FORMAT, Comparison, chosen_cells, described_measures, entry
-from directrank.experiments.significance import significance
+from directrank.experiments.records import (
+    Cell,
+    CollectionCheck,
+    Compared,
+    Described,
+    DescribedMeasure,
+    FailedCell,
+    Failure,
+    FoldFiles,
+)
+from directrank.experiments.results import FORMAT, Comparison, chosen_cells, described_choice
+from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.store import Store, key_of
 from directrank.experiments.sweep import Sweep
@@ -28,6 +38,7 @@ from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable, slug
 from directrank.storage.strict_json import as_plain
+from directrank.storage.typed_json import encode
 
 #: The folder of models in that of the results.
 MODELS = "models"
@@ -214,38 +225,35 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     reader = FoldReader()
     reading = {"missing": options.reading.missing, **options.reading.named}
     check = _checked_collection(plan.folds[0], reader, store, reading)
-    observer.checked(check["lines"])
+    observer.checked(check.lines)
     for cell in plan.cells:
         if cell.key in plan.finished:
-            observer.finished(cell.named(plan.finished[cell.key]), True)
+            observer.finished(encode(cell.named(plan.finished[cell.key])), True)
     with executor_of(plan, reader, observer) as executor:
         records = Sweep(plan, store, observer, executor, reader).run()
     if options.keep_models:
         _save_models(plan, store, records, reader)
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
-    summary = _summary(plan, check, command)
-    if chosen_cells(records, [each.name for each in plan.folds]):
-        summary["methods"].append(entry(options.select_by.name))
-    result = Comparison(summary, records)
-    result.summary["significance"] = {
-        each: significance(result, each, baseline=options.baseline, correction=options.correction)
-        for each in result.conventions
-    }
+    result = with_significance(
+        Comparison(_results(plan, check, records, command)), options.baseline, options.correction
+    )
     if options.out is not None:
         result.write(options.out)
     return result
 
 
-def _save_models(plan: Plan, store: Store, records: Sequence[Mapping[str, Any]], reader: FoldReader) -> None:
+def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader) -> None:
     """Save the models that were tested; a record of a fit that is damaged is made again."""
     assert plan.options.out is not None
     for cell, record in zip(plan.cells, records, strict=True):
-        if "error" in record or cell.method.stores_scores:
+        if isinstance(record, FailedCell) or cell.method.stores_scores:
             continue
         train, vali, _ = reader(cell.fold)
-        for fit in tested_fits(cell, record, plan.options):
+        for fit in tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options):
             known = store.get(fit.key) or fit_point(train, vali, None, fit, plan.options.select_by)
+            if isinstance(known, Failure):
+                raise MethodError(f"{fit.label}: {known.error.message}")
             seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
             path = plan.options.out / MODELS / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -266,55 +274,56 @@ def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> st
 
 def _checked_collection(
     fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> CollectionCheck:
     """Return the data check of the three splits of a fold together, from the store if it is there.
 
-    Together they are the whole collection where folds rotate the splits. ``"lines"`` are the sentences of
-    the check, and ``"of"`` says what was checked.
+    Together they are the whole collection where folds rotate the splits.
     """
     key = key_of(["data check", 2, dict(fold.digests), dict(reading), code_digest()])
     saved = store.get(key)
-    if saved is not None and fits(DATA_CHECK, saved):
+    if saved is not None:
         return saved
     splits = reader(fold)
     small = sum(each.features.nbytes for each in splits) <= LARGEST_COPY
     check = check_data(joined(splits) if small else splits.train)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
-    record = {**plain, "lines": list(map(printable, check.lines())), "of": what}
+    record = CollectionCheck.read({**plain, "lines": list(map(printable, check.lines())), "of": what})
     store.save([(key, "data-check", record)])
     return record
 
 
-def _summary(plan: Plan, check: dict[str, Any], command: Sequence[str]) -> dict[str, Any]:
+def _results(
+    plan: Plan, check: CollectionCheck, records: Sequence[Cell | FailedCell], command: Sequence[str]
+) -> Compared:
     options = plan.options
     libraries = {name: version for each in plan.methods for name, version in each.libraries().items()}
-    return {
-        "format": FORMAT,
-        "dataset": plan.dataset,
-        **options.of_a_cell,
-        **described_measures(options.own_measures),
-        "seed": options.seeds[0],
-        "settings": shown(options.settings),
-        "grids": shown(options.grids),
-        "methods": [
-            {
-                "label": each.label,
-                "name": each.method.name,
-                "measure": name_of(each.measure),
-                "summary": each.method.summary,
-                "paper": each.method.paper,
-                "grid": shown(each.method.grid),
-            }
-            for each in plan.methods
-        ],
-        "folds": [
-            {"name": fold.name, "sha256": dict(fold.digests), "files": dict(fold.files)}
+    methods = [
+        Described(
+            label=each.label, name=each.method.name, measure=name_of(each.measure),
+            summary=each.method.summary, paper=each.method.paper, grid=shown(each.method.grid),
+        )
+        for each in plan.methods
+    ]  # fmt: skip
+    if chosen_cells(records, [each.name for each in plan.folds]):
+        methods.append(described_choice(options.select_by.name))
+    return Compared(
+        format=FORMAT,
+        dataset=plan.dataset,
+        **vars(plan.cell_options),
+        own_measures={name: DescribedMeasure.of(each) for name, each in options.own_measures.items()},
+        seed=options.seeds[0],
+        settings=shown(options.settings),
+        grids=shown(options.grids),
+        methods=methods,
+        folds=[
+            FoldFiles(name=fold.name, sha256=dict(fold.digests), files=as_plain(fold.files))
             for fold in plan.folds
         ],
-        "reading": reading_lines(plan.folds[0], options),
-        "data_check": check,
-        "environment": {**environment(), **libraries},
-        "command": list(map(printable, command)),
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+        reading=reading_lines(plan.folds[0], options),
+        data_check=check,
+        environment={**environment(), **libraries},
+        command=list(map(printable, command)),
+        written=datetime.now(UTC).isoformat(timespec="seconds"),
+        cells=list(records),
+    )

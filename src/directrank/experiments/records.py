@@ -1,298 +1,542 @@
-"""The records of fits and cells, in the store and in results.json."""
+"""What a comparison knows: records of fits, of cells, of tests of differences, and of all results.
+
+They are what the store and results.json hold; fields that a ranking made elsewhere has not have defaults.
+"""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import field, fields, replace
+from datetime import datetime
+from itertools import product
+from typing import Annotated, Any, Self
 
+from directrank.contracts import Measure
+from directrank.data.files.options import MISSING
+from directrank.data.folds import PARTS
 from directrank.diagnostics.test_diagnostics import CUTOFFS
+from directrank.estimators.method import UNKNOWN
+from directrank.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
+from directrank.measures import CONVENTIONS, parse_measure
+from directrank.storage.typed_json import Number, Plain, Record, demand, demand_names, not_empty
 
-#: A check of a value at a place; it raises `OddValueError`.
-Shape = Callable[[Any, str], None]
-#: Numbers are smaller: sums and axes of charts must not overflow.
-LARGEST = 1e100
-SHOWN = 40
-
-
-class OddValueError(ValueError):
-    """A value is not of the shape expected at its place."""
-
-    def __init__(self, place: str, value: Any, expected: str):
-        text = ascii(value)
-        found = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-        super().__init__(f"{place.removeprefix('.') or 'the whole'}: found {found}, expected {expected}")
+Parameters = dict[str, Plain]
+Scalar = str | bool | float | None
+#: By convention, set and measure.
+Values = dict[str, dict[str, dict[str, Number]]]
 
 
-def fits(shape: Shape, value: Any) -> bool:
-    """Whether a value has a shape."""
-    try:
-        shape(value, "")
-    except OddValueError:
-        return False
-    return True
+class Training(Record):
+    """How the training of a model ended, with its certificate and history."""
+
+    status: str = UNKNOWN
+    message: str = ""
+    remedy: str = ""
+    certificate: dict[str, float] = field(default_factory=dict)
+    iterations: int = 0
+    notes: list[str] = field(default_factory=list)
+    history: list[dict[str, Scalar]] = field(default_factory=list)
+    optional = ()
 
 
-def text(value: Any, place: str) -> None:
-    """Accept text."""
-    _demand(isinstance(value, str), value, place, "text")
+class Scaling(Record):
+    """The scaling of a model's features, and the reason for it."""
+
+    kind: str = "none"
+    reason: str = ""
+    optional = ()
 
 
-def flag(value: Any, place: str) -> None:
-    """Accept true and false."""
-    _demand(isinstance(value, bool), value, place, "true or false")
+class Tensors(Record):
+    """A scorer taken apart, or scores of sets: its kind, and tensors as base64 of safetensors."""
+
+    kind: str
+    safetensors: str
 
 
-def whole(value: Any, place: str) -> None:
-    """Accept a whole number from 0."""
-    fine = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
-    _demand(fine, value, place, "a whole number, 0 or more")
+class FitRecord(Training):
+    """What a method made of a fit: `validated_by` is the measure of its validation value."""
+
+    parameters: Parameters
+    seed: int
+    validation: Number | None
+    validated_by: str | None
+    seconds: Number
+    peak_memory: int | None
+    n_features: int
+    scaling: Scaling
+    scorer: Tensors
+    warnings: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def training(self) -> Training:
+        """How it ended, alone."""
+        return Training(**{each.name: getattr(self, each.name) for each in fields(Training)})
 
 
-def number(value: Any, place: str) -> None:
-    """Accept a finite number."""
-    fine = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST
-    _demand(fine, value, place, "a finite number")
+class Problem(Record):
+    """An error; where a fit raised it, with the point of the grid."""
+
+    type: str
+    message: str
+    traceback: str
+    parameters: Parameters | None = None
 
 
-def any_float(value: Any, place: str) -> None:
-    """Accept a number, also one that is not finite."""
-    if not isinstance(value, float):
-        number(value, place)
+class Failure(Record):
+    """A fit, or the last step of a cell, that failed; it is not stored."""
+
+    error: Problem
+    warnings: dict[str, int]
 
 
-def setting(value: Any, place: str) -> None:
-    """Accept the value of a parameter: anything plain, and of numbers those that fit a float."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        any_float(value, place)
+class Tried(Record):
+    """What is kept of each fit of a cell."""
+
+    parameters: Parameters
+    seed: int
+    validation: Number | None
+    seconds: Number
+    status: str
 
 
-def nothing(value: Any, place: str) -> None:
-    """Accept None."""
-    _demand(value is None, value, place, "nothing")
+class SeedRun(Record):
+    """The point that one seed chose, and the values of its model."""
+
+    seed: int
+    chosen: Parameters
+    validation: Number | None
+    values: Values
 
 
-def one_of(*values: Any) -> Shape:
-    """Accept some values only."""
+class Ties(Record):
+    """Documents and queries that ties affect, and values with ties in the order of rows."""
 
-    def check(value: Any, place: str) -> None:
-        _demand(any(type(value) is type(each) and value == each for each in values), value, place, expected)
-
-    expected = " or ".join(map(str, values))
-    return check
+    documents: int
+    queries: int
+    input: dict[str, Number]
 
 
-def either(*shapes: Shape) -> Shape:
-    """Accept what has one of some shapes; the error is that of the last one."""
+class Bound(Record):
+    """A bound or an approximation of the loss, summarised over queries."""
 
-    def check(value: Any, place: str) -> None:
-        if not any(fits(shape, value) for shape in shapes[:-1]):
-            shapes[-1](value, place)
-
-    return check
-
-
-def every(shape: Shape, length: int | None = None, *, least: int = 0) -> Shape:
-    """Accept a list of values of one shape."""
-    expected = f"a list of {length}" if length is not None else f"a list of {least} or more"
-
-    def check(value: Any, place: str) -> None:
-        _demand(isinstance(value, (list, tuple)), value, place, "a list")
-        fine = len(value) >= least and length in (None, len(value))
-        _demand(fine, f"{len(value)} values", place, expected)
-        for at, each in enumerate(value):
-            shape(each, f"{place}[{at}]")
-
-    return check
+    name: str
+    kind: str
+    mean: float
+    distance: float
+    largest: float
+    loosest: Scalar
+    holds: bool | None
 
 
-def by_name(shape: Shape, names: Collection[str] | None = None) -> Shape:
-    """Accept a mapping with values of one shape; `names` are the keys that it must have, if given."""
+class Bounds(Record):
+    """The audit of a tested model."""
 
-    def check(value: Any, place: str) -> None:
-        _demand(isinstance(value, dict), value, place, "names with values")
-        if names is not None:
-            _demand_names(value, names, place)
-        for name, each in value.items():
-            shape(each, f"{place}.{name}")
-
-    return check
+    measure: str
+    queries: int
+    loss: Number
+    rows: list[Bound]
 
 
-def fields(**shapes: Shape) -> Shape:
-    """Accept a mapping with these names and no other."""
+class Weights(Record):
+    """The weights of features: coefficients, or importances."""
 
-    def check(value: Any, place: str) -> None:
-        _demand(isinstance(value, dict), value, place, "names with values")
-        _demand_names(value, shapes, place)
-        for name, shape in shapes.items():
-            shape(value[name], f"{place}.{name}")
+    features: list[str]
+    importances: list[Number] | None = None
+    coefficients: list[float] | None = None
 
-    return check
-
-
-def _demand_names(value: dict[str, Any], names: Collection[str], place: str) -> None:
-    missing = [name for name in names if name not in value]
-    if missing:
-        raise OddValueError(place, sorted(value), f"{missing[0]!r} among the names")
-    unknown = [name for name in value if name not in names]
-    if unknown:
-        raise OddValueError(place, unknown[0], f"one of {', '.join(names)}")
+    @property
+    def values(self) -> list[float]:
+        """Those of the two that there are."""
+        return self.coefficients or self.importances or []
 
 
-def _demand(fine: bool, value: Any, place: str, expected: str) -> None:
-    if not fine:
-        raise OddValueError(place, value, expected)
+class Part(Record):
+    """The size of a set, and how many of its documents have each grade."""
+
+    queries: int
+    documents: int
+    relevance: dict[str, int]
+    features: int | None = None
 
 
-STANDARD = "standard"
-PARTS = ("train", "vali", "test")
-#: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
-#: its values.
-RIVAL_SEEDS = 3
+class CellOptions(Record):
+    """The options that decide a cell."""
+
+    select_by: str
+    measures: Annotated[list[str], not_empty]
+    convention: str
+    seeds: Annotated[list[int], not_empty]
+    missing: str | float
+    search: str
+    refit: bool
+    audit: bool
+    restarts: int
+    columns: Parameters
+
+
+class Measured(Record):
+    """The values of one ranking of a test set: by convention, of each query, and as curves over cutoffs."""
+
+    values: Values
+    per_query: dict[str, dict[str, list[Number | None]]]
+    computed: dict[str, dict[str, str]]
+    curve: dict[str, list[Number]] = field(default_factory=dict)
+    qid: Annotated[list[str | bool | float | list[str | bool | float]], not_empty]
+    ranked: list[list[Number]]
+    ties: Ties | None = None
+    bounds: Bounds | None = None
+
+
+class Ranking(Measured):
+    """A ranking of the test set of a fold: of a run, or of a method that was trained."""
+
+    fold: str
+    method: str
+    measure: str | None
+    parts: dict[str, Part]
+    warnings: list[str]
+    tried: Annotated[list[Tried], not_empty] = field(default_factory=list)
+    chosen: Parameters = field(default_factory=dict)
+    validation: Number | None = None
+    fit_seconds: Number = 0.0
+    peak_memory: int | None = None
+    training: Training = Training()
+    scaling: Scaling = Scaling()
+    weights: Weights | None = None
+    seeds: Annotated[list[SeedRun], not_empty] = field(default_factory=list)
+
+
+class Cell(Ranking):
+    """A method on a fold: chosen on validation, and tested once."""
+
+    options: CellOptions
+    seconds: Number
+    optional = ()
+
+
+class FailedCell(Record):
+    """A method that failed on a fold."""
+
+    fold: str
+    method: str
+    measure: str | None
+    options: CellOptions
+    parts: dict[str, Part]
+    warnings: list[str]
+    seconds: Number
+    error: Problem
+
+
+class Finding(Record):
+    """A finding of the data check."""
+
+    code: str
+    message: str
+    count: int
+    examples: list[Scalar]
+    values: dict[str, float]
+
+
+class DataCheck(Record):
+    """The sentences of a check of data, what was checked, and its size."""
+
+    lines: list[str]
+    of: str
+    n_queries: int
+    n_docs: int
+    n_features: int | None = None
+
+
+class CollectionCheck(DataCheck):
+    """The data check of a collection."""
+
+    name: str
+    findings: list[Finding]
+    optional = ()
+
+
+class Described(Record):
+    """What tables and the page say of a method."""
+
+    label: str
+    name: str
+    measure: str | None
+    summary: str
+    paper: str
+    grid: dict[str, list[Plain]]
+
+
+class DescribedMeasure(Record):
+    """What the page says of a measure that is none of directrank's."""
+
+    name: str
+    meaning: str
+    is_error: bool
+
+    @classmethod
+    def of(cls, measure: Measure) -> Self:
+        """Return what is said of a measure."""
+        return cls(name=measure.bare_name, meaning=measure.meaning, is_error=measure.is_error)
+
+
+class FoldFiles(Record):
+    """A fold with the files of its sets, if it has any, and the digests of the data."""
+
+    name: str
+    sha256: dict[str, str]
+    files: dict[str, list[str]]
+
+
+class Pair(Record):
+    """The test of a method against another; `difference` is its mean minus the other's."""
+
+    method: str
+    baseline: str
+    queries: int
+    difference: Number
+    low: Number
+    high: Number
+    effect: float
+    wins: int
+    ties: int
+    losses: int
+    p_t: Number
+    p_randomisation: Number
+    p_holm: Number
+    p_bh: Number
+
+    @property
+    def methods(self) -> tuple[str, str]:
+        """Both methods."""
+        return self.method, self.baseline
+
+    @property
+    def turned(self) -> "Pair":
+        """The same test with the methods exchanged."""
+        return replace(
+            self, method=self.baseline, baseline=self.method, difference=-self.difference, low=-self.high,
+            high=-self.low, effect=-self.effect, wins=self.losses, losses=self.wins,
+        )  # fmt: skip
+
+
+class Significance(Record):
+    """The tests of differences between methods under a convention.
+
+    Attributes
+    ----------
+    letters : dict of str to str
+        The letter of each method.
+    better_than : dict of str to dict of str to str
+        By measure and method, the letters of the methods that it is significantly better than.
+    pairs : dict of str to list of Pair
+        By measure.
+    intervals : dict of str to dict of str to (float, float)
+        By measure and method, the bootstrap interval of its mean.
+    """
+
+    alpha: Number
+    correction: str
+    baseline: str | None
+    level: Number
+    flips: int
+    resamples: int
+    letters: dict[str, str]
+    better_than: dict[str, dict[str, str]]
+    pairs: dict[str, list[Pair]]
+    intervals: dict[str, dict[str, tuple[Number, Number]]]
+
+    def p(self, pair: Pair) -> float:
+        """Return the p-value of a pair after the correction."""
+        return pair.p_holm if self.correction == "holm" else pair.p_bh
+
+    def significant(self, pair: Pair) -> bool:
+        """Whether a difference is significant after the correction."""
+        return self.p(pair) < self.alpha
+
+
+class Results(Record):
+    """Everything that results.json holds; of rankings made elsewhere, without what only a comparison has."""
+
+    format: str
+    dataset: str
+    select_by: str | None
+    measures: Annotated[list[str], not_empty]
+    convention: str
+    methods: Annotated[list[Described], not_empty]
+    folds: Annotated[list[FoldFiles], not_empty]
+    data_check: DataCheck
+    environment: dict[str, str]
+    command: list[str]
+    written: str
+    cells: Sequence[Ranking | FailedCell]
+    own_measures: dict[str, DescribedMeasure] = field(default_factory=dict)
+    significance: dict[str, Significance] = field(default_factory=dict)
+    seed: int = 0
+    seeds: Annotated[list[int], not_empty] = field(default_factory=lambda: [0])
+    missing: str | float = MISSING
+    search: str = GRID
+    refit: bool = False
+    audit: bool = True
+    restarts: int = 0
+    columns: Parameters = field(default_factory=dict)
+    settings: Parameters = field(default_factory=dict)
+    grids: dict[str, list[Plain]] = field(default_factory=dict)
+    reading: list[str] = field(default_factory=list)
+
+    @property
+    def conventions(self) -> list[str]:
+        """The conventions of the report: the requested one first, then the standard one if it differs."""
+        return list(dict.fromkeys((self.convention, STANDARD)))
+
+    def is_error(self, measure: str) -> bool:
+        """Whether a measure is printed as an error, so that smaller is better."""
+        return self._described(measure).is_error
+
+    def meaning(self, measure: str) -> tuple[str, str]:
+        """Return the name of a measure without parameters, and its sentence for newcomers."""
+        described = self._described(measure)
+        return described.name, described.meaning
+
+    def _described(self, measure: str) -> DescribedMeasure:
+        return self.own_measures.get(measure) or DescribedMeasure.of(parse_measure(measure))
+
+
+class Compared(Results):
+    """The results of a comparison."""
+
+    select_by: str
+    data_check: CollectionCheck
+    cells: list[FailedCell | Cell]
+    optional = ("own_measures",)
+
+
 #: Values of a measure, and the mean of its values by query, differ by no more than rounding.
 ROUNDING = 1e-9
-
-SCALAR = either(text, flag, nothing, any_float)
-PARAMETERS = by_name(setting)
-WARNINGS = by_name(whole)
-QID = either(text, flag, any_float, every(either(text, flag, any_float)))
-END = {
-    "status": text,
-    "message": text,
-    "remedy": text,
-    "certificate": by_name(any_float),
-    "iterations": whole,
-    "notes": every(text),
-}
-TRAINING = fields(**END, history=every(by_name(SCALAR)))
-SCALING = fields(kind=text, reason=text)
-ERROR = {"type": text, "message": text, "traceback": text}
-
-#: What a method made of a fit, and the record of a fit.
-TRAINED: dict[str, Shape] = {
-    "validation": either(nothing, number), "validated_by": either(nothing, text), "seconds": number,
-    **END, "history": every(by_name(SCALAR)),
-    "peak_memory": either(nothing, whole), "n_features": whole, "scaling": SCALING,
-    "scorer": fields(kind=text, safetensors=text),
-}  # fmt: skip
-FIT = fields(parameters=PARAMETERS, seed=whole, **TRAINED, warnings=WARNINGS)
-
-FINDING = fields(code=text, message=text, count=whole, examples=every(SCALAR), values=by_name(any_float))
-DATA_CHECK = fields(
-    name=text, n_queries=whole, n_docs=whole, n_features=whole, findings=every(FINDING), lines=every(text),
-    of=text,
-)  # fmt: skip
-
-#: The options that a cell states.
-OPTIONS = fields(
-    select_by=text, measures=every(text, least=1), convention=text, seeds=every(whole, least=1),
-    missing=either(text, any_float), search=text, refit=flag, audit=flag, restarts=whole,
-    columns=by_name(setting),
-)  # fmt: skip
-PART = fields(queries=whole, documents=whole, features=whole, relevance=by_name(whole))
-FRAME: dict[str, Shape] = {
-    "fold": text, "method": text, "measure": either(nothing, text), "options": OPTIONS,
-    "parts": by_name(PART, PARTS), "warnings": every(text), "seconds": number,
-}  # fmt: skip
-FAILED_CELL = fields(**FRAME, error=either(fields(**ERROR), fields(**ERROR, parameters=PARAMETERS)))
-BOUND = fields(
-    name=text, kind=text, mean=any_float, distance=any_float, largest=any_float, loosest=SCALAR,
-    holds=either(nothing, flag),
-)  # fmt: skip
-BOUNDS = fields(measure=text, queries=whole, loss=number, rows=every(BOUND))
-#: Runs need not rank the validation set.
-VALIDATION = either(nothing, number)
-TRIED = fields(parameters=PARAMETERS, seed=whole, validation=VALIDATION, seconds=number, status=text)
+#: The label of the row of the methods that validation chose, fold by fold.
+CHOSEN = "chosen on validation"
 
 
-def cell_shape(value: Any, place: str) -> None:
-    """Accept the record of a cell; its values must be there for each of its options, and agree."""
-    if isinstance(value, dict) and "error" in value:
-        FAILED_CELL(value, place)
-        return
-    by_name(setting)(value, place)
-    options: Any = value.get("options")
-    OPTIONS(options, f"{place}.options")
-    fields(**FRAME, **_measured(options["convention"], tuple(options["measures"])))(value, place)
-    _agree(value, options["seeds"], place)
+def read_cell(value: Any) -> Cell:
+    """Return the record of a cell, whose pieces belong together."""
+    cell = Cell.read(value)
+    check_cell(cell)
+    return cell
 
 
-def check_measured(value: dict[str, Any], options: Mapping[str, Any]) -> None:
-    """Raise `OddValueError` unless a value is what only the record of a cell that did not fail has."""
-    fields(**_measured(options["convention"], tuple(options["measures"])))(value, "")
-    _agree(value, options["seeds"], "")
+def check_cell(cell: Cell, place: str = "") -> None:
+    """Refuse a cell whose pieces do not belong together."""
+    measures, conventions = cell.options.measures, dict.fromkeys((cell.options.convention, STANDARD))
+    seeds, named = [run.seed for run in cell.seeds], cell.options.seeds
+    # Rivals may have their own seeds.
+    fine = seeds == named or (len(named) == 1 and seeds == list(seeds_after(named[0])))
+    demand(fine, seeds, f"{place}.seeds", f"the seeds {named}")
+    tried = [fit.parameters for fit in cell.tried]
+    for at, parameters in enumerate(tried):
+        fine, names = sorted(parameters) == sorted(cell.chosen), str(sorted(cell.chosen))
+        demand(fine, parameters, f"{place}.tried[{at}].parameters", names)
+    for run in (cell, *cell.seeds):
+        sets = ("test",) if run.validation is None else ("vali", "test")
+        _check_names(run.values, f"{place}.values", conventions, sets, measures)
+        demand(run.chosen in tried, run.chosen, f"{place}.chosen", "parameters that were tried")
+    _check_names(cell.per_query, f"{place}.per_query", conventions, measures)
+    _check_names(cell.computed, f"{place}.computed", conventions, measures)
+    _check_names(cell.curve, f"{place}.curve", conventions)
+    _check_parts(cell.parts, place)
+    _check_names(cell.ties and cell.ties.input, f"{place}.ties.input", measures)
+    n, weights = len(cell.qid), cell.weights
+    lists: dict[str, tuple[Sequence[Any], int]] = {"ranked": (cell.ranked, n)}
+    lists |= {f"curve.{convention}": (values, CUTOFFS) for convention, values in cell.curve.items()}
+    if weights is not None:
+        fine = (weights.coefficients is None) != (weights.importances is None)
+        demand(fine, None, f"{place}.weights", "coefficients or importances")
+        lists["weights"] = weights.values, len(weights.features)
+    for convention, measure in product(conventions, measures):
+        values, where = cell.per_query[convention][measure], f"per_query.{convention}.{measure}"
+        lists[where] = values, n
+        known = [value for value in values if value is not None]
+        mean = math.fsum(known) / len(known) if known else math.nan
+        expected = cell.values[convention]["test"][measure]
+        fine = abs(mean - expected) <= ROUNDING * max(1.0, abs(expected))
+        demand(fine, mean, f"{place}.{where}", f"the mean {expected!r}")
+    for where, (values, length) in lists.items():
+        demand(len(values) == length, len(values), f"{place}.{where}", f"{length} values")
 
 
-@cache
-def _measured(convention: str, measures: tuple[str, ...]) -> dict[str, Shape]:
-    conventions = dict.fromkeys((convention, STANDARD))
-
-    def of_conventions(shape: Shape) -> Shape:
-        return by_name(shape, conventions)
-
-    means = by_name(number, measures)
-    values = of_conventions(either(by_name(means, ("test",)), by_name(means, ("vali", "test"))))
-    per_query = of_conventions(by_name(every(either(nothing, number)), measures))
-    run = fields(seed=whole, chosen=PARAMETERS, validation=VALIDATION, values=values)
-    tied = fields(documents=whole, queries=whole, input=by_name(number, measures))
-    coefficients = fields(features=every(text), coefficients=every(any_float))
-    importances = fields(features=every(text), importances=every(number))
-    return {
-        "tried": every(TRIED, least=1), "chosen": PARAMETERS, "validation": VALIDATION, "fit_seconds": number,
-        "peak_memory": either(nothing, whole), "training": TRAINING, "scaling": SCALING,
-        "weights": either(nothing, importances, coefficients),
-        "seeds": every(run, least=1), "values": values, "per_query": per_query,
-        "computed": of_conventions(by_name(text, measures)), "curve": of_conventions(every(number, CUTOFFS)),
-        "qid": every(QID, least=1), "ranked": every(every(number)), "ties": tied,
-        "bounds": either(nothing, BOUNDS),
-    }  # fmt: skip
+def _check_names(value: Any, place: str, *levels: Collection[str]) -> None:
+    """Refuse mappings inside each other that have other names than these, level by level."""
+    demand_names(value, place, levels[0])
+    for name in value if levels[1:] else ():
+        _check_names(value[name], f"{place}.{name}", *levels[1:])
 
 
-def _agree(record: Mapping[str, Any], seeds: Sequence[int], place: str) -> None:
-    """Refuse a record whose pieces do not belong together."""
-    _agree_seeds([run["seed"] for run in record["seeds"]], list(seeds), f"{place}.seeds")
-    for each in (record, *record["seeds"]):
-        for by_split in each["values"].values():
-            if ("vali" in by_split) != (each["validation"] is not None):
-                raise OddValueError(f"{place}.validation", each["validation"], "a value where vali has some")
-    n, weights = len(record["qid"]), record["weights"] or {}
-    lists = {"ranked": record["ranked"], **{f"weights.{name}": weights[name] for name in weights}}
-    expected = {name: len(weights["features"]) if "." in name else n for name in lists}
-    for convention, by_measure in record["per_query"].items():
-        for measure, values in by_measure.items():
-            where = f"per_query.{convention}.{measure}"
-            lists[where], expected[where] = values, n
-            _agree_mean(values, record["values"][convention]["test"][measure], f"{place}.{where}")
-    for where, values in lists.items():
-        if len(values) != expected[where]:
-            raise OddValueError(f"{place}.{where}", len(values), f"{expected[where]} values")
-    tried = [each["parameters"] for each in record["tried"]]
-    for at, each in enumerate(tried):
-        if sorted(each) != sorted(record["chosen"]):
-            raise OddValueError(f"{place}.tried[{at}].parameters", each, str(sorted(record["chosen"])))
-    for chosen in (record["chosen"], *(run["chosen"] for run in record["seeds"])):
-        if chosen not in tried:
-            raise OddValueError(f"{place}.chosen", chosen, "parameters that were tried")
+def _check_one_of(value: Any, place: str, values: Collection[Any]) -> None:
+    demand(value in values, value, place, " or ".join(map(str, values)))
 
 
-def seeds_after(seed: int) -> tuple[int, ...]:
-    """Return the seeds of a rival where only one seed is named: it and those after it."""
-    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
+def _check_parts(parts: dict[str, Part], place: str) -> None:
+    _check_names(parts, f"{place}.parts", PARTS)
+    for name, part in parts.items():
+        demand(part.features is not None, None, f"{place}.parts.{name}.features", "a whole number, 0 or more")
 
 
-def _agree_seeds(found: list[int], seeds: list[int], place: str) -> None:
-    """Refuse other seeds than those of the options; of rivals, also than their own (`RIVAL_SEEDS`)."""
-    if found != seeds and (len(seeds) > 1 or found != list(seeds_after(seeds[0]))):
-        raise OddValueError(place, found, f"the seeds {seeds}")
+def read_content(content: Any) -> Compared:
+    """Return the results of a comparison, whose pieces belong together."""
+    results = Compared.read(content)
+    measures, methods = results.measures, [each.label for each in results.methods]
+    folds, trained = [each.name for each in results.folds], [each for each in methods if each != CHOSEN]
+    _check_one_of(results.convention, ".convention", CONVENTIONS)
+    for name in (results.select_by, *measures):
+        fine = name in results.own_measures or _is_canonical(name)
+        demand(fine, name, ".measures", "the name of a measure")
+    for place, names in {".measures": measures, ".methods": methods, ".folds": folds}.items():
+        demand(len(set(names)) == len(names), names, place, "different names")
+    demand_names(results.environment, ".environment", ("directrank", *results.environment))
+    demand(_is_time(results.written), results.written, ".written", "a time")
+    for at, fold in enumerate(results.folds):
+        _check_names(fold.sha256, f".folds[{at}].sha256", PARTS)
+        _check_names(fold.files, f".folds[{at}].files", PARTS if fold.files else ())
+    places = sorted((cell.fold, cell.method) for cell in results.cells)
+    fine = places == sorted(product(folds, trained))
+    demand(fine, f"{len(places)} cells", ".cells", "one for each fold and method")
+    options = CellOptions(**{each.name: getattr(results, each.name) for each in fields(CellOptions)})
+    names_of: dict[str, list[str]] = {}
+    for at, cell in enumerate(results.cells):
+        place = f".cells[{at}]"
+        _check_one_of(cell.options, f"{place}.options", [options])
+        if isinstance(cell, FailedCell):
+            _check_parts(cell.parts, place)
+            continue
+        check_cell(cell, place)
+        names = sorted(cell.chosen)
+        _check_one_of(names, f"{place}.chosen", [names_of.setdefault(cell.method, names)])
+    _check_names(results.significance, ".significance", results.conventions)
+    for convention, tests in results.significance.items():
+        _check_tests(tests, measures, methods, f".significance.{convention}")
+    return results
 
 
-def _agree_mean(values: list[float | None], mean: float, place: str) -> None:
-    known = [value for value in values if value is not None]
-    found = math.fsum(known) / len(known) if known else math.nan
-    if not abs(found - mean) <= ROUNDING * max(1.0, abs(mean)):
-        raise OddValueError(place, found, f"the mean {mean!r}")
+def _is_canonical(measure: str) -> bool:
+    try:
+        return parse_measure(measure).name == measure
+    except ValueError:
+        return False
 
 
-def is_cell(value: Any) -> bool:
-    """Whether a value is the record of a cell, or of one whose last step killed its processes."""
-    return fits(cell_shape, value) and "error" not in value
+def _is_time(text: str) -> bool:
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _check_tests(tests: Significance, measures: Sequence[str], methods: Sequence[str], place: str) -> None:
+    _check_one_of(tests.correction, f"{place}.correction", CORRECTIONS)
+    _check_one_of(tests.baseline, f"{place}.baseline", [None, *methods])
+    _check_names(tests.letters, f"{place}.letters", methods)
+    _check_names(tests.better_than, f"{place}.better_than", measures, methods)
+    _check_names(tests.pairs, f"{place}.pairs", measures)
+    _check_names(tests.intervals, f"{place}.intervals", measures)
+    for measure in measures:
+        named = [*tests.intervals[measure], *(name for pair in tests.pairs[measure] for name in pair.methods)]
+        for name in named:
+            _check_one_of(name, f"{place}.{measure}", methods)

@@ -6,172 +6,129 @@ import os
 import shlex
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directrank.contracts import Measure
 from directrank.data.files.options import MISSING
 from directrank.errors import DataError
 from directrank.estimators.method import UNKNOWN
 from directrank.estimators.methods import METHODS
 from directrank.estimators.outcome import GOOD
-from directrank.experiments.options import CORRECTIONS, OF_A_CELL
 from directrank.experiments.records import (
-    DATA_CHECK,
-    OPTIONS,
-    PARTS,
+    CHOSEN,
     STANDARD,
-    OddValueError,
-    Shape,
-    any_float,
-    by_name,
-    cell_shape,
-    either,
-    every,
-    fields,
-    flag,
-    nothing,
-    number,
-    one_of,
-    setting,
-    text,
-    whole,
+    Described,
+    FailedCell,
+    Parameters,
+    Ranking,
+    Results,
+    Training,
+    read_content,
 )
 from directrank.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
-from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, parse_measure
+from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
-from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
-
-#: Where results have it; absent if all measures are directrank's.
-KEY = "own_measures"
+from directrank.storage.strict_json import StrictJSONError, dump, parse
+from directrank.storage.typed_json import OddValueError, encode
 
 
-def described_measures(own: Mapping[str, Measure]) -> dict[str, Any]:
-    """Return what results say of measures of one's own; nothing without any."""
-    described = {
-        name: {"name": each.bare_name, "meaning": each.meaning, "is_error": each.is_error}
-        for name, each in own.items()
-    }
-    return {KEY: described} if described else {}
+def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) -> list[Ranking]:
+    """Return the cells of the row "chosen on validation", one a fold.
 
-
-def is_error(summary: Mapping[str, Any], measure: str) -> bool:
-    """Whether a measure of some results is printed as an error, so that smaller is better."""
-    own = summary.get(KEY, {}).get(measure)
-    return parse_measure(measure).is_error if own is None else own["is_error"]
-
-
-def meaning(summary: Mapping[str, Any], measure: str) -> tuple[str, str]:
-    """Return the name without parameters of a measure of some results, and its sentence for newcomers."""
-    own = summary.get(KEY, {}).get(measure)
-    if own is not None:
-        return own["name"], own["meaning"]
-    found = parse_measure(measure)
-    return found.bare_name, found.meaning
-
-
-Record = dict[str, Any]
-
-#: The label of the row.
-CHOSEN = "chosen on validation"
-#: What the row repeats of the chosen method's cell.
-REPEATED = (
-    "values", "per_query", "computed", "curve", "qid", "ranked", "ties", "bounds", "weights", "validation",
-    "seeds", "peak_memory", "options", "parts",
-)  # fmt: skip
-
-
-def chosen_cells(cells: Sequence[Record], folds: Sequence[str]) -> list[Record]:
-    """Return the cells of the row, one a fold; none unless two methods or more finished every fold.
-
-    A method that failed on a fold is not chosen there, nor are runs that do not rank the validation set. Of
-    equal validation values the first method's counts.
+    There are none unless two methods or more finished every fold. A method that failed on a fold is not
+    chosen there, nor are runs that do not rank the validation set. Of equal validation values the first
+    method's counts.
 
     Parameters
     ----------
-    cells : sequence of dict
-        The records of every method on every fold, in the order of the methods.
+    cells : sequence of Ranking or FailedCell
+        Those of every method on every fold, in the order of the methods.
     folds : sequence of str
         The names of the folds.
     """
-    known = [cell for cell in cells if "error" not in cell and cell["validation"] is not None]
-    finished = [[cell for cell in known if cell["fold"] == fold] for fold in folds]
-    return [_chosen(these) for these in finished] if all(len(these) > 1 for these in finished) else []
+    chosen = []
+    for fold in folds:
+        values = {
+            cell.method: (cell.validation, cell)
+            for cell in cells
+            if isinstance(cell, Ranking) and cell.fold == fold and cell.validation is not None
+        }
+        if len(values) < 2:
+            return []
+        _, best = max(values.values(), key=lambda each: each[0])
+        chosen.append(
+            replace(
+                best,
+                method=CHOSEN,
+                measure=None,
+                chosen={"method": best.method},
+                training=replace(best.training, history=[]),
+                scaling=replace(best.scaling, reason=""),
+                tried=[],
+                warnings=[],
+                # Choosing needs all methods.
+                fit_seconds=math.fsum(cell.fit_seconds for _, cell in values.values()),
+            )
+        )
+    return chosen
 
 
-def entry(select_by: str) -> Record:
+def described_choice(select_by: str) -> Described:
     """Return the description of the row beside those of the methods."""
-    said = f"on every fold, the method with the highest validation {select_by}"
-    return {"label": CHOSEN, "name": CHOSEN, "measure": None, "summary": said, "paper": "", "grid": {}}
-
-
-def _chosen(cells: Sequence[Record]) -> Record:
-    """Return the cell of a fold. Its time is that of all methods, because choosing needs them all."""
-    best = max(cells, key=lambda cell: cell["validation"])
-    return {
-        **{name: best[name] for name in REPEATED if name in best},
-        "fold": best["fold"],
-        "method": CHOSEN,
-        "measure": None,
-        "chosen": {"method": best["method"]},
-        "training": {**best["training"], "history": []},
-        "tried": [],
-        "warnings": [],
-        "fit_seconds": math.fsum(cell["fit_seconds"] for cell in cells),
-        "seconds": 0.0,
-    }
+    summary = f"on every fold, the method with the highest validation {select_by}"
+    return Described(label=CHOSEN, name=CHOSEN, measure=None, summary=summary, paper="", grid={})
 
 
 #: Ends about which there is nothing to say; of most rivals nothing is known.
 FINE = (*GOOD, UNKNOWN)
 
 
-def unfinished(result: "Comparison") -> dict[str, list[dict[str, Any]]]:
+def unfinished(result: "Comparison") -> dict[str, list[Training]]:
     """Return the endings of the tested models that did not converge, by method; no entry where all did."""
-    endings = {label: [] for label in result.methods}
-    for cell in result.cells:
-        if cell.get("tried") and "error" not in cell and cell["training"]["status"] not in FINE:
-            endings[cell["method"]].append(cell["training"])
-    return {label: each for label, each in endings.items() if each}
+    endings = defaultdict(list)
+    for cell in result.finished:
+        if cell.tried and cell.training.status not in FINE:
+            endings[cell.method].append(cell.training)
+    return {label: endings[label] for label in result.methods if label in endings}
 
 
 def unfinished_lines(result: "Comparison") -> Sequence[str]:
     """Return how many models did not converge, and a line with the remedy for each method of theirs."""
-    found = unfinished(result)
-    if not found:
+    endings = unfinished(result)
+    if not endings:
         return []
-    fits = [fit["status"] not in FINE for cell in result.cells for fit in cell.get("tried", ())]
-    models = sum(map(len, found.values()))
-    tested = sum(bool(cell.get("tried")) for cell in result.cells)
+    fits = [fit.status not in FINE for cell in result.finished for fit in cell.tried]
+    models = sum(map(len, endings.values()))
+    tested = sum(bool(cell.tried) for cell in result.finished)
     head = (
         f"{models} of {tested} tested models did not converge, nor did {sum(fits)} of {len(fits)} fits tried"
     )
-    return [head, *(f"{label}: {_ended(each, len(result.folds))}" for label, each in found.items())]
+    return [head, *(f"{label}: {_ended(each, len(result.folds))}" for label, each in endings.items())]
 
 
-def _ended(endings: Sequence[dict[str, Any]], n_folds: int) -> str:
+def _ended(endings: Sequence[Training], n_folds: int) -> str:
     """Return how models of one method ended, over folds, with the remedies."""
-    counts = Counter(each["status"] for each in endings)
+    counts = Counter(each.status for each in endings)
     kinds = ", ".join(f"{status} on {count} of {n_folds} folds" for status, count in counts.items())
     if n_folds == 1:
         kinds = ", ".join(counts)
-    remedies = dict.fromkeys(each["remedy"] for each in endings if each.get("remedy"))
+    remedies = dict.fromkeys(each.remedy for each in endings if each.remedy)
     return ": ".join(filter(None, (kinds, "; ".join(remedies))))
 
 
 def seeds_note(result: "Comparison") -> list[str]:
     """Return a note that names the methods with other seeds than the comparison, and their number."""
-    usual, counts = len(result.summary.get("seeds", [0])), {}
-    for cell in result.cells:
-        number = len(cell.get("seeds", ())) or usual
-        if number != usual and cell["method"] != CHOSEN:
-            counts.setdefault(number, {})[cell["method"]] = None
-    return [f"mean of {number} seeds: {', '.join(labels)}" for number, labels in counts.items()]
+    usual, labels = len(result.content.seeds), defaultdict(dict)
+    for cell in result.finished:
+        number = len(cell.seeds) or usual
+        if number != usual and cell.method != CHOSEN:
+            labels[number][cell.method] = None
+    return [f"mean of {number} seeds: {', '.join(methods)}" for number, methods in labels.items()]
 
 
 class Winner(NamedTuple):
@@ -188,60 +145,54 @@ class Winner(NamedTuple):
     """
 
     label: str
-    parameters: dict[str, Any]
+    parameters: Parameters
     command: str
 
 
-def winner(result: "Comparison") -> Winner | None:
-    """Return the winner; None if no method of directrank has a validation value on every fold."""
+def _winner(result: "Comparison") -> Winner | None:
     known = {method.name: method for method in METHODS}
     means = {}
-    for described in result.summary["methods"]:
-        cells = [cell for cell in result.cells if cell["method"] == described["label"]]
-        values: list[Any] = [cell.get("validation") for cell in cells]
-        if described["name"] in known and None not in values:
-            means[described["label"]] = statistics.fmean(values)
+    for described in result.content.methods:
+        values = [cell.validation for cell in result.of(described.label)]
+        if described.name in known and len(values) == len(result.folds) and None not in values:
+            means[described.label] = (
+                statistics.fmean(value for value in values if value is not None),
+                described.name,
+            )
     if not means:
         return None
-    label = max(means, key=lambda each: means[each])
-    name = next(each["name"] for each in result.summary["methods"] if each["label"] == label)
+    label = max(means, key=lambda each: means[each][0])
+    name = means[label][1]
     declared = known[name].estimator().get_params(deep=False)
-    settings = sorted(result.summary["settings"].items(), key=lambda each: "." in each[0])
+    settings = sorted(result.content.settings.items(), key=lambda each: "." in each[0])
     parameters = {
         key.rpartition(".")[2]: value
         for key, value in settings
         if key.rpartition(".")[0] in ("", label, name) and key.rpartition(".")[2] in declared
     }
-    parameters |= _best_point(result, label)
-    return Winner(label, parameters, _command(result, label, parameters))
-
-
-def _best_point(result: "Comparison", label: str) -> dict[str, Any]:
     values, points = defaultdict(list), {}
-    for fold in result.folds:
-        for fit in result.cell(label, fold)["tried"]:
-            key = dump(fit["parameters"])
-            points[key] = fit["parameters"]
-            values[key].append(fit["validation"])
-    return points[max(values, key=lambda key: statistics.fmean(values[key]))]
+    for fit in (fit for cell in result.of(label) for fit in cell.tried):
+        points[dump(fit.parameters)] = fit.parameters
+        values[dump(fit.parameters)].append(fit.validation)
+    parameters |= points[max(values, key=lambda key: statistics.fmean(values[key]))]
+    return Winner(label, parameters, _command(result.content, label, parameters))
 
 
-def _command(result: "Comparison", label: str, parameters: dict[str, Any]) -> str:
-    summary = result.summary
-    files = summary["folds"][0]["files"]
+def _command(content: Results, label: str, parameters: Parameters) -> str:
+    files = content.folds[0].files
     if len(files.get("train", ())) != 1 or len(files["vali"]) != 1:
         return ""
     (train,), (vali,) = files["train"], files["vali"]
     words = ["directrank", "fit", label, train]
     # Random folds share one file, and the model is trained on all of it.
     words += [] if vali == train else ["--valid", vali]
-    words += [] if summary["select_by"] == DEFAULT_MEASURE else ["--select-by", summary["select_by"]]
+    words += [] if content.select_by in (None, DEFAULT_MEASURE) else ["--select-by", content.select_by]
     for name, value in parameters.items():
         words += ["--set", f"{name}={_typed(value)}"]
-    for role, columns in summary["columns"].items():
+    for role, columns in content.columns.items():
         words += [f"--{role}", columns if isinstance(columns, str) else ",".join(columns)]
-    words += [] if summary["missing"] == MISSING else ["--missing", str(summary["missing"])]
-    words += [] if summary["seed"] == 0 else ["--seed", str(summary["seed"])]
+    words += [] if content.missing == MISSING else ["--missing", str(content.missing)]
+    words += [] if content.seed == 0 else ["--seed", str(content.seed)]
     return shlex.join([*words, "-o", "model.dr"])
 
 
@@ -250,108 +201,6 @@ def _typed(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(_typed, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
-
-
-METHOD = fields(
-    label=text, name=text, measure=either(nothing, text), summary=text, paper=text,
-    grid=by_name(every(setting)),
-)  # fmt: skip
-OWN_MEASURE = fields(name=text, meaning=text, is_error=flag)
-FOLD = fields(
-    name=text, sha256=by_name(text, PARTS),
-    files=either(by_name(every(text), ()), by_name(every(text), PARTS)),
-)  # fmt: skip
-REST = fields(
-    format=text, dataset=text, seed=whole, settings=by_name(setting), grids=by_name(every(setting)),
-    reading=every(text), methods=every(METHOD, least=1), folds=every(FOLD, least=1), data_check=DATA_CHECK,
-    environment=by_name(text), command=every(text), written=text, significance=by_name(setting),
-    cells=every(cell_shape),
-)  # fmt: skip
-
-
-def check_results(content: Any) -> None:
-    """Raise `OddValueError` unless a value is the complete content of a file of results."""
-    by_name(setting)(content, "")
-    options = {name: each for name, each in content.items() if name in (*OF_A_CELL, "columns")}
-    OPTIONS(options, "")
-    own = content.get(KEY, {})
-    by_name(OWN_MEASURE)(own, f".{KEY}")
-    _check_names(options, own)
-    REST({name: each for name, each in content.items() if name not in options and name != KEY}, "")
-    by_name(text, ("directrank", *content["environment"]))(content["environment"], ".environment")
-    _check_time(content["written"])
-    methods = _different([each["label"] for each in content["methods"]], ".methods")
-    folds = _different([each["name"] for each in content["folds"]], ".folds")
-    _check_cells(content["cells"], options, methods, folds)
-    conventions = dict.fromkeys((options["convention"], STANDARD))
-    tested = by_name(_significance(options["measures"], methods), conventions)
-    tested(content["significance"], ".significance")
-
-
-def _check_names(options: Mapping[str, Any], own: Collection[str]) -> None:
-    """Refuse measures and conventions that do not exist; `own` are the measures that the results explain."""
-    one_of(*CONVENTIONS)(options["convention"], ".convention")
-    for name in (options["select_by"], *_different(options["measures"], ".measures")):
-        try:
-            fine = name in own or parse_measure(name).name == name
-        except ValueError:
-            fine = False
-        if not fine:
-            raise OddValueError(".measures", name, "the name of a measure")
-
-
-def _check_time(written: str) -> None:
-    try:
-        datetime.fromisoformat(written)
-    except ValueError:
-        raise OddValueError(".written", written, "a time") from None
-
-
-def _different(names: list[str], place: str) -> list[str]:
-    if len(set(names)) < len(names):
-        raise OddValueError(place, names, "different names")
-    return names
-
-
-def _check_cells(
-    cells: list[dict[str, Any]], options: Mapping[str, Any], methods: Collection[str], folds: Collection[str]
-) -> None:
-    """Refuse all but one cell for each method and fold, made with the options of the comparison."""
-    found = sorted((each["fold"], each["method"]) for each in cells)
-    if found != sorted(product(folds, [each for each in methods if each != CHOSEN])):
-        raise OddValueError(".cells", f"{len(found)} cells", "one for each fold and method")
-    if CHOSEN in methods and not chosen_cells(cells, list(folds)):
-        raise OddValueError(".methods", CHOSEN, "two or more methods to choose from")
-    names: dict[str, list[str]] = {}
-    for at, each in enumerate(cells):
-        one_of(dict(options))(each["options"], f".cells[{at}].options")
-        if "error" not in each:
-            chosen = sorted(each["chosen"])
-            if names.setdefault(each["method"], chosen) != chosen:
-                raise OddValueError(f".cells[{at}].chosen", chosen, str(names[each["method"]]))
-
-
-def _significance(measures: Collection[str], methods: Collection[str]) -> Shape:
-    """Return the shape of the tests of one convention."""
-    method = one_of(*methods)
-    pair = fields(
-        method=method, baseline=method,
-        **dict.fromkeys(("queries", "wins", "ties", "losses"), whole),
-        **dict.fromkeys(("difference", "low", "high"), number),
-        **dict.fromkeys(("p_t", "p_randomisation", "p_holm", "p_bh"), number), effect=any_float,
-    )  # fmt: skip
-
-    def intervals(value: Any, place: str) -> None:
-        by_name(every(number, 2))(value, place)
-        for name in value:
-            method(name, place)
-
-    return fields(
-        alpha=number, correction=one_of(*CORRECTIONS), baseline=either(nothing, method), level=number,
-        flips=whole, resamples=whole, letters=by_name(text, methods),
-        better_than=by_name(by_name(text, methods), measures), pairs=by_name(every(pair), measures),
-        intervals=by_name(intervals, measures),
-    )  # fmt: skip
 
 
 FORMAT = "directrank results 2"
@@ -367,18 +216,20 @@ class Comparison:
 
     Attributes
     ----------
-    summary : dict
-        Data set, options, methods, folds, data check, environment and command.
-    cells : list of dict
-        The record of every method on every fold; one that failed has ``"error"``. Those of the row "chosen on
-        validation" come last.
+    content : Results
+        Everything as records, without the row "chosen on validation".
+    finished : list of Ranking
+        The records of methods on folds where they did not fail, with those of that row.
+    failures : list of FailedCell
     """
 
-    def __init__(self, summary: dict[str, Any], cells: list[dict[str, Any]]):
-        self.summary = summary
-        derived = chosen_cells(cells, self.folds) if CHOSEN in self.methods else []
-        self.cells = [*cells, *derived]
-        self._by_method_and_fold = {(cell["method"], cell["fold"]): cell for cell in self.cells}
+    def __init__(self, content: Results):
+        self.content = content
+        derived = chosen_cells(content.cells, self.folds) if CHOSEN in self.methods else []
+        self._records = [*content.cells, *derived]
+        self.finished = [each for each in self._records if isinstance(each, Ranking)]
+        self.failures = [each for each in self._records if isinstance(each, FailedCell)]
+        self._finished = {(cell.method, cell.fold): cell for cell in self.finished}
 
     def __repr__(self) -> str:
         table = self.headline(self.conventions[0])
@@ -389,12 +240,12 @@ class Comparison:
     @property
     def dataset(self) -> str:
         """The name of the data set."""
-        return self.summary["dataset"]
+        return self.content.dataset
 
     @property
     def methods(self) -> list[str]:
         """Labels of the methods, in the order requested."""
-        return [method["label"] for method in self.summary["methods"]]
+        return [method.label for method in self.content.methods]
 
     @property
     def trained(self) -> list[str]:
@@ -404,30 +255,53 @@ class Comparison:
     @property
     def folds(self) -> list[str]:
         """Names of the folds."""
-        return [fold["name"] for fold in self.summary["folds"]]
+        return [fold.name for fold in self.content.folds]
 
     @property
     def measures(self) -> list[str]:
         """Canonical names of the measures in the report."""
-        return self.summary["measures"]
+        return self.content.measures
 
     @property
     def conventions(self) -> list[str]:
         """The conventions of the report: the requested one first, then the standard one if it differs."""
-        return list(dict.fromkeys((self.summary["convention"], STANDARD)))
+        return self.content.conventions
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Data set, options, methods, folds, data check, environment and command, as plain values."""
+        members = encode(replace(self.content, cells=[]))
+        members.pop("cells")
+        return members
+
+    @cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """Every method on every fold, as plain values; one that failed has ``"error"``.
+
+        Those of the row "chosen on validation" come last.
+        """
+        return encode(self._records)
 
     @property
     def failed(self) -> list[dict[str, Any]]:
         """The cells that failed."""
-        return [cell for cell in self.cells if "error" in cell]
+        return encode(self.failures)
 
     def is_error(self, measure: str) -> bool:
         """Whether a measure is printed as an error, so that smaller is better."""
-        return is_error(self.summary, measure)
+        return self.content.is_error(measure)
 
     def cell(self, method: str, fold: str) -> dict[str, Any]:
-        """Return the record of a method on a fold."""
-        return self._by_method_and_fold[method, fold]
+        """Return a method on a fold, as plain values."""
+        return next(each for each in self.cells if (each["method"], each["fold"]) == (method, fold))
+
+    def record(self, method: str, fold: str) -> Ranking | None:
+        """Return the record of a method on a fold; None if it failed there."""
+        return self._finished.get((method, fold))
+
+    def of(self, method: str) -> list[Ranking]:
+        """Return the records of a method on the folds where it did not fail."""
+        return [self._finished[method, fold] for fold in self.folds if (method, fold) in self._finished]
 
     def value(
         self, method: str, fold: str, measure: str, convention: str, split: str = "test"
@@ -436,8 +310,8 @@ class Comparison:
 
         It is also None where there is no such split: runs have no validation set.
         """
-        cell = self.cell(method, fold)
-        return None if "error" in cell else cell["values"][convention].get(split, {}).get(measure)
+        cell = self.record(method, fold)
+        return None if cell is None else cell.values[convention].get(split, {}).get(measure)
 
     def mean(self, method: str, measure: str, convention: str, split: str = "test") -> float | None:
         """Return the plain mean of the folds' values; None if the method failed on any of them."""
@@ -481,29 +355,24 @@ class Comparison:
 
     def computed(self, convention: str) -> list[str]:
         """Return ``ERR is ERR(max=2)`` for each measure with a parameter of the convention or data."""
-        names = (
-            pair
-            for cell in self.cells
-            if "error" not in cell
-            for pair in cell["computed"][convention].items()
-        )
+        names = (pair for cell in self.finished for pair in cell.computed[convention].items())
         return [f"{asked} is {full}" for asked, full in dict.fromkeys(names) if asked != full]
 
     def headline(self, convention: str) -> Table:
         """Return the means over folds on the test set: one row a method, one column a measure."""
         folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
-        by = self.summary["select_by"]
+        by = self.content.select_by
         notes = [f"hyper-parameters chosen on validation by {by}"] if by else []
-        tested = self.summary.get("significance", {}).get(convention)
+        tested = self.content.significance.get(convention)
         letters, marks, open_ended = [], [], unfinished(self)
-        if tested and any(tested["pairs"].values()):
-            rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested["correction"]]
+        if tested and any(tested.pairs.values()):
+            rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested.correction]
             notes.append(
                 f">ab: significantly better than methods (a) and (b), randomisation test on queries, {rule}, "
-                f"p < {tested['alpha']:g}"
+                f"p < {tested.alpha:g}"
             )
-            letters = [tested["letters"].get(row, "") for row in self.methods]
-            better = [tested["better_than"][name] for name in self.measures]
+            letters = [tested.letters.get(row, "") for row in self.methods]
+            better = [tested.better_than[name] for name in self.measures]
             marks = [[each.get(row, "") for each in better] for row in self.methods]
         # Under the standard convention, a measure is another one only where the data decide, as for ERR.
         notes += [*self.computed(STANDARD), *seeds_note(self)]
@@ -535,7 +404,7 @@ class Comparison:
 
         None if no method of directrank has a validation value on every fold.
         """
-        return winner(self)
+        return _winner(self)
 
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""
@@ -543,7 +412,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {**self.summary, "cells": [cell for cell in self.cells if cell["method"] != CHOSEN]}
+        return encode(self.content)
 
     def write(self, folder: str | os.PathLike) -> None:
         """Write the results and the table of the requested convention; each file is complete or unchanged.
@@ -562,11 +431,11 @@ class Comparison:
         texts = {
             "results.csv": self.to_csv(convention),
             "results.standard.csv": self.to_csv(STANDARD),
-            "results.json": signed(as_plain(self.to_dict())),
+            "results.json": signed(self.to_dict()),
             **{f"table.{end}": form(table) + "\n" for end, form in TABLES.items()},
         }
-        if "significance" in self.summary:
-            texts["significance.csv"] = contrasts_csv(self.summary["significance"][convention]["pairs"])
+        if self.content.significance:
+            texts["significance.csv"] = contrasts_csv(self.content.significance[convention].pairs)
         for name, content in texts.items():
             write_atomically(folder / name, content)
 
@@ -591,23 +460,24 @@ def read_results(path: str | os.PathLike) -> Comparison:
     if not file.is_file():
         raise DataError(f"{file}: is a pipe or a device, expected the results.json of a comparison")
     try:
-        content = _content(file.read_bytes())
-        check_results(content)
+        results = read_content(_content(file.read_bytes()))
+        result = Comparison(results)
+        if CHOSEN in result.methods and not result.of(CHOSEN):
+            raise OddValueError(".methods", CHOSEN, "two or more methods to choose from")
+        return result
     except (StrictJSONError, OddValueError) as error:
         raise DataError(
             f"{file}: not results of directrank compare, or damaged ({error}). "
             "Rerun the same compare command: it rebuilds the file from the finished cells."
         ) from None
-    return Comparison(content, content.pop("cells"))
 
 
 def _content(text: bytes) -> dict[str, Any]:
     """Return the content of a file whose every byte is as it was written."""
     content = parse(text)
-    found = content.pop("format", None) if isinstance(content, dict) else None
-    if found != FORMAT:
-        raise OddValueError("format", found, repr(FORMAT))
-    content["format"] = found
+    form = content.get("format") if isinstance(content, dict) else None
+    if form != FORMAT:
+        raise OddValueError("format", form, repr(FORMAT))
     content.pop("sha256", None)
     if signed(content).encode() != text:
         raise OddValueError("sha256", "other bytes", "those that compare wrote, unchanged")

@@ -1,4 +1,4 @@
-"""Tests of differences between methods, on the values of queries.
+"""Significance of differences between methods, on the values of queries.
 
 The tests take differences, one row a query and one column a pair of methods. Smucker, Allan and Carterette
 (CIKM 2007) recommend the randomisation test for such values.
@@ -6,7 +6,7 @@ The tests take differences, one row a query and one column a pair of methods. Sm
 
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from directrank.errors import DataError
 from directrank.experiments.options import check_correction, check_name
+from directrank.experiments.records import Pair, Significance
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.evaluate import Evaluation
 
@@ -34,9 +35,18 @@ BLOCK = 1 << 23
 ROUNDING = 1e-13
 
 
+def with_significance(result: "Comparison", baseline: str | None, correction: str) -> "Comparison":
+    """Return a comparison with the tests of its differences, under every convention of the report."""
+    tests = {
+        each: significance(result, each, baseline=baseline, correction=correction)
+        for each in result.conventions
+    }
+    return type(result)(replace(result.content, significance=tests))
+
+
 def significance(
     result: "Comparison", convention: str, *, baseline: str | None = None, correction: str = "holm"
-) -> dict[str, Any]:
+) -> Significance:
     """Return which differences between methods are significant, measure by measure.
 
     The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
@@ -52,55 +62,42 @@ def significance(
     correction : {"holm", "bh"}, default="holm"
         Which adjusted p-value must be below `ALPHA` for a letter.
 
-    Returns
-    -------
-    dict
-        ``letters``: the letter of each method. ``better_than``: by measure and method, the letters of the
-        methods that it is significantly better than. ``pairs``: by measure, one dict a pair with
-        ``method``, ``baseline``, ``queries``, ``difference`` (mean of method minus baseline), ``low`` and
-        ``high`` (its bootstrap interval), ``effect``, ``wins``, ``ties``, ``losses`` (queries), ``p_t``,
-        ``p_randomisation``, ``p_holm``, ``p_bh``. ``intervals``: by measure and method, low and high of its
-        mean.
-
     Raises
     ------
     ValueError
         If there is no such baseline or correction.
     """
     check_correction(correction)
-    failed = {cell["method"] for cell in result.failed}
+    failed = {cell.method for cell in result.failures}
     whole = [each for each in result.methods if each not in failed]
-    tested = list(combinations(whole, 2))
+    compared = list(combinations(whole, 2))
     if baseline is not None:
         check_name("method", result.methods, baseline)
-        tested = [(each, baseline) for each in whole if each != baseline and baseline in whole]
-    letters = dict(zip(result.methods, _letters(len(result.methods)), strict=True))
-    pairs = {measure: _contrasts(result, convention, measure, tested) for measure in result.measures}
-    return {
-        "alpha": ALPHA,
-        "correction": correction,
-        "baseline": baseline,
-        "level": LEVEL,
-        "flips": FLIPS,
-        "resamples": RESAMPLES,
-        "letters": letters,
-        "better_than": {
-            measure: _better_than(found, letters, f"p_{correction}", result.is_error(measure))
-            for measure, found in pairs.items()
-        },
-        "pairs": pairs,
-        "intervals": {measure: _intervals(result, convention, measure, whole) for measure in result.measures},
-    }
+        compared = [(each, baseline) for each in whole if each != baseline and baseline in whole]
+    tests = Significance(
+        alpha=ALPHA,
+        correction=correction,
+        baseline=baseline,
+        level=LEVEL,
+        flips=FLIPS,
+        resamples=RESAMPLES,
+        letters=dict(zip(result.methods, _letters(len(result.methods)), strict=True)),
+        better_than={},
+        pairs={each: _contrasts(result, convention, each, compared) for each in result.measures},
+        intervals={each: _intervals(result, convention, each, whole) for each in result.measures},
+    )
+    better_than = {each: _better_than(tests, each, result.is_error(each)) for each in result.measures}
+    return replace(tests, better_than=better_than)
 
 
 def _intervals(
     result: "Comparison", convention: str, measure: str, methods: Sequence[str]
-) -> dict[str, list[float]]:
+) -> dict[str, tuple[float, float]]:
     """Return the bootstrap interval of each method's mean over folds; queries are resampled."""
     if not methods:
         return {}
     values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
-    sizes = [len(result.cell(methods[0], fold)["per_query"][convention][measure]) for fold in result.folds]
+    sizes = [len(cell.per_query[convention][measure]) for cell in result.of(methods[0])]
     counted = np.isfinite(values).all(axis=1)
     fold = np.repeat(np.arange(len(sizes)), sizes)[counted]
     if not len(fold):
@@ -109,18 +106,18 @@ def _intervals(
     n_counted = np.bincount(fold)
     scaled = values[counted] * (len(fold) / (np.count_nonzero(n_counted) * n_counted[fold]))[:, None]
     low, high = (ends.tolist() for ends in bootstrap_interval(scaled))
-    return {each: [low[place], high[place]] for place, each in enumerate(methods)}
+    return {each: (low[place], high[place]) for place, each in enumerate(methods)}
 
 
 def per_query(result: "Comparison", convention: str, measure: str, method: str) -> np.ndarray:
     """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
-    cells = [result.cell(method, fold) for fold in result.folds]
-    return np.concatenate([np.array(cell["per_query"][convention][measure], dtype=float) for cell in cells])
+    values = [np.array(cell.per_query[convention][measure], dtype=float) for cell in result.of(method)]
+    return np.concatenate(values)
 
 
 def _contrasts(
     result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
-) -> list[dict[str, Any]]:
+) -> list[Pair]:
     """Return the tests of each pair of methods by a measure."""
     from scipy.stats import false_discovery_control
 
@@ -136,8 +133,12 @@ def _contrasts(
     p = columns["p_randomisation"]
     columns |= {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
     return [
-        {"method": first, "baseline": second, "queries": len(differences)}
-        | {name: column[place].item() for name, column in columns.items()}
+        Pair(
+            method=first,
+            baseline=second,
+            queries=len(differences),
+            **{name: column[place].item() for name, column in columns.items()},
+        )
         for place, (first, second) in enumerate(pairs)
     ]
 
@@ -166,15 +167,13 @@ def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndar
     }
 
 
-def _better_than(
-    found: Sequence[dict[str, Any]], letters: dict[str, str], adjusted: str, error: bool
-) -> dict[str, str]:
-    beaten: dict[str, list[str]] = {name: [] for name in letters}
-    for each in found:
-        if each[adjusted] < ALPHA and each["difference"]:
-            ahead = (each["difference"] > 0) != error
-            winner, loser = (each["method"], each["baseline"])[:: 1 if ahead else -1]
-            beaten[winner].append(letters[loser])
+def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, str]:
+    beaten: dict[str, list[str]] = {name: [] for name in tests.letters}
+    for pair in tests.pairs[measure]:
+        if tests.significant(pair) and pair.difference:
+            ahead = (pair.difference > 0) != error
+            winner, loser = (pair.method, pair.baseline)[:: 1 if ahead else -1]
+            beaten[winner].append(tests.letters[loser])
     return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from directrank.errors import DataError
 from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
+from directrank.storage.typed_json import encode
 
 NAME = "store.sqlite"
 #: Seconds to wait for another process that has locked the file.
@@ -35,7 +36,7 @@ class Store:
     """Records by key, in ``store.sqlite`` of a folder, or in memory.
 
     Every record has a checksum; a damaged record counts as absent, so that its work is done again. So does
-    a record that `accepts` does not accept.
+    one that `read` does not take.
 
     Parameters
     ----------
@@ -51,20 +52,21 @@ class Store:
 
     Attributes
     ----------
-    accepts : callable
-        From a key and its value to whether the value is what the key stands for; everything by default.
+    read : callable
+        From a key and plain values to the record, or None if the key stands for something else; by default
+        the values themselves.
     """
 
     def __init__(self, folder: str | os.PathLike | None):
         self.path = None if folder is None else Path(folder) / NAME
-        self.accepts: Callable[[str, dict[str, Any]], bool] = lambda key, value: True
+        self.read: Callable[[str, dict[str, Any]], Any] = lambda key, value: value
         self._open: sqlite3.Connection | None = None
 
-    def get(self, key: str) -> dict[str, Any] | None:
+    def get(self, key: str) -> Any:
         """Return the record of a key, or None."""
         return self.records([key]).get(key)
 
-    def records(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+    def records(self, keys: Iterable[str]) -> dict[str, Any]:
         """Return the records of the keys that have one."""
         return dict(self._pairs(keys))
 
@@ -72,11 +74,11 @@ class Store:
         """Return the keys that `records` would return, without their records."""
         return {key for key, _ in self._pairs(keys)}
 
-    def save(self, rows: Iterable[tuple[str, str, dict[str, Any]]]) -> None:
+    def save(self, rows: Iterable[tuple[str, str, Any]]) -> None:
         """Save records with their keys and labels, in one commit; they are on disk when this returns."""
         with self._transaction() as connection:
             for key, label, value in rows:
-                text = dump(value)
+                text = dump(encode(value))
                 row = (key, label, text, signature(key, text.encode()))
                 connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", row)
 
@@ -86,14 +88,15 @@ class Store:
             self._open.close()
             self._open = None
 
-    def _pairs(self, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _pairs(self, keys: Iterable[str]) -> Iterator[tuple[str, Any]]:
         if self._open is None and (self.path is None or not self.path.exists()):
             return
         with self._transaction("DEFERRED") as connection:
             for key in keys:
                 value = _read(connection, key)
-                if value is not None and self.accepts(key, value):
-                    yield key, value
+                record = None if value is None else self.read(key, value)
+                if record is not None:
+                    yield key, record
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:

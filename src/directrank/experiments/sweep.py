@@ -5,23 +5,23 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from directrank.errors import DataError
 from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point, judged
-from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, refits_of
+from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, tested_fits
+from directrank.experiments.records import Cell, FailedCell, Failure, FitRecord, Problem
 from directrank.experiments.rivals import without_relevance
 from directrank.experiments.sources import FoldReader, Splits
 from directrank.experiments.store import Store
-
-if TYPE_CHECKING:
-    from directrank.experiments.executors import Executor
+from directrank.storage.typed_json import encode
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
 COMMIT = 0.25
 
-Record = dict[str, Any]
+#: What a step makes: the record of a fit, or of the cell.
+Made = FitRecord | Failure | Cell | FailedCell
 
 
 class Step(NamedTuple):
@@ -31,33 +31,59 @@ class Step(NamedTuple):
     ----------
     cell, key : str
         Keys in the plan.
-    fits, refits : sequence of dict
+    fits, refits : sequence of FitRecord or Failure
         For the last step.
     """
 
     cell: str
     key: str
-    fits: Sequence[Record] = ()
-    refits: Sequence[Record] = ()
+    fits: Sequence[FitRecord | Failure] = ()
+    refits: Sequence[FitRecord | Failure] = ()
 
 
 #: A step and its record.
-Outcome = tuple[Step, Record]
+Outcome = tuple[Step, Made]
 
 
-def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None) -> Record:
+class Executor(Protocol):
+    """Makes steps.
+
+    Attributes
+    ----------
+    room : int
+        How many steps can be started at a time.
+    """
+
+    room: int
+
+    @property
+    def waits(self) -> bool:
+        """Whether `take` would wait for others."""
+        ...
+
+    def start(self, step: Step) -> None:
+        """Start a step."""
+        ...
+
+    def take(self) -> Outcome:
+        """Return a step that has ended, with its record; this waits for one."""
+        ...
+
+
+def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None) -> Made:
     """Make a step: a fit, or the choice among the fits of a cell and its test."""
     if step.key == step.cell:
-        return assemble(plan.cell(step.cell), splits, plan.options, step.fits, step.refits)
+        return assemble(plan, plan.cell(step.cell), splits, step.fits, step.refits)
     fit = plan.fit(step.key)
     test = without_relevance(splits.test) if fit.method.stores_scores else None
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads)
 
 
-def killed(times: int) -> Record:
+def killed(times: int) -> Failure:
     """Return the record of a step whose processes died."""
     message = f"the process that worked on it died {times} times (killed, out of memory or crashed)"
-    return {"error": {"type": "ProcessDied", "message": message, "traceback": ""}, "warnings": {}}
+    problem = Problem(type="ProcessDied", message=message, traceback="", parameters={})
+    return Failure(error=problem, warnings={})
 
 
 @dataclass
@@ -65,16 +91,16 @@ class _Open:
     """A cell that is being worked on: the records of its fits, and the steps that have not ended."""
 
     cell: PlannedCell
-    records: dict[str, Record]
+    records: dict[str, FitRecord | Failure] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     refits: Sequence[Fit] = ()
 
-    def known(self, fits: Sequence[Fit]) -> list[Record]:
+    def known(self, fits: Sequence[Fit]) -> list[FitRecord | Failure]:
         return [self.records[fit.key] for fit in fits if fit.key in self.records]
 
     @property
     def failed(self) -> bool:
-        return any("error" in record for record in self.records.values())
+        return any(isinstance(record, Failure) for record in self.records.values())
 
 
 class Sweep:
@@ -89,19 +115,17 @@ class Sweep:
     reader : FoldReader
     """
 
-    def __init__(
-        self, plan: Plan, store: Store, observer: Observer, executor: "Executor", reader: FoldReader
-    ):
+    def __init__(self, plan: Plan, store: Store, observer: Observer, executor: Executor, reader: FoldReader):
         self.plan, self.store, self.observer = plan, store, observer
         self.executor, self.reader = executor, reader
         #: Records of cells that have ended.
-        self._ended = dict(plan.finished)
+        self._ended: dict[str, Cell | FailedCell] = dict(plan.finished)
         self._open: dict[str, _Open] = {}
         self._ready: deque[Step] = deque()
-        self._unwritten: list[tuple[str, str, Record]] = []
+        self._unwritten: list[tuple[str, str, Made]] = []
         self._committed = time.monotonic()
 
-    def run(self) -> list[Record]:
+    def run(self) -> list[Cell | FailedCell]:
         """Work until every cell has ended, and return their records in the order of the plan.
 
         Finished work is saved, also when this is interrupted or raises.
@@ -134,7 +158,7 @@ class Sweep:
                 self._finish(step, record)
 
     def _begin(self, cell: PlannedCell) -> None:
-        self._open[cell.key] = _Open(cell, {})
+        self._open[cell.key] = _Open(cell)
         self._want(self._open[cell.key], cell.fits)
 
     def _want(self, state: _Open, fits: Sequence[Fit]) -> None:
@@ -155,22 +179,25 @@ class Sweep:
         cell, options = state.cell, self.plan.options
         fits = state.known(cell.fits)
         if options.refit and not state.refits and not state.failed:
-            state.refits = refits_of(cell, choice(fits), options)
+            chosen = choice([fit for fit in fits if isinstance(fit, FitRecord)])
+            points = {seed: fit.parameters for seed, fit in chosen.items()}
+            state.refits = tested_fits(cell, points, options)
             self._want(state, state.refits)
         else:
             # Before anything of another fold, because only one is in memory.
             self._ready.appendleft(Step(cell.key, cell.key, fits, state.known(state.refits)))
 
-    def _finish(self, step: Step, record: Record) -> None:
+    def _finish(self, step: Step, record: Made) -> None:
         state = self._open[step.cell]
         if step.key == step.cell:
-            if "fold" not in record:  # the last step has killed its processes
-                record = assemble(state.cell, self.reader(state.cell.fold), self.plan.options, [record], ())
+            if isinstance(record, FitRecord | Failure):  # the last step has killed its processes
+                record = assemble(self.plan, state.cell, self.reader(state.cell.fold), [record])
             self._unwritten.append((step.key, state.cell.label, record))
             self._ended[step.key] = record
             del self._open[step.key]
             self._commit()
             return
+        assert isinstance(record, FitRecord | Failure)
         state.records[step.key] = record
         self._unwritten.append((step.key, self.plan.fit(step.key).label, record))
         self.observer.fitted()
@@ -185,10 +212,10 @@ class Sweep:
     def _commit(self) -> None:
         """Save the records of what has ended; failures are not saved, so that a rerun tries them again."""
         unwritten, self._unwritten = self._unwritten, []
-        done = [row for row in unwritten if "error" not in row[2]]
+        done = [row for row in unwritten if isinstance(row[2], FitRecord | Cell)]
         if done:
             self.store.save(done)
         self._committed = time.monotonic()
         for _, _, record in unwritten:
-            if "fold" in record:
-                self.observer.finished(record, False)
+            if isinstance(record, Cell | FailedCell):
+                self.observer.finished(encode(record), False)

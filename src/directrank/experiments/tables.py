@@ -3,9 +3,10 @@
 import csv
 import io
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
+from directrank.experiments.records import Pair
 from directrank.storage.strict_json import as_plain, dump
 
 #: Behind the name of a method of which a tested model did not converge.
@@ -109,10 +110,8 @@ MARKDOWN = str.maketrans(
     {each: f"\\{each}" for each in "\\|`*_[]#~$"}
     | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "}
 )
-CONTRASTS = (
-    "measure", "method", "baseline", "queries", "difference", "low", "high", "effect", "wins", "ties",
-    "losses", "p_t", "p_randomisation", "p_holm", "p_bh",
-)  # fmt: skip
+#: Columns of significance.csv, behind that of the measure.
+CONTRASTS = tuple(each.name for each in fields(Pair))
 
 
 def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
@@ -221,10 +220,14 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 }
 
 
-def contrasts_csv(tested: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def contrasts_csv(tested: Mapping[str, Sequence[Pair]]) -> str:
     """Return the tested pairs of methods of each measure as CSV, a line a measure and pair."""
-    rows = ({"measure": measure, **pair} for measure, pairs in tested.items() for pair in pairs)
-    return csv_text(CONTRASTS, ([row[name] for name in CONTRASTS] for row in rows))
+    rows = (
+        [measure, *(getattr(pair, name) for name in CONTRASTS)]
+        for measure in tested
+        for pair in tested[measure]
+    )
+    return csv_text(["measure", *CONTRASTS], rows)
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

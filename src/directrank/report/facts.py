@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
 
 from directrank.experiments import Comparison
+from directrank.experiments.records import Pair, Significance, Training
 from directrank.experiments.results import unfinished
 from directrank.experiments.tables import MARK
 from directrank.report.blocks import Cell, Row
@@ -17,7 +17,7 @@ class Facts:
     Attributes
     ----------
     result : Comparison
-    summary : dict
+    content : Results
     main : str
         The measure of the headline: the one that selected the settings, if it is reported, or the first.
     measures : list of str
@@ -29,8 +29,8 @@ class Facts:
     """
 
     def __init__(self, result: Comparison):
-        self.result, self.summary = result, result.summary
-        selecting = result.summary["select_by"]
+        self.result, self.content = result, result.content
+        selecting = result.content.select_by
         self.main = selecting if selecting in result.measures else result.measures[0]
         self.measures = [self.main, *(each for each in result.measures if each != self.main)]
         self.asked = result.conventions[0]
@@ -44,17 +44,12 @@ class Facts:
     @cached_property
     def whole(self) -> list[str]:
         """The methods that failed on no fold."""
-        return [each for each in self.result.methods if len(self.cells(each)) == len(self.result.folds)]
+        return [each for each in self.result.methods if len(self.result.of(each)) == len(self.result.folds)]
 
     @cached_property
-    def unfinished(self) -> dict[str, list[dict[str, Any]]]:
+    def unfinished(self) -> dict[str, list[Training]]:
         """The endings of models that did not converge, by method."""
         return unfinished(self.result)
-
-    def cells(self, method: str) -> list[dict[str, Any]]:
-        """Return the records of a method on the folds where it did not fail."""
-        cells = [self.result.cell(method, fold) for fold in self.result.folds]
-        return [cell for cell in cells if "error" not in cell]
 
     def row(self, method: str, cells: Sequence[Cell], letter: str = "") -> Row:
         """Return a row of a table about a method."""
@@ -71,39 +66,33 @@ class Facts:
 
         return sorted(self.result.methods, key=key)
 
-    def tested(self, convention: str) -> dict[str, Any]:
-        """Return the tests of differences under a convention; empty if there are none."""
-        return self.summary.get("significance", {}).get(convention, {})
+    def tests(self, convention: str) -> Significance:
+        """Return the tests of differences under a convention."""
+        return self.content.significance.get(convention, NO_TESTS)
 
     def level(self, convention: str) -> str:
         """Return the level of the intervals, in percent."""
-        return f"{self.tested(convention).get('level', 0.95):.0%}"
+        return f"{self.tests(convention).level:.0%}"
 
-    def pair(self, convention: str, measure: str, first: str, second: str) -> dict[str, Any] | None:
+    def pair(self, measure: str, first: str, second: str) -> Pair | None:
         """Return the test of one method against another, the difference being first minus second."""
-        for each in self.tested(convention).get("pairs", {}).get(measure, ()):
-            if (each["method"], each["baseline"]) == (first, second):
-                return each
-            if (each["method"], each["baseline"]) == (second, first):
-                return _turned(each)
+        for pair in self.tests(self.asked).pairs.get(measure, ()):
+            if (pair.method, pair.baseline) == (first, second):
+                return pair
+            if (pair.method, pair.baseline) == (second, first):
+                return pair.turned
         return None
 
     def interval(self, convention: str, measure: str, method: str) -> tuple[float, float] | None:
         """Return the bootstrap interval of a method's mean, or None."""
-        found = self.tested(convention).get("intervals", {}).get(measure, {}).get(method)
-        return None if found is None else (found[0], found[1])
+        return self.tests(convention).intervals.get(measure, {}).get(method)
 
 
-def _turned(pair: dict[str, Any]) -> dict[str, Any]:
-    """Return the same test with the methods exchanged."""
-    given = {
-        "method": pair["baseline"],
-        "baseline": pair["method"],
-        "low": -pair["high"],
-        "high": -pair["low"],
-    }
-    given |= {"wins": pair["losses"], "losses": pair["wins"]}
-    return {**pair, **given, "difference": -pair["difference"], "effect": -pair["effect"]}
+#: Where differences were not tested.
+NO_TESTS = Significance(
+    alpha=0.05, correction="holm", baseline=None, level=0.95, flips=0, resamples=0,
+    letters={}, better_than={}, pairs={}, intervals={},
+)  # fmt: skip
 
 
 def mean(values: Iterable[float]) -> float:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from markupsafe import Markup
 
@@ -36,11 +35,10 @@ def opening(facts: Facts) -> list[Markup]:
     # The choice on validation repeats other rows: it can neither lead nor be beaten.
     methods = {label: value for label, value in known.items() if label != CHOSEN}
     blocks: list[Markup] = [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
-    failed, remarks = facts.result.failed, len(facts.summary["data_check"]["lines"])
+    failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
     if failed:
-        runs = sum(cell["method"] != CHOSEN for cell in facts.result.cells)
-        said = f"{len(failed)} of {runs} runs failed. The others are complete; the errors"
-        blocks.append(warned(f"{said} are under Settings."))
+        runs = f"{len(failed)} of {len(facts.content.cells)} runs failed"
+        blocks.append(warned(f"{runs}. The others are complete; the errors are under Settings."))
     if CHOSEN in known:
         blocks.append(_choice(facts, known[CHOSEN]))
     if facts.unfinished:
@@ -67,9 +65,9 @@ def _leader(facts: Facts, means: dict[str, float]) -> Markup:
 
 def _verdict(facts: Facts, first: str, second: str) -> str:
     """Return whether the lead over the second method may be chance."""
-    pair = facts.pair(facts.asked, facts.main, first, second)
+    pair = facts.pair(facts.main, first, second)
     if pair is not None:
-        if _significant(facts, pair):
+        if facts.tests(facts.asked).significant(pair):
             return "This lead is statistically significant."
         return "This lead is not statistically significant: it may well be chance."
     values = [
@@ -86,17 +84,16 @@ def _verdict(facts: Facts, first: str, second: str) -> str:
     )
 
 
-def _significant(facts: Facts, pair: dict[str, Any]) -> bool:
-    tested = facts.tested(facts.asked)
-    return pair[f"p_{tested['correction']}"] < tested["alpha"]
-
-
 def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
     """Return which methods the leader is significantly better than, and how that was tested."""
     leader, *others = ranked
-    pairs = {each: facts.pair(facts.asked, facts.main, leader, each) for each in others}
-    beaten = [each for each, pair in pairs.items() if pair and _significant(facts, pair)]
-    equal = [each for each, pair in pairs.items() if pair and not _significant(facts, pair)]
+    significant = {
+        each: facts.tests(facts.asked).significant(pair)
+        for each in others
+        if (pair := facts.pair(facts.main, leader, each))
+    }
+    beaten = [each for each in significant if significant[each]]
+    equal = [each for each in significant if not significant[each]]
     if not beaten and not equal:
         return []
     pieces: list[str] = []
@@ -115,27 +112,25 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
 
 
 def _rule(facts: Facts, first: str, second: str) -> Markup:
-    tested, pair = facts.tested(facts.asked), facts.pair(facts.asked, facts.main, first, second)
-    pairs = len(tested["pairs"][facts.main])
+    tests, pair = facts.tests(facts.asked), facts.pair(facts.main, first, second)
+    pairs = len(tests.pairs[facts.main])
     lead = ""
     if pair is not None:
-        p = p_value(pair[f"p_{tested['correction']}"])
-        ends = f"{signed(pair['low'])} to {signed(pair['high'])}"
         lead = (
-            f" The lead: {facts.level(facts.asked)} interval {ends}, p {p}, on {pair['queries']} test "
-            "queries."
+            f" The lead: {facts.level(facts.asked)} interval {signed(pair.low)} to {signed(pair.high)}, "
+            f"p {p_value(tests.p(pair))}, on {pair.queries} test queries."
         )
     return note(
-        f"Fisher's randomisation test on paired queries; significant means p < {tested['alpha']:g} after "
-        f"{RULES[tested['correction']]} for {plural(pairs, 'pair')} of methods.{lead}"
+        f"Fisher's randomisation test on paired queries; significant means p < {tests.alpha:g} after "
+        f"{RULES[tests.correction]} for {plural(pairs, 'pair')} of methods.{lead}"
     )
 
 
 def _choice(facts: Facts, value: float) -> Markup:
     """Return what a user who tries all methods and keeps the best on validation can expect."""
-    of_folds = Counter(cell["chosen"]["method"] for cell in facts.cells(CHOSEN))
+    of_folds = Counter(cell.chosen["method"] for cell in facts.result.of(CHOSEN))
     names = [f"{label} on {plural(folds, 'fold')}" for label, folds in of_folds.most_common()]
-    selecting = f"validation {facts.summary['select_by']}"
+    selecting = f"validation {facts.content.select_by}"
     said = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
     return paragraph(
         f"{said}, gives mean test {facts.main} {number(value)} (",
@@ -146,17 +141,18 @@ def _choice(facts: Facts, value: float) -> Markup:
 
 def _chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     """Return the difference of every method to the leader, with its interval."""
-    pairs = {label: facts.pair(facts.asked, facts.main, label, leader) for label in means}
+    pairs = {label: facts.pair(facts.main, label, leader) for label in means}
     differences = {
-        label: value - means[leader] if (pair := pairs[label]) is None else pair["difference"]
+        label: value - means[leader] if (pair := pairs[label]) is None else pair.difference
         for label, value in means.items()
     }
-    ends = [pair[end] for pair in pairs.values() if pair for end in ("low", "high")]
+    ends = [end for pair in pairs.values() if pair for end in (pair.low, pair.high)]
     scale = Scale([0.0, *differences.values(), *ends])
     rows = []
     for label, pair in pairs.items():
-        style = "" if pair is None else "worse" if _significant(facts, pair) else "same"
-        interval = None if pair is None else (pair["low"], pair["high"])
+        tests = facts.tests(facts.asked)
+        style = "" if pair is None else "worse" if tests.significant(pair) else "same"
+        interval = None if pair is None else (pair.low, pair.high)
         style, at = "first" if label == leader else style, facts.index[label]
         rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
     title = f"Mean test {facts.main} of every method, and how far each is from {leader}"

@@ -95,14 +95,14 @@ def document(
 
 def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
     """Return what the template shows."""
-    result, written = facts.result, datetime.fromisoformat(facts.summary["written"])
+    result, written = facts.result, datetime.fromisoformat(facts.content.written)
     sizes = f"{plural(len(result.trained), 'method')}, {plural(len(result.folds), 'fold')}"
     if not facts.trained:
         sizes = plural(len(result.methods), "run")
     return {
         "title": f"{result.dataset}: {'ranking methods' if facts.trained else 'rankings'} compared",
         "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "
-        f"directrank {facts.summary['environment']['directrank']}",
+        f"directrank {facts.content.environment['directrank']}",
         "opening": lines_of(opening(facts)),
         "sections": [
             {"id": section.id, "title": section.title, "blocks": lines_of(blocks)}

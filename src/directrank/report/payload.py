@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.experiments.records import Described
 from directrank.experiments.significance import per_query
 from directrank.report.facts import Facts
 
@@ -18,7 +19,7 @@ def payload(facts: Facts) -> dict[str, Any]:
     result = facts.result
     return {
         "methods": result.methods,
-        "texts": [_text(each) for each in facts.summary["methods"]],
+        "texts": [_text(each) for each in facts.content.methods],
         "folds": result.folds,
         "measures": facts.measures,
         "conventions": result.conventions,
@@ -30,32 +31,31 @@ def payload(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _text(method: dict[str, Any]) -> str:
+def _text(method: Described) -> str:
     """Return the text that the filter searches: the method's label, what it does, its paper."""
-    return " ".join(str(method[name]) for name in ("label", "summary", "paper", "measure") if method[name])
+    return " ".join(filter(None, (method.label, method.summary, method.paper, method.measure)))
 
 
 def _pairs(facts: Facts, convention: str) -> dict[str, Any]:
     """Return the tests of a convention, a row of numbers for each pair."""
-    tested = facts.tested(convention)
-    if not tested:
+    tests = facts.content.significance.get(convention)
+    if tests is None:
         return {}
-    adjusted = f"p_{tested['correction']}"
     return {
-        "alpha": tested["alpha"],
-        "level": tested["level"],
-        "correction": tested["correction"],
+        "alpha": tests.alpha,
+        "level": tests.level,
+        "correction": tests.correction,
         "pairs": {
             measure: [
                 [
-                    facts.index[each["method"]], facts.index[each["baseline"]],
-                    *(_rounded(each[name]) for name in ("difference", "low", "high")),
-                    each["wins"], each["ties"], each["losses"],
-                    _rounded(each["p_randomisation"]), _rounded(each[adjusted]),
+                    facts.index[pair.method], facts.index[pair.baseline],
+                    *map(_rounded, (pair.difference, pair.low, pair.high)),
+                    pair.wins, pair.ties, pair.losses,
+                    _rounded(pair.p_randomisation), _rounded(tests.p(pair)),
                 ]
-                for each in pairs
+                for pair in pairs
             ]
-            for measure, pairs in tested["pairs"].items()
+            for measure, pairs in tests.pairs.items()
         },
     }  # fmt: skip
 
@@ -69,9 +69,9 @@ def _queries(facts: Facts) -> dict[str, Any]:
     methods = facts.whole
     if not methods:
         return {}
-    cells = [facts.result.cell(methods[0], fold) for fold in facts.result.folds]
-    qid = [str(each) for cell in cells for each in cell["qid"]]
-    fold = [index for index, cell in enumerate(cells) for _ in cell["qid"]]
+    cells = facts.result.of(methods[0])
+    qid = [str(each) for cell in cells for each in cell.qid]
+    fold = [index for index, cell in enumerate(cells) for _ in cell.qid]
     chosen = _chosen(facts, methods, len(qid))
     return {
         "of": len(qid),
@@ -121,5 +121,5 @@ def _units(value: float) -> int:
 
 
 def _ranked(facts: Facts, method: str, chosen: list[int]) -> list[list[float]]:
-    lists = [each for fold in facts.result.folds for each in facts.result.cell(method, fold)["ranked"]]
+    lists = [grades for cell in facts.result.of(method) for grades in cell.ranked]
     return [[int(grade) if grade == int(grade) else grade for grade in lists[at]] for at in chosen]

@@ -4,15 +4,15 @@ import numpy as np
 
 from directrank.data import make_ranking
 from directrank.experiments import compare
-from directrank.experiments.results import CHOSEN, chosen_cells
+from directrank.experiments.records import CHOSEN, Cell, FailedCell
+from directrank.experiments.results import chosen_cells
+from pages import failed, plain_cell
 
 
-def cell(method, fold, validation, test, **more):
+def cell(method, fold, validation, test):
     values = {"standard": {"test": {"AP": test}, "vali": {"AP": validation}}}
-    return {
-        "method": method, "fold": fold, "validation": validation, "values": values, "fit_seconds": 2.0,
-        "training": {"status": "converged", "history": [{"iteration": 0}]}, **more,
-    }  # fmt: skip
+    plain = plain_cell(method, fold, validation=validation, values=values, fit_seconds=2.0)
+    return Cell.read(plain)
 
 
 def test_every_fold_takes_the_method_with_the_highest_validation_value():
@@ -21,22 +21,22 @@ def test_every_fold_takes_the_method_with_the_highest_validation_value():
         cell("b", "1", 0.5, 0.2), cell("b", "2", 0.5, 0.8),
     ]  # fmt: skip
     first, second = chosen_cells(cells, ["1", "2"])
-    assert (first["chosen"], second["chosen"]) == ({"method": "b"}, {"method": "a"})
-    assert [each["values"]["standard"]["test"]["AP"] for each in (first, second)] == [0.2, 0.1]
-    assert [each["fit_seconds"] for each in (first, second)] == [4.0, 4.0]
-    assert {each["method"] for each in (first, second)} == {CHOSEN}
+    assert (first.chosen, second.chosen) == ({"method": "b"}, {"method": "a"})
+    assert [each.values["standard"]["test"]["AP"] for each in (first, second)] == [0.2, 0.1]
+    assert [each.fit_seconds for each in (first, second)] == [4.0, 4.0]
+    assert {each.method for each in (first, second)} == {CHOSEN}
 
 
 def test_of_equal_validation_values_the_first_methods_counts():
-    (found,) = chosen_cells([cell("b", "1", 0.5, 0.1), cell("a", "1", 0.5, 0.9)], ["1"])
-    assert found["chosen"] == {"method": "b"}
+    (chosen,) = chosen_cells([cell("b", "1", 0.5, 0.1), cell("a", "1", 0.5, 0.9)], ["1"])
+    assert chosen.chosen == {"method": "b"}
 
 
 def test_a_method_that_failed_on_a_fold_is_not_chosen_there():
-    failed = {"method": "b", "fold": "1", "error": {"type": "ValueError", "message": "?"}}
-    (found,) = chosen_cells([cell("a", "1", 0.1, 0.1), failed, cell("c", "1", 0.2, 0.1)], ["1"])
-    assert found["chosen"] == {"method": "c"}
-    assert chosen_cells([cell("a", "1", 0.1, 0.1), failed], ["1"]) == []
+    broken = FailedCell.read(failed(plain_cell("b", "1")))
+    (chosen,) = chosen_cells([cell("a", "1", 0.1, 0.1), broken, cell("c", "1", 0.2, 0.1)], ["1"])
+    assert chosen.chosen == {"method": "c"}
+    assert chosen_cells([cell("a", "1", 0.1, 0.1), broken], ["1"]) == []
 
 
 def test_one_method_leaves_nothing_to_choose():

@@ -5,18 +5,18 @@ import json
 from directrank.experiments.results import unfinished_lines
 from directrank.experiments.tables import as_json, latex, markdown, plain
 from directrank.report.page import render
-from pages import invented
+from pages import changed, invented
 
 
 def with_endings(**statuses):
-    result = invented()
-    for cell in result.cells:
-        status = statuses.get(cell.get("method"), "converged")
-        if "error" not in cell:
+    def change(content):
+        for cell in content["cells"]:
+            status = statuses.get(cell["method"], "converged")
             cell["training"].update(status=status, remedy="raise rounds" if status == "budget" else "")
             for fit in cell["tried"]:
                 fit["status"] = status
-    return result
+
+    return changed(invented(), change)
 
 
 def test_nothing_is_said_where_all_converged():

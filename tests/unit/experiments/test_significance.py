@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import pages
 from directrank.experiments import Comparison
 from directrank.experiments.significance import (
     bootstrap_interval,
@@ -16,6 +17,7 @@ from directrank.experiments.significance import (
     randomisation_test,
     significance,
     t_test,
+    with_significance,
 )
 from directrank.experiments.tables import FORMATS, Table, contrasts_csv, latex, markdown, p_value, plain
 
@@ -108,23 +110,9 @@ def test_holm_by_hand():
 
 def comparison(values: dict[str, list[float]], measure="AP", failed=()) -> Comparison:
     """Return a comparison of one fold with these values of queries."""
-    summary = {
-        "dataset": "data", "select_by": "AP", "measures": [measure], "convention": "standard",
-        "methods": [{"label": name} for name in values], "folds": [{"name": "Fold1"}],
-    }  # fmt: skip
-    cells = [
-        {"method": name, "fold": "Fold1", "error": {}}
-        if name in failed
-        else {
-            "method": name,
-            "fold": "Fold1",
-            "per_query": {"standard": {measure: each}},
-            "computed": {"standard": {measure: measure}},
-            "values": {"standard": {"test": {measure: float(np.nanmean(np.array(each, dtype=float)))}}},
-        }
-        for name, each in values.items()
-    ]
-    return Comparison(summary, cells)
+    cells = [pages.plain_cell(name, "Fold1", {"standard": {measure: each}}) for name, each in values.items()]
+    cells = [pages.failed(cell) if cell["method"] in failed else cell for cell in cells]
+    return pages.of_content(pages.plain_results(values, ["Fold1"], cells, [measure]))
 
 
 RISING = np.linspace(0.1, 0.4, 40)
@@ -134,13 +122,13 @@ def test_letters_say_who_is_beaten():
     noise = np.random.default_rng(0).normal(0, 1e-3, 40)
     values = {"worst": RISING, "best": RISING + 0.1 + noise, "alike": RISING + noise}
     found = significance(comparison({name: each.tolist() for name, each in values.items()}), "standard")
-    assert found["letters"] == {"worst": "a", "best": "b", "alike": "c"}
-    assert found["better_than"]["AP"] == {"worst": "", "best": "ac", "alike": ""}
-    first = found["pairs"]["AP"][0]
-    assert (first["method"], first["baseline"], first["queries"]) == ("worst", "best", 40)
-    assert first["difference"] == pytest.approx(-(0.1 + noise.mean()))
-    assert (first["wins"], first["ties"], first["losses"]) == (0, 0, 40)
-    assert first["p_holm"] == pytest.approx(3 / 20_001)
+    assert found.letters == {"worst": "a", "best": "b", "alike": "c"}
+    assert found.better_than["AP"] == {"worst": "", "best": "ac", "alike": ""}
+    first = found.pairs["AP"][0]
+    assert (first.method, first.baseline, first.queries) == ("worst", "best", 40)
+    assert first.difference == pytest.approx(-(0.1 + noise.mean()))
+    assert (first.wins, first.ties, first.losses) == (0, 0, 40)
+    assert first.p_holm == pytest.approx(3 / 20_001)
 
 
 def test_the_interval_of_a_mean_over_folds_weighs_folds_alike():
@@ -151,40 +139,34 @@ def test_the_interval_of_a_mean_over_folds_weighs_folds_alike():
     """
     assert stats.binom.ppf([0.025, 0.975], 80, 6 / 80).tolist() == [2, 11]
     values = {"Fold1": [1.0] * 6 + [None], "Fold2": [0.0] * 74, "Fold3": [None] * 3}
-    cells = [
-        {"method": "a", "fold": fold, "per_query": {"standard": {"AP": each}}, "values": {}}
-        for fold, each in values.items()
-    ]
-    summary = {
-        "dataset": "data", "select_by": "AP", "measures": ["AP"], "convention": "standard",
-        "methods": [{"label": "a"}], "folds": [{"name": fold} for fold in values],
-    }  # fmt: skip
-    (interval,) = significance(Comparison(summary, cells), "standard")["intervals"]["AP"].values()
+    cells = [pages.plain_cell("a", fold, {"standard": {"AP": each}}) for fold, each in values.items()]
+    result = pages.of_content(pages.plain_results(["a"], values, cells))
+    (interval,) = significance(result, "standard").intervals["AP"].values()
     assert interval == pytest.approx([2 / 12, 11 / 12])
 
 
 def test_smaller_errors_are_better():
     values = {"large": RISING.tolist(), "small": (RISING - 0.1 + 1e-3 * np.sin(np.arange(40))).tolist()}
     found = significance(comparison(values, "WPD"), "standard")
-    assert found["better_than"]["WPD"] == {"large": "", "small": "a"}
-    assert found["pairs"]["WPD"][0]["losses"] == 40
+    assert found.better_than["WPD"] == {"large": "", "small": "a"}
+    assert found.pairs["WPD"][0].losses == 40
 
 
 def test_baseline_tests_only_its_own_pairs_and_correction_is_for_those():
     values = {name: (RISING + shift).tolist() for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.2))}
     found = significance(comparison(values), "standard", baseline="a", correction="bh")
-    assert [(each["method"], each["baseline"]) for each in found["pairs"]["AP"]] == [("b", "a"), ("c", "a")]
-    assert found["better_than"]["AP"] == {"a": "", "b": "a", "c": "a"}
+    assert [(each.method, each.baseline) for each in found.pairs["AP"]] == [("b", "a"), ("c", "a")]
+    assert found.better_than["AP"] == {"a": "", "b": "a", "c": "a"}
 
 
 def test_failed_methods_and_queries_without_value_are_left_out():
     values = {"a": [0.5, None, 0.25, 0.5], "b": [0.25, None, 0.5, 0.5], "c": [0.0] * 4}
     found = significance(comparison(values, failed=("c",)), "standard")
-    (pair,) = found["pairs"]["AP"]
-    assert (pair["queries"], pair["wins"], pair["ties"], pair["losses"]) == (3, 1, 1, 1)
-    assert pair["p_randomisation"] == 1.0
+    (pair,) = found.pairs["AP"]
+    assert (pair.queries, pair.wins, pair.ties, pair.losses) == (3, 1, 1, 1)
+    assert pair.p_randomisation == 1.0
     alone = significance(comparison(values, failed=("b", "c")), "standard")
-    assert alone["pairs"]["AP"] == []
+    assert alone.pairs["AP"] == []
 
 
 @pytest.mark.parametrize("wrong", [{"baseline": "x"}, {"correction": "x"}])
@@ -243,20 +225,18 @@ def test_p_values_are_never_printed_as_zero():
 
 def test_the_largest_grade_that_a_measure_takes_is_said():
     result = comparison({"one": [0.5], "other": [0.25]}, "ERR@20")
-    for cell in result.cells:
-        cell["computed"]["standard"]["ERR@20"] = "ERR(max=4)@20"
+    for cell in result.finished:
+        cell.computed["standard"]["ERR@20"] = "ERR(max=4)@20"
     assert "ERR@20 is ERR(max=4)@20" in result.headline("standard").caption
     assert "ERR@20 is ERR(max=4)@20" in repr(result)
 
 
 def test_headline_and_csv_of_a_comparison():
     result = comparison({"low": RISING.tolist(), "high": (RISING + 0.1).tolist()})
-    result.summary["significance"] = {"standard": significance(result, "standard")}
+    result = with_significance(result, None, "holm")
     table = result.headline("standard")
     assert (list(table.letters), [list(row) for row in table.marks]) == (["a", "b"], [[""], ["a"]])
     assert "Holm, p < 0.05" in table.caption
-    rows = list(
-        csv.DictReader(io.StringIO(contrasts_csv(result.summary["significance"]["standard"]["pairs"])))
-    )
+    rows = list(csv.DictReader(io.StringIO(contrasts_csv(result.content.significance["standard"].pairs))))
     assert [(row["measure"], row["method"], row["baseline"]) for row in rows] == [("AP", "low", "high")]
     assert float(rows[0]["difference"]) == pytest.approx(-0.1)

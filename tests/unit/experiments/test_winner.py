@@ -9,30 +9,32 @@ from directrank.cli import main
 from directrank.data import write_letor
 from directrank.experiments import Comparison
 from directrank.report import write_report
+from pages import of_content, plain_cell, plain_results
 
 pytest.importorskip("pyarrow")
 
 
 def comparison(validation, files, **options) -> Comparison:
     """Return a comparison of two folds: by method, the validation values of its points 0.1 and 1 by fold."""
-    summary = {
-        "dataset": "data", "select_by": "nDCG@10", "measures": ["AP"], "convention": "standard",
-        "settings": {}, "columns": {}, "missing": "nan", "seed": 0, **options,
-        "methods": [{"label": label, "name": label.partition("(")[0]} for label in validation],
-        "folds": [{"name": fold, "files": files} for fold in ("Fold1", "Fold2")],
-    }  # fmt: skip
     cells = [
-        {
-            "method": label, "fold": fold, "validation": max(values),
-            "tried": [
-                {"parameters": {"penalty": point}, "validation": value}
+        plain_cell(
+            label, fold, validation=max(values),
+            tried=[
+                {"parameters": {"penalty": point}, "seed": 0, "validation": value, "seconds": 1.0,
+                 "status": "converged"}
                 for point, value in zip((0.1, 1.0), values, strict=True)
             ],
-        }
+        )
         for label, of_folds in validation.items()
         for fold, values in zip(("Fold1", "Fold2"), of_folds, strict=True)
     ]  # fmt: skip
-    return Comparison(summary, cells)
+    options = {"select_by": "nDCG@10", "missing": "nan", **options}
+    content = plain_results(list(validation), ["Fold1", "Fold2"], cells, **options)
+    for method in content["methods"]:
+        method["name"] = method["label"].partition("(")[0]
+    for fold in content["folds"]:
+        fold["files"] = files
+    return of_content(content)
 
 
 ONE = {"train": ["all data.csv"], "vali": ["all data.csv"], "test": ["all data.csv"]}

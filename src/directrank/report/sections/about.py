@@ -2,12 +2,11 @@
 
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 from markupsafe import Markup
 
 from directrank.data.folds import PARTS
-from directrank.experiments.results import meaning
+from directrank.experiments.records import FoldFiles
 from directrank.measures import CONVENTIONS
 from directrank.report.blocks import Cell, Row, details, grid, heading, named, note, paragraph, terms, warned
 from directrank.report.charts import element
@@ -16,36 +15,32 @@ from directrank.report.facts import Facts
 
 def data(facts: Facts) -> list[Markup]:
     """Return the findings, and every part of every fold."""
-    check = facts.summary["data_check"]
-    counted = ("queries", "documents", *(("features",) if facts.trained else ()))
-    numbers = {
-        "queries": check["n_queries"],
-        "documents": check["n_docs"],
-        "features": check.get("n_features"),
-    }
-    size = ", ".join(f"{numbers[name]} {name}" for name in counted)
-    if check["lines"]:
-        found = warned(f"Findings of the data check ({check['of']}: {size})", check["lines"])
+    check = facts.content.data_check
+    counted = ["queries", "documents", *(["features"] if facts.trained else [])]
+    size = f"{check.n_queries} queries, {check.n_docs} documents"
+    size += f", {check.n_features} features" if facts.trained else ""
+    if check.lines:
+        remarks = warned(f"Findings of the data check ({check.of}: {size})", check.lines)
     else:
-        found = paragraph(f"The data check found no problem in {check['of']}: {size}.")
-    rows = [row for fold in facts.summary["folds"] for row in _rows(facts, fold, counted)]
+        remarks = paragraph(f"The data check found no problem in {check.of}: {size}.")
+    rows = [row for fold in facts.content.folds for row in _rows(facts, fold, counted)]
     columns = ["fold", "part", *counted, "documents by grade", "SHA-256 of the data"]
     sets = "Training, validation and test set of every fold" if facts.trained else "The judged documents"
     table = grid(sets, columns, rows)
-    how = [paragraph(f"{line}.") for line in facts.summary.get("reading", [])]
-    return [found, *how, details("Sizes, grades and checksums of every set", table)]
+    how = [paragraph(f"{line}.") for line in facts.content.reading]
+    return [remarks, *how, details("Sizes, grades and checksums of every set", table)]
 
 
-def _rows(facts: Facts, fold: dict[str, Any], counted: Sequence[str]) -> list[Row]:
-    parts = facts.result.cell(facts.result.methods[0], fold["name"])["parts"]
+def _rows(facts: Facts, fold: FoldFiles, counted: Sequence[str]) -> list[Row]:
+    parts = next(cell.parts for cell in facts.content.cells if cell.fold == fold.name)
     rows = []
     for name in (each for each in PARTS if each in parts):
         part = parts[name]
-        grades = ", ".join(f"{grade}: {count}" for grade, count in part["relevance"].items())
-        digest = fold["sha256"].get(name, "")
-        sizes = [Cell(str(part[each]), part[each]) for each in counted]
-        title = str(fold["files"].get(name, ""))
-        cells = [Cell(fold["name"]), Cell(name, title=title), *sizes, Cell(grades, tone="long")]
+        grades = ", ".join(f"{grade}: {count}" for grade, count in part.relevance.items())
+        digest = fold.sha256.get(name, "")
+        sizes = [Cell(str(getattr(part, each)), getattr(part, each)) for each in counted]
+        title = str(fold.files.get(name, ""))
+        cells = [Cell(fold.name), Cell(name, title=title), *sizes, Cell(grades, tone="long")]
         rows.append(Row([*cells, Cell(digest[:16], tone="code", title=digest)]))
     return rows
 
@@ -80,7 +75,7 @@ DATA = (
 
 def glossary(facts: Facts) -> list[Markup]:
     """Return the definitions of measures, conventions, statistics and data."""
-    measures = [meaning(facts.summary, name) for name in facts.result.measures]
+    measures = [facts.content.meaning(name) for name in facts.result.measures]
     blocks = [
         heading("Measures"),
         terms([*dict(measures).items()]),
@@ -109,28 +104,28 @@ def glossary(facts: Facts) -> list[Markup]:
 
 def reproduce(facts: Facts) -> list[Markup]:
     """Return the command, the options and the environment."""
-    summary = facts.summary
-    command = shlex.join(summary["command"])
+    content = facts.content
+    command = shlex.join(content.command)
     shown = [_code(command)] if command else []
     if not facts.trained:
-        return [*shown, terms([*summary["environment"].items()])]
+        return [*shown, terms([*content.environment.items()])]
     won = facts.result.winner()
     saving = []
     if won is not None and won.command:
         saving = [
             paragraph(
-                f"The method of directrank with the highest mean validation {summary['select_by']} is ",
+                f"The method of directrank with the highest mean validation {content.select_by} is ",
                 named(won.label),
                 ". To train it and save the model:",
             ),
             _code(won.command),
         ]
     options = [
-        ("settings selected by", summary["select_by"]),
-        ("search", summary.get("search", "grid")),
-        ("refit on train and vali", "yes" if summary.get("refit") else "no"),
-        ("missing values", str(summary["missing"])),
-        ("seeds", ", ".join(map(str, summary.get("seeds", [summary["seed"]])))),
+        ("settings selected by", str(content.select_by)),
+        ("search", content.search),
+        ("refit on train and vali", "yes" if content.refit else "no"),
+        ("missing values", str(content.missing)),
+        ("seeds", ", ".join(map(str, content.seeds))),
     ]
     return [
         *shown,
@@ -140,7 +135,7 @@ def reproduce(facts: Facts) -> list[Markup]:
             "results.standard.csv those of the standard convention, significance.csv every test, "
             "results.json everything."
         ),
-        terms([*options, *summary["environment"].items()]),
+        terms([*options, *content.environment.items()]),
         *saving,
     ]
 

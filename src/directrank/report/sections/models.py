@@ -1,10 +1,11 @@
 """The models: how training ended, bounds on their loss, the features that they use, and their time."""
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 from markupsafe import Markup
 
+from directrank.experiments.records import Bound, Training
 from directrank.experiments.results import unfinished_lines
 from directrank.report.blocks import (
     NOTHING,
@@ -66,27 +67,27 @@ def training(facts: Facts) -> list[Markup]:
 def _ends(facts: Facts) -> Markup:
     rows = []
     for label in facts.result.methods:
-        trainings = [cell["training"] for cell in facts.cells(label)]
+        trainings = [cell.training for cell in facts.result.of(label)]
         if not trainings:
             rows.append(facts.row(label, [Cell("failed", tone="failed")] * 3))
             continue
-        states = [each["status"] for each in trainings]
+        states = [each.status for each in trainings]
         ended = ", ".join(
             f"{state} ({states.count(state)})" if len(set(states)) > 1 else state
             for state in dict.fromkeys(states)
         )
-        counts = [each.get("iterations", 0) for each in trainings]
+        counts = [each.iterations for each in trainings]
         steps = " to ".join(dict.fromkeys((str(min(counts)), str(max(counts))))) if any(counts) else "–"
         rows.append(facts.row(label, [Cell(ended), Cell(steps, max(counts)), _certificate(trainings)]))
     columns = ["method", "ended", "iterations", "certificate, from the best to the worst fold"]
     return grid("How training ended, over the folds", columns, rows)
 
 
-def _certificate(trainings: list[dict[str, Any]]) -> Cell:
+def _certificate(trainings: list[Training]) -> Cell:
     """Return the numbers of a certificate over folds."""
     texts, titles = [], []
-    for name in dict.fromkeys(name for each in trainings for name in each["certificate"]):
-        values = sorted(each["certificate"][name] for each in trainings if name in each["certificate"])
+    for name in dict.fromkeys(name for each in trainings for name in each.certificate):
+        values = sorted(each.certificate[name] for each in trainings if name in each.certificate)
         ends = dict.fromkeys(f"{value:.3g}" for value in (values[0], values[-1]))
         spaced = name.replace("_", " ")
         texts.append(f"{spaced} {' to '.join(ends)}")
@@ -105,8 +106,8 @@ def _curves(facts: Facts, label: str) -> Markup | None:
 def _chart(facts: Facts, label: str, name: str, words: str) -> Markup | None:
     lines = []
     for at, fold in enumerate(facts.result.folds):
-        cell = facts.result.cell(label, fold)
-        points = [] if "error" in cell else _points(cell["training"], name)
+        cell = facts.result.record(label, fold)
+        points = [] if cell is None else _points(cell.training, name)
         if len(points) > 2:
             lines.append(Line(fold, points, f"k{at % 8}"))
     if not lines:
@@ -120,14 +121,13 @@ def _chart(facts: Facts, label: str, name: str, words: str) -> Markup | None:
     return figure(drawing, f"{title}, a line for each fold. {last}.", lines)
 
 
-def _points(training: dict[str, Any], name: str) -> list[tuple[float, float]]:
+def _points(training: Training, name: str) -> list[tuple[float, float]]:
     """Return a column of a history over iterations, thinned evenly."""
-    rows = training.get("history", [])
-    stretch = max(training.get("iterations", 0) - 1, 0) / max(len(rows) - 1, 1)
+    stretch = max(training.iterations - 1, 0) / max(len(training.history) - 1, 1)
     points = [
-        (1.0 + at * stretch, float(row[name]))
-        for at, row in enumerate(rows)
-        if isinstance(row.get(name), (int, float)) and math.isfinite(row[name])
+        (1.0 + at * stretch, float(value))
+        for at, value in enumerate(row.get(name) for row in training.history)
+        if isinstance(value, (int, float)) and math.isfinite(value)
     ]
     if len(points) <= POINTS:
         return points
@@ -137,23 +137,23 @@ def _points(training: dict[str, Any], name: str) -> list[tuple[float, float]]:
 def _warnings(facts: Facts) -> list[str]:
     """Return every warning once, with the runs that raised it."""
     runs: dict[str, list[str]] = {}
-    for cell in facts.result.cells:
-        for text in cell["warnings"]:
-            runs.setdefault(text, []).append(f"{cell['method']} on {cell['fold']}")
+    for cell in facts.content.cells:
+        for text in cell.warnings:
+            runs.setdefault(text, []).append(f"{cell.method} on {cell.fold}")
     return [f"{text} ({', '.join(where)})" for text, where in runs.items()]
 
 
 Named = tuple[str, str]
-Rows = dict[Named, list[dict[str, Any]]]
+Rows = dict[Named, list[Bound]]
 
 
 def bounds(facts: Facts) -> list[Markup]:
     """Return the means of bounds and approximations of every method."""
-    audited = {label: found for label in facts.result.methods if (found := _audited(facts, label))}
+    audited = {label: audit for label in facts.result.methods if (audit := _audited(facts, label))}
     if not audited:
         return []
-    names = list(dict.fromkeys(name for found in audited.values() for name in found["rows"]))
-    measure = facts.summary["select_by"]
+    names = list(dict.fromkeys(name for audit in audited.values() for name in audit.rows))
+    measure = str(facts.content.select_by)
     kinds = {
         "Bounds": [each for each in names if each[0] != "approximation"],
         "Approximations": [each for each in names if each[0] == "approximation"],
@@ -178,31 +178,36 @@ def bounds(facts: Facts) -> list[Markup]:
     ]
 
 
-def _audited(facts: Facts, label: str) -> dict[str, Any]:
-    """Return the audit of a method, means over folds: its loss, and every row by kind and name."""
-    audited = {cell["fold"] for cell in facts.result.cells if cell.get("bounds")}
-    cells = [cell for cell in facts.cells(label) if cell["fold"] in audited]
-    found = [cell["bounds"] for cell in cells if cell.get("bounds")]
+class Audited(NamedTuple):
+    """The audit of a method over folds: its mean loss, and every row by kind and name."""
+
+    loss: float
+    rows: Rows
+
+
+def _audited(facts: Facts, label: str) -> Audited | None:
+    folds = {cell.fold for cell in facts.result.finished if cell.bounds}
+    audits = [cell.bounds for cell in facts.result.of(label) if cell.fold in folds]
     # A rival has none, and it may be the method that was chosen on a fold.
-    if not found or len(found) < len(cells):
-        return {}
+    known = [each for each in audits if each]
+    if not known or len(known) < len(audits):
+        return None
     rows: Rows = {}
-    for each in found:
-        for row in each["rows"]:
-            rows.setdefault((row["kind"], row["name"]), []).append(row)
-    return {"loss": mean(each["loss"] for each in found), "rows": rows}
+    for row in (row for each in known for row in each.rows):
+        rows.setdefault((row.kind, row.name), []).append(row)
+    return Audited(mean(each.loss for each in known), rows)
 
 
-def _closest_table(facts: Facts, measure: str, audited: dict[str, dict[str, Any]]) -> Markup:
+def _closest_table(facts: Facts, measure: str, audited: dict[str, Audited]) -> Markup:
     """Return each method's tightest bound, its closest approximation, and whether all bounds hold."""
     rows = []
-    for label, found in audited.items():
-        bounds = {name: rows for name, rows in found["rows"].items() if _holds(rows) is not None}
-        near = {name: rows for name, rows in found["rows"].items() if name[0] == "approximation"}
+    for label, audit in audited.items():
+        bounds = {name: rows for name, rows in audit.rows.items() if _holds(rows) is not None}
+        near = {name: rows for name, rows in audit.rows.items() if name[0] == "approximation"}
         failing = [" ".join(name) for name, rows in bounds.items() if _holds(rows) is False]
         verdict = f"no: {', '.join(failing)}" if failing else "yes" if bounds else "–"
         last = Cell(verdict, tone="failed" if failing else "")
-        rows.append(facts.row(label, [score(found["loss"]), *_closest(bounds), *_closest(near), last]))
+        rows.append(facts.row(label, [score(audit.loss), *_closest(bounds), *_closest(near), last]))
     columns = [
         "method", f"1\u00a0−\u00a0{measure}", "tightest bound", "which", "closest approximation", "which",
         "all bounds hold",
@@ -213,29 +218,29 @@ def _closest_table(facts: Facts, measure: str, audited: dict[str, dict[str, Any]
 def _closest(rows: Rows) -> list[Cell]:
     if not rows:
         return [NOTHING, NOTHING]
-    name = min(rows, key=lambda each: mean(row["distance"] for row in rows[each]))
-    return [score(mean(row["mean"] for row in rows[name])), Cell(_words(name), tone="long")]
+    name = min(rows, key=lambda each: mean(row.distance for row in rows[each]))
+    return [score(mean(row.mean for row in rows[name])), Cell(_words(name), tone="long")]
 
 
-def _means(facts: Facts, title: str, measure: str, names: list[Named], audited) -> Markup:
+def _means(facts: Facts, title: str, measure: str, names: list[Named], audited: dict[str, Audited]) -> Markup:
     rows: list[Row] = []
-    for label, found in audited.items():
-        cells = [_mean(found["rows"][name]) if name in found["rows"] else NOTHING for name in names]
-        rows.append(facts.row(label, [score(found["loss"]), *cells]))
+    for label, audit in audited.items():
+        cells = [_mean(audit.rows[name]) if name in audit.rows else NOTHING for name in names]
+        rows.append(facts.row(label, [score(audit.loss), *cells]))
     columns = ["method", f"1\u00a0−\u00a0{measure}", *map(_words, names)]
     return grid(f"{title}: means over test queries", columns, rows)
 
 
-def _mean(rows: list[dict[str, Any]]) -> Cell:
-    value = mean(row["mean"] for row in rows)
-    loosest = max(rows, key=lambda row: row["largest"])
-    title = f"largest distance {loosest['largest']:.4g}, on query {loosest['loosest']}"
+def _mean(rows: list[Bound]) -> Cell:
+    value = mean(row.mean for row in rows)
+    worst = max(rows, key=lambda row: row.largest)
+    title = f"largest distance {worst.largest:.4g}, on query {worst.loosest}"
     text = f"{value:.4f}" if abs(value) < 100 else f"{value:.3g}"
     return Cell(text, value, title=title, tone="failed" if _holds(rows) is False else "")
 
 
-def _holds(rows: list[dict[str, Any]]) -> bool | None:
-    known = [row["holds"] for row in rows if row["holds"] is not None]
+def _holds(rows: list[Bound]) -> bool | None:
+    known = [row.holds for row in rows if row.holds is not None]
     return all(known) if known else None
 
 
@@ -277,13 +282,12 @@ def weights(facts: Facts) -> list[Markup]:
 def _shares(facts: Facts, label: str) -> Shares:
     """Return each feature's share of the weights on every fold; empty for models without weights."""
     shares: Shares = {}
-    for cell in facts.cells(label):
-        weights = cell.get("weights")
+    for cell in facts.result.of(label):
+        weights = cell.weights
         if not weights:
             return {}
-        (values,) = (weights[name] for name in weights if name != "features")
-        total = sum(map(abs, values)) or 1.0
-        for name, each in zip(weights["features"], values, strict=True):
+        total = sum(map(abs, weights.values)) or 1.0
+        for name, each in zip(weights.features, weights.values, strict=True):
             shares.setdefault(name, []).append(each / total)
     return shares
 
@@ -339,10 +343,10 @@ def _percent(value: float) -> str:
 
 def time(facts: Facts) -> list[Markup]:
     """Return the time of all fits of a method, and of one fit."""
-    known = [each for each in facts.result.methods if any(cell.get("tried") for cell in facts.cells(each))]
+    known = [each for each in facts.result.methods if any(cell.tried for cell in facts.result.of(each))]
     if not known:
         return []
-    totals = {label: math.fsum(cell["fit_seconds"] for cell in facts.cells(label)) for label in known}
+    totals = {label: math.fsum(cell.fit_seconds for cell in facts.result.of(label)) for label in known}
     most = max(totals.values()) or 1.0
     return [
         grid(
@@ -358,10 +362,10 @@ def time(facts: Facts) -> list[Markup]:
 
 
 def _time_row(facts: Facts, label: str, seconds: float, most: float) -> Row:
-    cells = facts.cells(label)
-    fits = sum(len(cell["tried"]) for cell in cells)
-    if facts.summary.get("refit"):
-        fits += sum(len(cell["seeds"]) for cell in cells)
+    cells = facts.result.of(label)
+    fits = sum(len(cell.tried) for cell in cells)
+    if facts.content.refit:
+        fits += sum(len(cell.seeds) for cell in cells)
     each = seconds / fits
     bar = Cell("", seconds, bar=(0.0, 100.0 * seconds / most, "plus"), tone="barcell")
     numbers = [Cell(str(fits), fits), Cell(f"{seconds:.1f}", seconds), Cell(f"{each:.2f}", each)]

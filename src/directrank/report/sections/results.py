@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.experiments.cells import TOP
-from directrank.experiments.results import KEY, seeds_note
+from directrank.experiments.results import seeds_note
 from directrank.experiments.tables import MARK, Table
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import (
@@ -36,7 +36,7 @@ def results(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
     origin = (
         "Every method was trained on the training queries. Its settings were selected on the validation "
-        f"queries by {facts.summary['select_by']}. It was then tested once, on the test queries. "
+        f"queries by {facts.content.select_by}. It was then tested once, on the test queries. "
         f"{_made_elsewhere(facts)}"
         if facts.trained
         else "Each row is a ranking that was made elsewhere, evaluated on the same queries. "
@@ -67,7 +67,7 @@ def results(facts: Facts) -> list[Markup]:
 def _results_table(facts: Facts, convention: str) -> Markup:
     table = facts.result.headline(convention)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
-    summaries = {each["label"]: each["summary"] for each in facts.summary["methods"]}
+    summaries = {each.label: each.summary for each in facts.content.methods}
     columns: list[str | Column] = ["method"]
     for name, error in zip(table.columns, table.errors, strict=True):
         order = ("ascending" if error else "descending") if name == facts.main else ""
@@ -107,14 +107,14 @@ def _results_row(
 
 def _tested(facts: Facts, convention: str) -> str:
     """Return what the marks mean."""
-    tested = facts.tested(convention)
-    if not any(tested.get("pairs", {}).values()):
+    tests = facts.tests(convention)
+    if not any(tests.pairs.values()):
         return ""
-    against = f"the baseline {tested['baseline']}" if tested["baseline"] else "every other method"
+    against = f"the baseline {tests.baseline}" if tests.baseline else "every other method"
     return (
         ">ab: significantly better than the methods (a) and (b). Each method was tested "
-        f"against {against} by a two-sided randomisation test on paired queries: p < {tested['alpha']:g} "
-        f"after {RULES[tested['correction']]} within a measure. A missing mark does not show that two "
+        f"against {against} by a two-sided randomisation test on paired queries: p < {tests.alpha:g} "
+        f"after {RULES[tests.correction]} within a measure. A missing mark does not show that two "
         "methods are equal."
     )
 
@@ -126,7 +126,7 @@ def _seeds(facts: Facts) -> str:
 
 def _made_elsewhere(facts: Facts) -> str:
     """Return which rows were not trained here."""
-    runs = [each["label"] for each in facts.summary["methods"] if each["name"].startswith("runs:")]
+    runs = [each.label for each in facts.content.methods if each.name.startswith("runs:")]
     return f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
 
 
@@ -141,11 +141,10 @@ def _lowered(facts: Facts, convention: str) -> str:
     if not facts.whole or not kinds:
         return ""
     # The records have the grades of the first TOP documents, so a shorter list shows a query's size.
-    cells = [facts.result.cell(facts.whole[0], fold) for fold in facts.result.folds]
-    sizes = [len(grades) for cell in cells for grades in cell["ranked"]]
+    sizes = [len(grades) for cell in facts.result.of(facts.whole[0]) for grades in cell.ranked]
     short = []
     for name in facts.measures:
-        if name in facts.summary.get(KEY, {}):
+        if name in facts.content.own_measures:
             continue
         measure: Any = parse_measure(name)
         if isinstance(measure, kinds) and measure.cutoff:
@@ -202,9 +201,9 @@ def _mean_curves(facts: Facts, convention: str) -> dict[str, list[float]]:
     """Return the mean over folds of each method's curve, the best method first."""
     curves = {}
     for label in facts.ranked(convention, facts.main):
-        cells = facts.cells(label)
-        if label in facts.whole and all("curve" in cell for cell in cells):
-            by_fold = (cell["curve"][convention] for cell in cells)
+        cells = facts.result.of(label)
+        if label in facts.whole and all(cell.curve for cell in cells):
+            by_fold = (cell.curve[convention] for cell in cells)
             curves[label] = [mean(values) for values in zip(*by_fold, strict=True)]
     return curves
 
@@ -309,7 +308,7 @@ LITTLE = 0.005
 
 def ties(facts: Facts) -> list[Markup]:
     """Return the number of tied documents and both values for every measure."""
-    if not any("ties" in cell for cell in facts.result.cells):
+    if not any(cell.ties for cell in facts.result.finished):
         return []
     return [
         paragraph(
@@ -339,13 +338,14 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
 def _ties_rows(facts: Facts, measure: str) -> list[Row]:
     rows = []
     for label in facts.result.methods:
-        cells = [cell for cell in facts.cells(label) if "ties" in cell]
-        if len(cells) < len(facts.result.folds):
+        cells = facts.result.of(label)
+        counted = [cell.ties for cell in cells if cell.ties]
+        if len(counted) < len(facts.result.folds):
             rows.append(facts.row(label, [NOTHING] * 5))
             continue
-        documents, queries = (sum(cell["ties"][name] for cell in cells) for name in ("documents", "queries"))
-        by_rows = mean(cell["ties"]["input"][measure] for cell in cells)
-        expected = mean(cell["values"]["standard"]["test"][measure] for cell in cells)
+        documents, queries = sum(each.documents for each in counted), sum(each.queries for each in counted)
+        by_rows = mean(each.input[measure] for each in counted)
+        expected = mean(cell.values["standard"]["test"][measure] for cell in cells)
         gain, same = by_rows - expected, number(by_rows) == number(expected)
         difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]

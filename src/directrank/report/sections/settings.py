@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from directrank.experiments.records import Parameters, Ranking
 from directrank.report.blocks import (
     NOTHING,
     Cell,
@@ -29,20 +30,20 @@ MARK = "*"
 FEWEST = 3
 
 
-def at_the_end(cell: dict[str, Any]) -> list[str]:
+def at_the_end(cell: Ranking) -> list[str]:
     """Return the parameters of a fold for which the first or last number of the grid beats the next one."""
-    chosen, found = cell["chosen"], defaultdict(list)
-    if cell["validation"] is None:
+    if cell.validation is None:
         return []
-    for fit in cell["tried"]:
-        found[_key(fit["parameters"])].append(fit["validation"])
-    values = {key: mean(each) for key, each in found.items()}
-    return [name for name in sorted(chosen) if _still_rises(name, chosen, cell["tried"], values)]
+    of_points = defaultdict(list)
+    for fit in cell.tried:
+        of_points[_key(fit.parameters)].append(fit.validation)
+    values = {key: mean(each) for key, each in of_points.items()}
+    return [name for name in sorted(cell.chosen) if _still_rises(name, cell, values)]
 
 
-def _still_rises(name: str, chosen: dict[str, Any], tried: list[dict[str, Any]], values) -> bool:
-    tested = {fit["parameters"].get(name) for fit in tried if _is_number(fit["parameters"].get(name))}
-    numbers = sorted(tested)
+def _still_rises(name: str, cell: Ranking, values: dict[Any, float]) -> bool:
+    chosen, tried = cell.chosen, [fit.parameters[name] for fit in cell.tried if name in fit.parameters]
+    numbers: list[float] = sorted({value for value in tried if _is_number(value)})
     if len(numbers) < FEWEST or chosen[name] not in (numbers[0], numbers[-1]):
         return False
     next_one = numbers[1] if chosen[name] == numbers[0] else numbers[-2]
@@ -96,7 +97,7 @@ class Landscape:
 
 def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     """Return a chart over one parameter or a map of two, and the best points."""
-    if any(cell["validation"] is None for cell in facts.cells(label)):
+    if any(cell.validation is None for cell in facts.result.of(label)):
         return None
     found = _gathered(facts, label, by)
     if len(found.values) < 2:
@@ -115,10 +116,10 @@ def shown(value: Any) -> str:
 def _gathered(facts: Facts, label: str, by: str) -> Landscape:
     found: dict[Point, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     chosen: dict[Point, list[str]] = defaultdict(list)
-    for cell in facts.cells(label):
-        chosen[_point(cell["chosen"])].append(cell["fold"])
-        for each in cell["tried"]:
-            found[_point(each["parameters"])][cell["fold"]].append(each["validation"])
+    for cell in facts.result.of(label):
+        chosen[_point(cell.chosen)].append(cell.fold)
+        for fit in cell.tried:
+            found[_point(fit.parameters)][cell.fold].append(fit.validation or 0.0)
     values = {point: {fold: mean(all_) for fold, all_ in folds.items()} for point, folds in found.items()}
     return Landscape(label, by, [name for name, _ in next(iter(values), ())], values, chosen)
 
@@ -218,7 +219,7 @@ def settings(facts: Facts) -> list[Markup]:
     """Return the settings selected, and the values of all settings tried."""
     if not facts.trained:
         return []
-    by = facts.summary["select_by"]
+    by = str(facts.content.select_by)
     blocks: list[Markup] = [
         paragraph(
             f"Settings are selected on the validation queries of each fold, by {by} under the standard "
@@ -227,10 +228,10 @@ def settings(facts: Facts) -> list[Markup]:
         ),
         _selected(facts, by),
     ]
-    if facts.result.failed:
+    if facts.result.failures:
         lines = [
-            f"{cell['method']} on {cell['fold']}: {cell['error']['type']}: {cell['error']['message']}"
-            for cell in facts.result.failed
+            f"{cell.method} on {cell.fold}: {cell.error.type}: {cell.error.message}"
+            for cell in facts.result.failures
         ]
         blocks.append(warned("Runs that failed", lines))
     tried = [landscape(facts, label, by) for label in facts.result.methods]
@@ -242,22 +243,20 @@ def _selected(facts: Facts, by: str) -> Markup:
     for label in facts.result.methods:
         cells: list[Cell] = []
         for fold in facts.result.folds:
-            cell = facts.result.cell(label, fold)
-            if "error" in cell:
+            cell = facts.result.record(label, fold)
+            if cell is None:
                 cells.append(Cell("failed", tone="failed"))
             else:
                 values = ", ".join(shown(value) for _, value in sorted(_settings(cell).items())) or "–"
-                reason = cell.get("scaling", {}).get("reason")
                 ends = at_the_end(cell)
-                value = cell["validation"]
-                title = "" if value is None else f"validation {by} {number(value)}"
-                title += f"; {reason}" if reason else ""
+                title = "" if cell.validation is None else f"validation {by} {number(cell.validation)}"
+                title += f"; {cell.scaling.reason}" if cell.scaling.reason else ""
                 title += f"; {', '.join(ends)} at the end of the grid" if ends else ""
                 cells.append(Cell(values, mark=MARK if ends else "", title=title))
-        known = facts.cells(label)
+        known = facts.result.of(label)
         names = ", ".join(sorted(_settings(known[0]))) if known else ""
-        found = [cell["validation"] for cell in known]
-        value = mean(found) if found and None not in found else None
+        validated = [cell.validation for cell in known if cell.validation is not None]
+        value = mean(validated) if validated and len(validated) == len(known) else None
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)
@@ -265,8 +264,7 @@ def _selected(facts: Facts, by: str) -> Markup:
 
 def _at_ends(facts: Facts) -> str:
     """Return how many selected settings are at the end of a grid, and what to do about it."""
-    known = [cell for label in facts.result.methods for cell in facts.cells(label) if cell["tried"]]
-    known = [cell for cell in known if cell["chosen"]]
+    known = [cell for cell in facts.result.finished if cell.tried and cell.chosen]
     count = sum(bool(at_the_end(cell)) for cell in known)
     if not count:
         return "No fold selects the end of a grid where the validation value still rises."
@@ -276,8 +274,6 @@ def _at_ends(facts: Facts) -> str:
     )
 
 
-def _settings(cell: dict[str, Any]) -> dict[str, Any]:
+def _settings(cell: Ranking) -> Parameters:
     """Return the settings that a fold selected, and the scaling if "auto" chose one."""
-    scaling = cell.get("scaling", {})
-    chosen = {"scaling": scaling["kind"]} if scaling.get("reason") else {}
-    return cell["chosen"] | chosen
+    return cell.chosen | ({"scaling": cell.scaling.kind} if cell.scaling.reason else {})

@@ -9,7 +9,7 @@ from directrank import QueryGroups, compare, evaluate_runs, make_ranking, write_
 from directrank.data.files.scores import scores_text, trec_text
 from directrank.errors import DataError
 from directrank.experiments import read_results
-from directrank.experiments.results import CHOSEN
+from directrank.experiments.records import CHOSEN
 from directrank.experiments.submissions import RunFiles
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "kfold": 3}
