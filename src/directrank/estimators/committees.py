@@ -287,7 +287,8 @@ class AutoRanker(CommitteeRanker):
         """Return training queries with their weights, and queries held out at random."""
         if groups.n_queries < HELD_OUT:
             raise DataError(
-                f"{groups.n_queries} queries are too few to hold out one in {HELD_OUT}: pass eval_set"
+                f"{groups.n_queries} queries are too few to hold out one in {HELD_OUT}: pass eval_set "
+                "(on the command line --valid)"
             )
         seed = check_random_state(self.random_state).randint(2**31)
         order = np.random.default_rng(seed).permutation(groups.n_queries)
