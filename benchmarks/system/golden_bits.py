@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import typer.main
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
 from directrank.cli.app import app
 from directrank.data import QueryGroups, make_ranking, write_letor
@@ -51,11 +52,12 @@ def digest(data: bytes) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return what decides the last bits of a fit: the processor's model and the versions of libraries."""
-    lines = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    model = re.search(r"model name\s*: (.*)", lines)
+    """Return what decides the last bits of a fit: instructions of the processor, versions of libraries."""
+    # Names that a hypervisor gives, such as "AMD EPYC", stand for several kinds of processors.
+    instructions = " ".join(sorted(name for name, has in get_host_cpu_features().items() if has))
+    processor = f"{get_host_cpu_name()} {digest(instructions.encode())}"
     named = {name: version(name) for name in LIBRARIES}
-    return {"processor": model.group(1) if model else "unknown", "python": sys.version.split()[0], **named}
+    return {"processor": processor, "python": sys.version.split()[0], **named}
 
 
 def collections() -> dict[str, QueryGroups]:

@@ -55,7 +55,7 @@ class TreeRanker(Ranker):
         Literal["lambdarank", "lambdaloss", "approx", "consistent", "listnet", "xendcg", "plrank"],
         "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank`, `ListNet`, `XENDCG` and "
         "`PLRank`.",
-    ] = positional(default="lambdaloss")
+    ] = positional(default="consistent")
     engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = "nDCG"
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
