@@ -57,7 +57,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The docstrings of public names, by numpydoc."""
+    """The docstrings of public names, by numpydoc, and the documentation site in site/."""
     checks(session, "docs")
 
 

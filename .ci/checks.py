@@ -19,7 +19,20 @@ CHECKS = {
         ["lint-imports"],
     ],
     "types": [["pyright", "--pythonpath", sys.executable]],
-    "docs": [["python", ".ci/docstrings.py"]],
+    "docs": [
+        ["python", ".ci/docstrings.py"],
+        [
+            "python",
+            "-m",
+            "sphinx",
+            "--quiet",
+            "--fresh-env",
+            "--fail-on-warning",
+            "--keep-going",
+            "docs",
+            "site",
+        ],
+    ],
     "house": [["python", ".ci/house.py"]],
 }
 

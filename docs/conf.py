@@ -1,0 +1,104 @@
+"""The documentation site: `nox -s docs` writes it to site/.
+
+The pages are the Markdown files of this folder, in the order of index.md; README is the first. The reference
+is made from docstrings, and the page of the command line from the help of every command.
+"""
+
+import os
+import re
+import warnings
+from importlib.metadata import version
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
+# Help texts are wrapped at a fixed width, without colours.
+os.environ |= {"COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"}
+
+project, author, language = "directrank", "the directrank developers", "en"
+version = release = version("directrank")
+extensions = [
+    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton",
+]  # fmt: skip
+exclude_patterns = ["examples"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+numpydoc_show_class_members = False
+warnings.filterwarnings("ignore", "Unknown section Traits")  # `docstring` knows it.
+numpydoc_class_members_toctree = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+# Made by scikit-learn, with its own documentation.
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_predict_request, set_score_request, set_transform_request",
+    "no-value": True,
+}
+copybutton_prompt_text = ">>> |\\$ "
+copybutton_prompt_is_regexp = True
+html_math_renderer = "mathml"
+html_theme, html_title = "pydata_sphinx_theme", "directrank"
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_copy_source = html_show_sourcelink = False
+
+
+def command_line(app) -> None:
+    """Write the page of the command line: the help of every command."""
+    import typer
+    from typer.testing import CliRunner
+
+    from directrank.cli.app import app as directrank
+
+    lines = ["# Command line", ""]
+    for command in ("", *sorted(typer.main.get_command(directrank).commands)):
+        words = [*command.split(), "--help"]
+        text = CliRunner().invoke(directrank, words, prog_name="directrank").output
+        lines += [f"## {' '.join(['directrank', *words[:-1]])}", "", "```text", text.strip(), "```", ""]
+    (app.srcdir / "reference" / "command_line.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+#: Code and formulas, or what would begin a substitution or end a reference in running text.
+MARKUP = re.compile(r"(`[^`]*`|\[\d\]_)|\||(?<=\w)_(?!\w)")
+
+
+def docstring(app, what, name, obj, options, lines: list[str]) -> None:
+    """Make plain text of what reStructuredText would take for markup, before numpydoc reads a docstring.
+
+    A section Traits goes before all sections: numpydoc does not know it. Methods cite the references of their
+    class, which are elsewhere.
+    """
+    text = "\n".join(lines)
+    if "\nReferences\n" not in text:
+        text = re.sub(r" \[\d\]_", "", text)
+    text = MARKUP.sub(lambda found: found[1] or f"\\{found[0]}", text)
+    if traits := re.search(r"\nTraits\n-+\n(.*?)\n\n", text, re.S):
+        text = text.replace(traits[0], "\n")
+        first = re.search(r"\n[A-Z][A-Za-z ]+\n---", text)
+        at = first.start() if first else len(text)
+        text = f"{text[:at]}\n**Traits**: {traits[1]}\n{text[at:]}"
+    lines[:] = text.split("\n")
+
+
+def repository_links(app, page: str, source: list[str]) -> None:
+    """Point links to files of the repository's root at their pages."""
+    source[0] = source[0].replace("](../README.md", "](index.md").replace("](../", "](")
+
+
+def formula(writer, node) -> None:
+    """Write a formula as MathML, which browsers show without a script from elsewhere."""
+    block = node.tagname == "math_block"
+    tex = f"\\begin{{split}}{node.astext()}\\end{{split}}" if "\\\\" in node.astext() else node.astext()
+    mathml = tex2mathml(tex, as_block=block)
+    writer.body.append(f'<div class="math">{mathml}</div>' if block else mathml)
+    raise nodes.SkipNode
+
+
+def setup(app) -> None:
+    """Register what is made before the build, and what is changed while it reads and writes."""
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+    app.connect("builder-inited", command_line)
+    app.connect("source-read", repository_links)
+    app.connect("autodoc-process-docstring", docstring, priority=100)
