@@ -31,7 +31,6 @@ autodoc_typehints = "none"
 # Made by scikit-learn, with its own documentation.
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_predict_request, set_score_request, set_transform_request",
-    "no-value": True,
 }
 copybutton_prompt_text = ">>> |\\$ "
 copybutton_prompt_is_regexp = True
@@ -82,6 +81,11 @@ def docstring(app, what, name, obj, options, lines: list[str]) -> None:
     lines[:] = text.split("\n")
 
 
+def skipped(app, what, name, obj, skip, options) -> bool | None:
+    """Leave out tables and declarations: they are long, and what they say is said of each thing itself."""
+    return True if isinstance(obj, (tuple, dict, frozenset, bool)) else None
+
+
 def repository_links(app, page: str, source: list[str]) -> None:
     """Point links to files of the repository's root at their pages."""
     source[0] = source[0].replace("](../README.md", "](index.md").replace("](../", "](")
@@ -101,4 +105,5 @@ def setup(app) -> None:
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", command_line)
     app.connect("source-read", repository_links)
+    app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", docstring, priority=100)
