@@ -33,11 +33,10 @@ from directrank.estimators.methods import METHODS, configured
 
 RECORD = Path(__file__).with_name("golden_bits.json")
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "lightgbm", "typer", "rich")
-#: Few steps: a difference of one bit shows after a few as after all. Committees train members in full: one of
-#: each kind.
+#: Few steps: a difference of one bit shows after a few as after all.
 STEPS = {
     "max_iterations": 10, "rounds": 4, "max_passes": 6, "cycles": 1, "runs": 2,
-    "members": "ranksvm,frank,trees-consistent-ndcg",
+    "members": "ranksvm,frank(rounds=4),trees-consistent-ndcg(rounds=4)",
 }  # fmt: skip
 COMPARED = ("regression", "adarank(AP)", "approxndcg", "rankboost")
 #: What differs from run to run in a page: scripts, styles, sections of times and versions, tags; then times
