@@ -246,6 +246,22 @@ def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.nda
     return ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype)), np.asarray
 
 
+def rows_of(chosen, n_docs: int) -> np.ndarray:
+    """Return numbers of rows, int64 (n_rows,), of one number or several.
+
+    Raises
+    ------
+    DataError
+        If there is none, or a row does not exist.
+    """
+    rows = np.atleast_1d(chosen)
+    if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu":
+        raise DataError(f"rows are given by one number or several, not by {chosen!r}")
+    if rows.min() < 0 or rows.max() >= n_docs:
+        raise DataError(f"there is no row {rows.max() if rows.max() >= n_docs else rows.min()} of {n_docs}")
+    return rows.astype(np.int64)
+
+
 def _validated(ranker: Any, X, reset: bool = True, dtype: Any = FEATURES["dtype"]) -> np.ndarray:
     """Return X as scikit-learn checks it; of a data frame, the first cell that is no number is named."""
     refuse_text(X)
