@@ -138,6 +138,12 @@ def name_features(ranker: Any, names) -> None:
         del ranker.feature_names_in_
 
 
+def names_of_features(ranker: Any) -> tuple[str, ...]:
+    """Return the names of a fitted ranker's features; f1, f2, … as LETOR text counts, if they have none."""
+    default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
+    return tuple(map(str, getattr(ranker, "feature_names_in_", default)))
+
+
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
     """Return the weight of each query from one weight a row, or one a query in order of appearance.
 

@@ -12,26 +12,31 @@ if TYPE_CHECKING:
     from directrank.experiments.protocol import compare
     from directrank.experiments.results import Comparison, read_results
     from directrank.experiments.rivals import Rival
+    from directrank.experiments.shuffling import Importance, importance
     from directrank.experiments.significance import PairedTest, paired_test
 
 _MODULES = {
     "Comparison": "results",
+    "Importance": "shuffling",
     "Observer": "plan",
     "PairedTest": "significance",
     "Rival": "rivals",
     "compare": "protocol",
     "evaluate_runs": "evaluated",
+    "importance": "shuffling",
     "paired_test": "significance",
     "read_results": "results",
 }
 
 __all__ = [
     "Comparison",
+    "Importance",
     "Observer",
     "PairedTest",
     "Rival",
     "compare",
     "evaluate_runs",
+    "importance",
     "paired_test",
     "read_results",
 ]
