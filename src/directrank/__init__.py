@@ -94,6 +94,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "parse_measure",
     "read_letor",
     "save",
+    "select_features",
     "write_letor",
     "write_report",
 ]

@@ -1,4 +1,4 @@
-"""`directrank explain` and `importance`: tables, JSON, documents by name or by row, and what is refused."""
+"""`directrank explain`, `importance` and `select`: tables, JSON, documents by name or row, and refusals."""
 
 import json
 
@@ -130,3 +130,19 @@ def test_importance_says_what_is_wrong(files, capsys):
         code, out, err = run(capsys, *words, *option)
         assert (code, out) == (2, "")
         assert " ".join(option) in err
+
+
+def test_select_prints_the_path_and_the_features_that_are_kept(files, capsys):
+    words = ("select", "ranksvm", "judged.csv", "--valid", "judged.csv", "--measure", "AP")
+    for option, problem in (("--share", "1"), ("--measure", "nDGC")):
+        code, out, err = run(capsys, *words, option, problem)
+        assert (code, out) == (2, "")
+        assert f"{option} {problem}" in err
+    code, out, _ = run(capsys, "select", "ranksvm", "judged.csv", "--valid", "judged.csv", "-q")
+    assert code == 0
+    head, first, *_, kept = out.splitlines()
+    assert head.split()[:3] == ["features", "nDCG@10", "loss"]
+    assert first.split()[0] == "3"
+    found = json.loads(run(capsys, "select", "ranksvm", "judged.csv", "--valid", "judged.csv", "--json")[1])
+    assert found["path"][0]["features"] == ["title", "body", "age"]
+    assert kept == f"{len(found['features'])} features kept: {','.join(found['features'])}"

@@ -38,6 +38,7 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Compare methods", comparing.report),
     ("Train and use one ranker", converting.convert),
     ("Train and use one ranker", training.fit),
+    ("Train and use one ranker", training.select),
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", exporting.export),
     ("Train and use one ranker", evaluating.evaluate),

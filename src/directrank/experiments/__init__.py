@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from directrank.experiments.dropping import FeatureSet, select_features
     from directrank.experiments.evaluated import evaluate_runs
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Comparison": "results",
+    "FeatureSet": "dropping",
     "Importance": "shuffling",
     "Observer": "plan",
     "PairedTest": "significance",
@@ -26,10 +28,12 @@ _MODULES = {
     "importance": "shuffling",
     "paired_test": "significance",
     "read_results": "results",
+    "select_features": "dropping",
 }
 
 __all__ = [
     "Comparison",
+    "FeatureSet",
     "Importance",
     "Observer",
     "PairedTest",
@@ -39,6 +43,7 @@ __all__ = [
     "importance",
     "paired_test",
     "read_results",
+    "select_features",
 ]
 
 
