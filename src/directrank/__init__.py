@@ -45,6 +45,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "Ensemble",
     "ExportError",
     "FRank",
+    "Importance",
     "LambdaLoss",
     "LambdaRank",
     "ListMLE",
@@ -83,6 +84,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "export",
     "find_folds",
     "from_frame",
+    "importance",
     "load",
     "load_data",
     "load_letor",
@@ -92,6 +94,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "parse_measure",
     "read_letor",
     "save",
+    "select_features",
     "write_letor",
     "write_report",
 ]

@@ -77,7 +77,8 @@ def test_search_prints_json(road, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["query"] == "heat flow"
     for hit in found["hits"]:
-        assert sum(hit["contributions"].values()) == pytest.approx(hit["score"], abs=1e-6)
+        total = found["mean_score"] + sum(hit["contributions"].values())
+        assert total == pytest.approx(hit["score"], abs=1e-6)
 
 
 def test_search_without_hits(road, capsys):

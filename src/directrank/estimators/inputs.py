@@ -138,6 +138,12 @@ def name_features(ranker: Any, names) -> None:
         del ranker.feature_names_in_
 
 
+def names_of_features(ranker: Any) -> tuple[str, ...]:
+    """Return the names of a fitted ranker's features; f1, f2, … as LETOR text counts, if they have none."""
+    default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
+    return tuple(map(str, getattr(ranker, "feature_names_in_", default)))
+
+
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
     """Return the weight of each query from one weight a row, or one a query in order of appearance.
 
@@ -244,6 +250,22 @@ def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.nda
         check_width(X, ranker)
         return X.source, X.to_caller
     return ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype)), np.asarray
+
+
+def rows_of(chosen, n_docs: int) -> np.ndarray:
+    """Return numbers of rows, int64 (n_rows,), of one number or several.
+
+    Raises
+    ------
+    DataError
+        If there is none, or a row does not exist.
+    """
+    rows = np.atleast_1d(chosen)
+    if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu":
+        raise DataError(f"rows are given by one number or several, not by {chosen!r}")
+    if rows.min() < 0 or rows.max() >= n_docs:
+        raise DataError(f"there is no row {rows.max() if rows.max() >= n_docs else rows.min()} of {n_docs}")
+    return rows.astype(np.int64)
 
 
 def _validated(ranker: Any, X, reset: bool = True, dtype: Any = FEATURES["dtype"]) -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
+from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
@@ -21,6 +22,7 @@ from directrank.estimators.inputs import (
     groups_of,
     query_weights,
     refuse_long_lists,
+    rows_of,
     single_part,
     training_data,
 )
@@ -28,7 +30,7 @@ from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
 from directrank.features.shards import processors
 from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
-from directrank.scorers import SCORERS, default_scorer
+from directrank.scorers import SCORERS, contributions, default_scorer
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
 from directrank.solvers.passes import divide_pass
@@ -248,6 +250,65 @@ class Ranker(BaseEstimator):
         """
         features, in_caller_order = features_of(self, X)
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
+
+    def explain(self, X, qid=None, *, rows=None, against=None) -> np.ndarray:
+        """Return what each feature adds to the scores of documents, against others of their queries.
+
+        The contributions of a document are the Shapley values of the difference between its score and the
+        mean score of the documents that it is compared with, to which they add up. They are exact for linear
+        rankers, stumps, trees and their sums (`directrank.scorers.contributions`).
+
+        Parameters
+        ----------
+        X, qid
+            As in `predict`, with whole queries; without qid all rows are one query.
+        rows : int or array of int, optional
+            The rows of X to explain; all by default.
+        against : int or array of int, optional
+            The rows of X that each of them is compared with; by default all rows of its query.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features), float64
+
+        Raises
+        ------
+        DataError
+            If `predict` would raise it; if a row does not exist; or if a committee that standardises scores
+            inside each query is to compare documents of several queries.
+
+        Examples
+        --------
+        >>> from directrank import Regression
+        >>> ranker = Regression().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0, 1, 2], qid=[1, 1, 1])
+        >>> X = [[2.0, 5.0], [1.0, 5.0]]
+        >>> why = ranker.explain(X, rows=0, against=1)  # why is the first document above the second?
+        >>> bool(abs(why.sum() - (ranker.predict(X)[0] - ranker.predict(X)[1])) < 1e-9), float(why[0, 1])
+        (True, 0.0)
+        """
+        features, _ = features_of(self, X)
+        scores_of(self.scorer_, features, X, qid)  # refuses what `predict` refuses
+        if isinstance(X, QueryGroups):
+            order, indptr, inner = X.queries.row, X.queries.indptr, features.rows
+        else:
+            n_docs = features.shape[0]
+            query = np.zeros(n_docs, np.int64) if qid is None else query_codes(checked_qid(qid, n_docs))[0]
+            order = np.argsort(query, kind="stable")
+            indptr = np.concatenate(([0], np.cumsum(np.bincount(query))))
+            inner = features.rows[order]
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        wanted = place if rows is None else place[rows_of(rows, len(place))]
+        if against is not None:
+            others = place[rows_of(against, len(place))]
+            return contributions(self.scorer_, inner, wanted, others, indptr)
+        out = np.empty((len(wanted), inner.shape[1]))
+        query = np.searchsorted(indptr, wanted, "right") - 1
+        for q in np.unique(query):
+            (those,), (first, last) = np.nonzero(query == q), indptr[q : q + 2]
+            one, ends = np.arange(last - first), np.array([0, last - first])
+            out[those] = contributions(self.scorer_, inner[first:last], wanted[those] - first, one, ends)
+        return out
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Return the mean over queries of nDCG@10, or of `select_by` if it is given, with expected ties.

@@ -7,33 +7,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from directrank.experiments.dropping import FeatureSet, select_features
     from directrank.experiments.evaluated import evaluate_runs
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
     from directrank.experiments.results import Comparison, read_results
     from directrank.experiments.rivals import Rival
+    from directrank.experiments.shuffling import Importance, importance
     from directrank.experiments.significance import PairedTest, paired_test
 
 _MODULES = {
     "Comparison": "results",
+    "FeatureSet": "dropping",
+    "Importance": "shuffling",
     "Observer": "plan",
     "PairedTest": "significance",
     "Rival": "rivals",
     "compare": "protocol",
     "evaluate_runs": "evaluated",
+    "importance": "shuffling",
     "paired_test": "significance",
     "read_results": "results",
+    "select_features": "dropping",
 }
 
 __all__ = [
     "Comparison",
+    "FeatureSet",
+    "Importance",
     "Observer",
     "PairedTest",
     "Rival",
     "compare",
     "evaluate_runs",
+    "importance",
     "paired_test",
     "read_results",
+    "select_features",
 ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 
 LEAF = -1
 # Rows of a block stay in the processor's cache while all trees pass over them.
@@ -458,6 +458,13 @@ def _add_trees(features, root, feature, threshold, missing, left, right, value, 
                     out[row + i] += value[nodes[i]]
 
 
+@inline_kernel
+def goes_left(x, threshold, rule):
+    """Whether a value goes to the left at a node of `Trees`, of which `rule` is `missing`."""
+    is_missing = (x != x) | ((rule >= ZERO_TOO) & (abs(x) <= ZERO))
+    return rule & TO_THE_LEFT != 0 if is_missing else x <= threshold
+
+
 @kernel
 def _descend(features, feature, threshold, missing, left, right, start, nodes):
     # Take each row one node down, and say whether any moved. There are no branches, which nothing could
@@ -465,9 +472,7 @@ def _descend(features, feature, threshold, missing, left, right, start, nodes):
     moved = 0
     for i in range(len(features)):
         node = nodes[i]
-        x, rule = features[i, feature[node]], missing[node]
-        is_missing = (x != x) | ((rule >= ZERO_TOO) & (abs(x) <= ZERO))
-        to_the_left = rule & TO_THE_LEFT != 0 if is_missing else x <= threshold[node]
+        to_the_left = goes_left(features[i, feature[node]], threshold[node], missing[node])
         child = left[node] if to_the_left else right[node]
         nodes[i] = start + child if child >= 0 else node
         moved += child >= 0

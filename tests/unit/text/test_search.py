@@ -2,6 +2,7 @@
 
 from socket import create_connection
 from threading import Thread
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,19 +10,10 @@ import pytest
 
 from directrank import Regression, load, save
 from directrank.errors import DataError
-from directrank.scorers import (
-    Additive,
-    Committee,
-    Linear,
-    LogLinear,
-    QueryLinear,
-    scores_in_queries,
-    stump,
-    tree_of,
-)
+from directrank.scorers import Additive
 from directrank.text import Analysis, Searcher, build_index, make_features, open_index, own_feature
 from directrank.text.search.page import SearchServer
-from directrank.text.search.searching import Marker, contributions
+from directrank.text.search.searching import Marker
 from text_examples import QUERIES, texts, write_queries, write_smart
 
 
@@ -45,41 +37,6 @@ def ranker(index):
     return trained(index)
 
 
-FILL = np.array([0.5, -1.0, 2.0], np.float32)
-LINEAR = Linear(np.array([1.0, -2.0, 0.5]), FILL)
-LOG = LogLinear(np.array([1.0, -2.0, 0.5]), np.array([True, False, True]), FILL)
-QUERY = QueryLinear(np.array([1.0, 0.0, -3.0]), FILL)
-STUMPS = Additive.of([0.5, -1.0, 2.0], [stump(0, 0.1), stump(2, -0.3, above=False), stump(0, 0.9)])
-
-
-@pytest.mark.parametrize(
-    "scorer",
-    [
-        LINEAR,
-        LOG,
-        QUERY,
-        STUMPS,
-        Committee([LINEAR, LOG, QUERY, STUMPS]),
-        Committee([QUERY, Linear(np.zeros(3))]),
-    ],
-)
-def test_contributions_add_up_to_the_score(scorer):
-    random = np.random.default_rng(0)
-    features = random.normal(size=(20, 3)).astype(np.float32)
-    features[random.random((20, 3)) < 0.1] = np.nan
-    indptr = np.array([0, 8, 20])
-    found = contributions(scorer, features, indptr)
-    np.testing.assert_allclose(found.sum(axis=1), scores_in_queries(scorer, features, indptr), atol=1e-6)
-    assert np.abs(found).max() > 0.1
-
-
-def test_trees_of_several_features_are_not_divided():
-    tree = tree_of([0, 1, 0, 0, 0], [0.0] * 5, [1, 3, -1, -1, -1], [2, 4, -1, -1, -1], [0, 0, 1.0, 2.0, 3.0])
-    features = np.zeros((2, 3), np.float32)
-    assert contributions(Additive.of([1.0], [tree]), features, np.array([0, 2])) is None
-    assert contributions(Committee([LINEAR, Additive.of([1.0], [tree])]), features, np.array([0, 2])) is None
-
-
 def test_hits_are_those_of_the_ranker(index, ranker, tmp_path):
     save(ranker, tmp_path / "model.dr")
     searcher = Searcher(index, load(tmp_path / "model.dr"), depth=30)
@@ -97,14 +54,15 @@ def test_hits_are_those_of_the_ranker(index, ranker, tmp_path):
         for docid, score in zip(groups.docid, scores, strict=True):
             if hit := by_name.get(docid):
                 assert hit.score == pytest.approx(score)
-                assert sum(value for _, value in hit.contributions) == pytest.approx(score, abs=1e-6)
+                total = sum(value for _, value in hit.contributions)
+                assert found.mean_score + total == pytest.approx(score, abs=1e-6)
                 sizes = [abs(value) for _, value in hit.contributions]
                 assert sizes == sorted(sizes, reverse=True)
                 assert "".join(piece.text for piece in hit.title) == " ".join(texts()[docid][0].split())
 
 
 def test_queries_without_a_known_term_find_nothing(index, ranker):
-    assert Searcher(index, ranker).search("unknownword the") == ([], [], 0)
+    assert Searcher(index, ranker).search("unknownword the") == ([], [], 0, None)
 
 
 def test_models_that_do_not_fit_the_index_are_refused(index, tmp_path):
@@ -153,3 +111,11 @@ def test_addresses_that_are_none_are_refused(index, ranker):
                 connection.sendall(f"GET {target} HTTP/1.1\r\n{host}\r\n\r\n".encode())
                 assert connection.recv(12).split()[1] == str(status).encode()
         server.shutdown()
+
+
+def test_hits_of_models_that_cannot_be_explained_have_no_contributions(index):
+    ranker = trained(index)
+    ranker.scorer_ = Additive.of([1.0], [SimpleNamespace(predict=lambda features: features[:, 0])])
+    hits = Searcher(index, ranker).search("heat").hits
+    assert hits
+    assert all(hit.contributions is None for hit in hits)

@@ -184,7 +184,8 @@ def search(
     result = searcher.search(query, n)
     if json:
         facts = {"query": query, "model": str(path), "candidates": result.n_candidates}
-        print_json({**facts, "hits": [_facts(hit) for hit in result.hits]})
+        facts |= {"mean_score": result.mean_score, "hits": [_facts(hit) for hit in result.hits]}
+        print_json(facts)
         return
     _print_result(result, query)
 
@@ -260,7 +261,7 @@ def _print_lines(lines: list[str], *, json: bool, quiet: bool, **facts: Any) -> 
 
 def _facts(hit: "Hit") -> dict[str, Any]:
     texts = {name: "".join(piece.text for piece in getattr(hit, name)) for name in ("title", "snippet")}
-    return {**hit._asdict(), **texts, "contributions": dict(hit.contributions)}
+    return {**hit._asdict(), **texts, "contributions": dict(hit.contributions or ())}
 
 
 def _print_result(result: "Found", query: str) -> None:
@@ -272,8 +273,9 @@ def _print_result(result: "Found", query: str) -> None:
         print(f"{hit.rank:>2}. {_marked(hit.title) or '(no title)'}")
         if hit.snippet:
             print(f"    {_marked(hit.snippet)}")
-        reasons = ", ".join(f"{name} {value:+.3f}" for name, value in hit.contributions[:4])
-        more = len(hit.contributions) - 4
+        added = hit.contributions or []
+        reasons = ", ".join(f"{name} {value:+.3f}" for name, value in added[:4])
+        more = len(added) - 4
         reasons += f", {more} more" if more > 0 else ""
         place = f"score {hit.score:.4f}, BM25 rank {hit.bm25_rank}"
         print(printable(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}"))

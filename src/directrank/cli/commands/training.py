@@ -96,6 +96,54 @@ def fit(
         _print_profile(measured)
 
 
+def select(
+    *,
+    method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
+    train: Annotated[Path, argument("TRAIN", "Training data.")],
+    valid: Annotated[Path, option("--valid FILE", "Validation data; their queries judge the losses.")],
+    measure: Annotated[str | None, option("--measure NAME", "Measure to train for, and to keep.")] = None,
+    settings: Set,
+    share: Annotated[float, option("--share S", "Share of the features that a step drops.")] = 0.2,
+    seed: Seed = 0,
+    reading: Reading,
+    plugin: Plugin = None,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Drop features while the measure's loss on validation queries is not significant.
+
+    Each step drops those whose shuffling costs least on the training data, and trains again.
+    """
+    from directrank.experiments import select_features
+    from directrank.experiments.tables import p_value
+    from directrank.measures import parse_measure
+
+    if not 0 < share < 1:
+        raise UsageError(f"--share {share:g}: expected a number between 0 and 1")
+    chosen = with_settings(_configured(method, measure, None), settings)
+    with usage():
+        ranker = chosen.build(random_state=seed).checked()
+    data = _read(train, valid, reading.how(), quiet=quiet or json)
+    by = parse_measure(chosen.select_by)
+    path = select_features(
+        ranker, data["train"], data["vali"], by, share=share, random_state=seed,
+        observe=lambda step: remark(
+            f"{len(step.features)} features: {step.value:.4f}", quiet=quiet or json
+        ),
+    )  # fmt: skip
+    kept = [step for step in path if not step.significant][-1]
+    if json:
+        print_json({"measure": by.name, "path": [vars(step) for step in path], "features": kept.features})
+        return
+    rows = [
+        [str(len(step.features)), f"{step.value:.4f}", f"{step.loss:+.4f}",
+         f"{step.low:+.4f} to {step.high:+.4f}", p_value(step.p).removeprefix("= ")]
+        for step in path
+    ]  # fmt: skip
+    print_columns(["features", by.name, "loss", "95 % interval", "p"], rows)
+    print(f"\n{len(kept.features)} features kept: {','.join(kept.features)}")
+
+
 def rank(
     *,
     model: Annotated[

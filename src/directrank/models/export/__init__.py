@@ -7,6 +7,7 @@ from pathlib import Path
 
 from directrank.data import QueryGroups
 from directrank.errors import ExportError, check_choice, install_line
+from directrank.estimators.inputs import names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.models.export import (
     c_source,
@@ -119,9 +120,7 @@ def export(
     check_is_fitted(ranker, "scorer_")
     chosen = next(known for known in TARGETS if known.name == target)
     version = None if target_version is None else _version(chosen, target_version)
-    # LETOR text counts features from 1.
-    default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
-    names = tuple(map(str, getattr(ranker, "feature_names_in_", default)))
+    names = names_of_features(ranker)
     try:
         written = chosen.write(function_of(ranker.scorer_, names), version)
     except ImportError as error:

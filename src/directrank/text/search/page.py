@@ -76,15 +76,16 @@ def _text(value: str) -> str:
 
 def _bars(hit: Hit) -> Iterator[tuple[str, float, str, str]]:
     """Yield the largest contributions, with start and width of a bar around the middle, in percent."""
-    largest = max(abs(value) for _, value in hit.contributions)
-    for feature, value in hit.contributions[:SHOWN]:
+    added = hit.contributions or ()
+    largest = max((abs(value) for _, value in added), default=0.0)
+    for feature, value in added[:SHOWN]:
         width = 50.0 * abs(value) / largest
         yield feature, value, f"{50.0 - (width if value < 0 else 0.0):.1f}", f"{width:.1f}"
 
 
 def _rest(hit: Hit) -> float:
-    """Return the sum of the contributions that are not listed, so that all add up to the score."""
-    return sum(value for _, value in hit.contributions[SHOWN:])
+    """Return the sum of the contributions that are not listed, so that the table adds up to the score."""
+    return sum(value for _, value in (hit.contributions or ())[SHOWN:])
 
 
 class SearchServer(ThreadingHTTPServer):

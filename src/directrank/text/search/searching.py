@@ -1,17 +1,12 @@
 """Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
-import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.features.medians import filled
-from directrank.features.query_ranges import scaled_inside_queries
-from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Sum, scores_in_queries
 from directrank.text.features.candidates import bm25_top
 from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix
@@ -90,8 +85,9 @@ class Hit(NamedTuple):
     docid : str
     title, snippet : list of Piece
     score, bm25 : float
-    contributions : list of (str, float)
-        What each feature adds to the score, the largest one first; empty if the model does not say.
+    contributions : list of (str, float), or None
+        What each feature adds to the score above the mean of all candidates, the largest one first; see
+        `Ranker.explain`. None if the model has weak rankers of another library.
     """
 
     rank: int
@@ -101,15 +97,16 @@ class Hit(NamedTuple):
     snippet: list[Piece]
     score: float
     bm25: float
-    contributions: list[tuple[str, float]]
+    contributions: list[tuple[str, float]] | None
 
 
 class Found(NamedTuple):
-    """The hits of a query by the model, those of BM25, and the number of candidates."""
+    """The hits of a query by the model, those of BM25, the number of candidates and their mean score."""
 
     hits: list[Hit]
     bm25: list[Hit]
     n_candidates: int
+    mean_score: float | None = None
 
 
 class Searcher:
@@ -154,19 +151,24 @@ class Searcher:
         names = [feature.name for feature in self._features]
         groups = QueryGroups(matrix, None, np.zeros(len(documents), np.int64), feature_names=names)
         scores = self.ranker.predict(groups)
-        added = contributions(self.ranker.scorer_, matrix, np.array([0, len(documents)]))
         order = np.lexsort((np.arange(len(documents)), -scores))
         rank = np.empty_like(order)
         rank[order] = np.arange(1, len(order) + 1)
         marker = Marker({self.index.word(term) for term in np.unique(terms).tolist()}, self.index.analysis)
+        firsts = range(min(n, len(documents)))
+        shown = sorted({*order[:n].tolist(), *firsts})
+        try:
+            why = dict(zip(shown, self.ranker.explain(groups, rows=shown), strict=True))
+        except DataError:  # weak rankers of another library
+            why = {}
 
         def hit(place: int) -> Hit:
-            reasons = [] if added is None else _sorted_terms(names, added[place])
+            reasons = _sorted_terms(names, why[place]) if why else None
             values = float(scores[place]), float(bm25[place])
             return Hit(int(rank[place]), place + 1, *self._texts(documents[place], marker), *values, reasons)
 
-        firsts = range(min(n, len(documents)))
-        return Found([hit(place) for place in order[:n].tolist()], list(map(hit, firsts)), len(documents))
+        hits = [hit(place) for place in order[:n].tolist()]
+        return Found(hits, list(map(hit, firsts)), len(documents), float(scores.mean()))
 
     def _texts(self, document: int, marker: Marker) -> tuple[str, list[Piece], list[Piece]]:
         """Return the name of a document, its title and the part of its text that is shown."""
@@ -177,73 +179,3 @@ class Searcher:
 def _sorted_terms(names: list[str], values: np.ndarray) -> list[tuple[str, float]]:
     order = np.argsort(-np.abs(values), kind="stable")
     return [(names[column], float(values[column])) for column in order.tolist() if values[column] != 0.0]
-
-
-def contributions(scorer: Any, features: np.ndarray, indptr: np.ndarray) -> np.ndarray | None:
-    """Return the terms of each score by feature, float64 (n_docs, n_features); a row adds up to the score.
-
-    Parameters
-    ----------
-    scorer : Scorer
-    features : ndarray of shape (n_docs, n_features), float32
-    indptr : ndarray of shape (n_queries + 1,), int64
-        Query q has the rows ``indptr[q]:indptr[q + 1]``.
-
-    Returns
-    -------
-    ndarray or None
-        None if a weak ranker reads several features, so that its value belongs to none of them.
-    """
-    if isinstance(scorer, Sum):
-        parts = [contributions(term, features, indptr) for term in scorer.terms]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
-            return None
-        return sum(
-            (w * part for w, part in zip(scorer.weights, known, strict=True)), np.zeros(features.shape)
-        )
-    if isinstance(scorer, Committee):
-        return _of_committee(scorer, features, indptr)
-    if isinstance(scorer, Additive):
-        return _of_trees(scorer, features)
-    if not isinstance(scorer, (Linear, LogLinear, QueryLinear)):
-        return None
-    if isinstance(scorer, QueryLinear):
-        features = scaled_inside_queries(features, indptr)
-    if scorer.fill is not None:
-        features = filled(features, scorer.fill)
-    values = features.astype(np.float64)
-    if isinstance(scorer, LogLinear):
-        values = np.where(scorer.logarithm, np.sign(values) * np.log1p(np.abs(values)), values)
-    return values * np.asarray(scorer.coefficients)
-
-
-def _of_trees(scorer: Additive, features: np.ndarray) -> np.ndarray | None:
-    out = np.zeros(features.shape)
-    for number in range(scorer.n_rounds):
-        tree = scorer.weak_ranker(number)
-        if number in scorer.others:
-            return None
-        read = np.unique(tree.feature[(tree.left >= 0) | (tree.slope != 0)])
-        if len(read) > 1:
-            return None
-        # A constant is the same for all documents; it goes to the feature of the first node.
-        column = read[0] if len(read) else tree.feature[0]
-        out[:, column] += np.asarray(scorer.coefficients)[number] * tree.predict(features)
-    return out
-
-
-def _of_committee(scorer: Committee, features: np.ndarray, indptr: np.ndarray) -> np.ndarray | None:
-    total = np.zeros(features.shape)
-    for member in scorer.members:
-        terms = contributions(member, features, indptr)
-        if terms is None:
-            return None
-        scores = scores_in_queries(member, features, indptr)
-        for first, last in pairwise(indptr.tolist()):
-            rows, those = terms[first:last], scores[first:last]
-            if those.size and those.min() < those.max():
-                centred = those - math.fsum(those) / those.size
-                deviation = math.sqrt(math.fsum(centred * centred) / those.size)
-                total[first:last] += (rows - rows.mean(axis=0)) / deviation
-    return total / len(scorer.members)

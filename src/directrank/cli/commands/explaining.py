@@ -1,0 +1,164 @@
+"""`directrank explain` and `importance`."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from directrank.cli.failures import UsageError, usage
+from directrank.cli.options import JSON, Plugin, Reading, argument, names, option
+from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.settings import read_documents
+from directrank.experiments.options import Seed
+
+MODEL = argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+
+
+def explain(
+    *,
+    model: Annotated[Path, MODEL],
+    data: Annotated[Path, argument("DATA", "Documents; they need no relevance.")],
+    query: Annotated[str, option("--query QID", "The query.")],
+    docs: Annotated[
+        str | None,
+        option(
+            "--docs A,B",
+            "Two documents by their docid, or by their row in DATA from 1 if they have none; or A alone, "
+            "which is compared with the mean of the query.  [default: the first two of the ranking]",
+        ),
+    ] = None,
+    reading: Reading,
+    json: JSON = False,
+) -> None:
+    """Say why one document is ranked above another: what each feature adds to their difference.
+
+    The contributions are Shapley values and add up to the difference of the scores (docs/explain.md).
+    """
+    import numpy as np
+
+    from directrank.data.files.scores import document_words
+    from directrank.errors import DataError
+    from directrank.estimators.inputs import names_of_features
+    from directrank.models import load
+
+    ranker = load(model)
+    how = reading.how_for(ranker)
+    try:
+        whole = read_documents(data, how, quiet=json)
+    except DataError:  # it may have no relevance
+        whole = read_documents(data, replace(how, labelled=False), quiet=json)
+    of_query = [str(each) == query for each in whole.queries.qid.tolist()]
+    if not any(of_query):
+        some = ", ".join(map(str, whole.queries.qid[:3].tolist()))
+        raise UsageError(f"--query {query}: {data} has no such query; its first are {some}")
+    rows = np.flatnonzero(whole.qid == whole.queries.qid[of_query.index(True)])
+    words = document_words(whole)
+    named, groups = [words[row] for row in rows], whole.select(np.array(of_query))
+    scores = ranker.predict(groups)
+    order = np.argsort(-scores, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(1, len(order) + 1)
+    if docs is None:
+        chosen = order[:2].tolist()
+    else:
+        chosen = [_place(word, named, f"--docs {docs}", query) for word in names(docs)]
+    if len(chosen) not in (1, 2):
+        raise UsageError(f"--docs {docs}: expected one document or two, with a comma")
+    others = chosen[1:] or list(range(len(named)))
+    added, X = ranker.explain(groups, rows=chosen[0], against=others)[0], groups.X
+    contributions = [
+        {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[others, k]), "adds": added[k]}
+        for k, feature in enumerate(names_of_features(ranker))
+    ]
+    facts: dict[str, Any] = {
+        "query": query,
+        "documents": [
+            {"document": named[at], "rank": rank[at], "score": scores[at],
+             "relevance": groups.relevance[at] if groups.labelled else None}
+            for at in chosen
+        ],
+        "compared_with": named[chosen[1]] if chosen[1:] else "mean of the query",
+        "difference": scores[chosen[0]] - scores[others].mean(),
+        "contributions": sorted(contributions, key=lambda each: -abs(each["adds"])),
+    }  # fmt: skip
+    print_json(facts) if json else _print_explanation(facts)
+
+
+def _mean(values: Any) -> float | None:
+    """Return the mean of the values that are not missing, or None if all are."""
+    known = values[values == values].astype(float)
+    return known.mean() if known.size else None
+
+
+def _place(word: str, named: list[str], typed: str, query: str) -> int:
+    places = [place for place, name in enumerate(named) if name == word]
+    if len(places) != 1:
+        some = ", ".join(named[:3])
+        many = "several documents" if places else "no document"
+        raise UsageError(f"{typed}: query {query} has {many} {word!r}; its first are {some}")
+    return places[0]
+
+
+def _print_explanation(facts: dict[str, Any]) -> None:
+    for each in facts["documents"]:
+        judged = "" if each["relevance"] is None else f", relevance {each['relevance']:g}"
+        print(f"document {each['document']}: rank {each['rank']}, score {each['score']:.6g}{judged}")
+    shown = [each for each in facts["contributions"] if each["adds"]]
+    rows = [
+        [each["feature"],
+         *("missing" if each[which] is None else f"{each[which]:.6g}" for which in ("value", "other")),
+         f"{each['adds']:+.6g}"]
+        for each in shown
+    ]  # fmt: skip
+    rows.append(["sum", "", "", f"{facts['difference']:+.6g}"])
+    head = [f"query {facts['query']}", facts["documents"][0]["document"], facts["compared_with"], "adds"]
+    print()
+    print_columns(head, rows)
+    rest = len(facts["contributions"]) - len(shown)
+    remark(f"{rest} further features add nothing", quiet=not rest)
+
+
+def importance(
+    *,
+    model: Annotated[Path, MODEL],
+    data: Annotated[Path, argument("DATA", "Documents with relevance, not those of training.")],
+    measure: Annotated[str | None, option("--measure NAME", "The measure.  [default: nDCG@10]")] = None,
+    repeats: Annotated[int, option("--repeats N", "Number of shuffles, over which losses are averaged.")] = 5,
+    seed: Seed = 0,
+    reading: Reading,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """Print what the measure loses when a feature is shuffled inside queries.
+
+    The interval and the p-value are over queries: whether the loss would show on other queries, too.
+    """
+    from directrank.cli.progress import spinner
+    from directrank.experiments import importance as measured
+    from directrank.experiments.tables import p_value
+    from directrank.measures import DEFAULT_MEASURE, parse_measure
+    from directrank.models import load
+
+    with usage(f"--measure {measure}"):
+        chosen = parse_measure(measure or DEFAULT_MEASURE)
+    if repeats < 1:
+        raise UsageError(f"--repeats {repeats}: expected 1 or more")
+    ranker = load(model)
+    groups = read_documents(data, reading.how_for(ranker), quiet=json)
+    with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries", quiet=json):
+        found = measured(ranker, groups, chosen, repeats=repeats, random_state=seed)
+    rows = found.rows()
+    if json:
+        print_json(
+            {"measure": found.measure, "value": found.value, "n_queries": len(found.losses), "features": rows}
+        )
+        return
+    print(f"{found.measure} {found.value:.4f} on {len(found.losses)} queries; when a feature is shuffled:")
+    lines = [
+        [row["feature"], f"{row['loss']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}",
+         f"{row['worse']}/{row['equal']}/{row['better']}",
+         *(p_value(row[which]).removeprefix("= ") for which in ("p", "p_holm"))]
+        for row in rows if row["worse"] or row["better"]
+    ]  # fmt: skip
+    print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)
+    rest = len(rows) - len(lines)
+    remark(f"{rest} further features change no query", quiet=not rest)

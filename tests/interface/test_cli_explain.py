@@ -1,0 +1,148 @@
+"""`directrank explain`, `importance` and `select`: tables, JSON, documents by name or row, and refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import RankSVM, load_data, make_ranking, save
+from directrank.cli import main
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A model; documents in CSV with names of documents and features, and without any relevance."""
+    monkeypatch.chdir(tmp_path)
+    made = make_ranking(12, 8, 3, random_state=0)
+    frame = pd.DataFrame(made.X, columns=["title", "body", "age"])
+    frame.insert(0, "qid", made.qid)
+    frame.insert(1, "relevance", made.relevance)
+    frame.insert(2, "docid", [f"d{row}" for row in range(len(frame))])
+    frame.loc[1, "age"] = np.nan
+    frame.to_csv("judged.csv", index=False)
+    frame.drop(columns=["relevance", "docid"]).to_csv("plain.csv", index=False)
+    groups = load_data("judged.csv")
+    ranker = RankSVM(scaling="standard").fit(groups)
+    save(ranker, "model.dr")
+    return ranker, groups, str(groups.queries.qid[0])
+
+
+def test_explain_prints_contributions_that_add_up(files, capsys):
+    ranker, groups, qid = files
+    scores = ranker.predict(groups)
+    code, out, _ = run(capsys, "explain", "model.dr", "judged.csv", "--query", qid, "--docs", "d1,d0")
+    assert code == 0
+    lines = out.splitlines()
+    in_query = scores[groups.qid == groups.qid[0]]
+    for line, row in zip(lines[:2], (1, 0), strict=True):
+        rank = 1 + (in_query > scores[row]).sum()
+        assert (
+            line
+            == f"document d{row}: rank {rank}, score {scores[row]:.6g}, relevance {groups.relevance[row]:g}"
+        )
+    assert lines[3].split() == ["query", qid, "d1", "d0", "adds"]
+    table = {line.split()[0]: line.split()[1:] for line in lines[4:]}
+    assert table["age"][0] == "missing"
+    assert table["title"][:2] == [f"{groups.X[row, 0]:.6g}" for row in (1, 0)]
+    adds = [float(table[name][2]) for name in ("title", "body", "age")]
+    assert sum(adds) == pytest.approx(scores[1] - scores[0], abs=1e-4)
+    assert table["sum"][-1] == f"{scores[1] - scores[0]:+.6g}"
+    sizes = [abs(float(line.split()[-1])) for line in lines[4:-1]]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_explain_prints_json_of_the_first_two_or_of_one(files, capsys):
+    ranker, groups, qid = files
+    rows = np.flatnonzero(groups.qid == groups.qid[0])
+    scores = ranker.predict(groups)
+    first, second = rows[np.argsort(-scores[rows], kind="stable")[:2]]
+    code, out, err = run(capsys, "explain", "model.dr", "judged.csv", "--query", qid, "--json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert [each["document"] for each in found["documents"]] == [f"d{first}", f"d{second}"]
+    assert [each["rank"] for each in found["documents"]] == [1, 2]
+    assert found["difference"] == pytest.approx(scores[first] - scores[second], abs=1e-9)
+    assert sum(each["adds"] for each in found["contributions"]) == pytest.approx(
+        found["difference"], abs=1e-9
+    )
+
+    found = json.loads(
+        run(capsys, "explain", "model.dr", "judged.csv", "--query", qid, "--docs", "d1", "--json")[1]
+    )
+    assert found["compared_with"] == "mean of the query"
+    assert found["difference"] == pytest.approx(scores[1] - scores[rows].mean(), abs=1e-9)
+    assert sum(each["adds"] for each in found["contributions"]) == pytest.approx(
+        found["difference"], abs=1e-9
+    )
+    age = next(each for each in found["contributions"] if each["feature"] == "age")
+    assert age["value"] is None
+    assert age["other"] == pytest.approx(np.nanmean(groups.X[rows, 2]))
+
+
+def test_documents_without_names_and_relevance_are_rows(files, capsys):
+    _, groups, _ = files
+    last = str(groups.queries.qid[-1])
+    code, out, _ = run(
+        capsys, "explain", "model.dr", "plain.csv", "--query", last, "--docs", f"{groups.n_docs}"
+    )
+    assert code == 0
+    assert out.startswith(f"document {groups.n_docs}: rank ")
+    assert "relevance" not in out
+
+
+def test_explain_says_what_is_wrong(files, capsys):
+    words = ("explain", "model.dr", "judged.csv", "--query")
+    *_, qid = files
+    assert "no such query; its first are" in run(capsys, *words, "nothing")[2].splitlines()[-1]
+    for docs, message in (("d0,d999", "no document 'd999'"), ("d0,d1,d2", "expected one document or two")):
+        code, out, err = run(capsys, *words, qid, "--docs", docs)
+        assert (code, out) == (2, "")
+        assert message in err.splitlines()[-1]
+        assert f"--docs {docs}" in err.splitlines()[-1]
+
+
+def test_importance_prints_a_table_and_json(files, capsys):
+    code, out, _ = run(capsys, "importance", "model.dr", "judged.csv", "--measure", "AP", "--repeats", "3")
+    assert code == 0
+    head, columns, *lines = out.splitlines()
+    assert head.startswith("AP ")
+    assert columns.split()[:2] == ["feature", "loss"]
+    assert {line.split()[0] for line in lines} <= {"title", "body", "age"}
+    found = json.loads(
+        run(capsys, "importance", "model.dr", "judged.csv", "--measure", "AP", "--repeats", "3", "--json")[1]
+    )
+    assert found["measure"] == "AP"
+    losses = [row["loss"] for row in found["features"]]
+    assert losses == sorted(losses, reverse=True)
+    assert lines[0].split()[1] == f"{losses[0]:+.4f}"
+
+
+def test_importance_says_what_is_wrong(files, capsys):
+    words = ("importance", "model.dr", "judged.csv")
+    for option in (("--repeats", "0"), ("--measure", "nDGC")):
+        code, out, err = run(capsys, *words, *option)
+        assert (code, out) == (2, "")
+        assert " ".join(option) in err
+
+
+def test_select_prints_the_path_and_the_features_that_are_kept(files, capsys):
+    words = ("select", "ranksvm", "judged.csv", "--valid", "judged.csv", "--measure", "AP")
+    for option, problem in (("--share", "1"), ("--measure", "nDGC")):
+        code, out, err = run(capsys, *words, option, problem)
+        assert (code, out) == (2, "")
+        assert f"{option} {problem}" in err
+    code, out, _ = run(capsys, "select", "ranksvm", "judged.csv", "--valid", "judged.csv", "-q")
+    assert code == 0
+    head, first, *_, kept = out.splitlines()
+    assert head.split()[:3] == ["features", "nDCG@10", "loss"]
+    assert first.split()[0] == "3"
+    found = json.loads(run(capsys, "select", "ranksvm", "judged.csv", "--valid", "judged.csv", "--json")[1])
+    assert found["path"][0]["features"] == ["title", "body", "age"]
+    assert kept == f"{len(found['features'])} features kept: {','.join(found['features'])}"

@@ -1,0 +1,176 @@
+"""Contributions of features: by hand, against all orders of the features, and what they add up to."""
+
+import numpy as np
+import pytest
+
+from directrank import Ranker, Regression
+from directrank.data import QueryGroups
+from directrank.errors import DataError
+from directrank.scorers import (
+    Additive,
+    Committee,
+    Linear,
+    LogLinear,
+    QueryLinear,
+    Sum,
+    Trees,
+    contributions,
+    scores_in_queries,
+    single_feature,
+    stump,
+    tree_of,
+)
+from directrank.scorers.contributions import contributions_naive
+from directrank.scorers.trees import NODES
+
+FILL = np.array([0.5, -1.0, 2.0, 0.0, 0.0], np.float32)
+WEIGHTS = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
+LINEAR, QUERY = Linear(WEIGHTS, FILL), QueryLinear(WEIGHTS, FILL)
+LOG = LogLinear(WEIGHTS, np.array([True, False, True, False, False]), FILL)
+ONE_QUERY = np.array([0, 20])
+
+
+def tree(rng, depth=5, n_features=5):
+    """A full tree whose paths read features more than once, with every direction of missing values."""
+    n_inner = 2**depth - 1
+    number, inner = np.arange(2 * n_inner + 1), np.arange(2 * n_inner + 1) < n_inner
+    nodes = (
+        rng.integers(0, n_features, len(number)), rng.normal(size=len(number)).round(1) * inner,
+        rng.integers(0, 4, len(number)), np.where(inner, 2 * number + 1, -1),
+        np.where(inner, 2 * number + 2, -1), np.where(inner, 0.0, rng.normal(size=len(number))), 0.0 * number,
+    )  # fmt: skip
+    arrays = (np.array(each, kind) for each, kind in zip(nodes, NODES.values(), strict=True))
+    return Trees(np.zeros(1, np.int64), *arrays)
+
+
+def weak_trees(rng):
+    """Stumps, lines, and trees with lines in their leaves, over missing values that are filled."""
+    lines = tree_of(
+        [0, 1, 2, 3, 0], [0.1, 0, -0.2, 0, 0], [1, -1, 3, -1, -1], [2, -1, 4, -1, -1],
+        [0, 1.0, 0, 2.0, -1.0], [0, 0.7, 0, -1.3, 0.4], [-np.inf, 0.3, np.inf, -0.1, 0.2],
+    )  # fmt: skip
+    return Additive.of(
+        rng.normal(size=5), [stump(0, 0.1), lines, single_feature(4, slope=2.0, fill=0.5), lines,
+                             stump(2, -0.3, above=False, fill=np.inf)]
+    )  # fmt: skip
+
+
+def documents(rng, n=20):
+    features = rng.normal(size=(n, 5)).astype(np.float32).round(1)
+    features[rng.random(features.shape) < 0.2] = np.nan
+    features[rng.random(features.shape) < 0.2] = 0.0
+    return features
+
+
+def scorers():
+    rng = np.random.default_rng(0)
+    trees, weak = Trees.joined([tree(rng) for _ in range(3)]), weak_trees(rng)
+    return [LINEAR, LOG, trees, weak, Sum([LINEAR, trees, weak], [0.5, -1.0, 2.0])]
+
+
+def test_two_splits_by_hand():
+    """1 where x₀ > 0 and x₁ > 0: each alone does nothing, so that each gets half of the difference."""
+    both = tree_of([0, 2, 1, 2, 2], [0.0] * 5, [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [0, 0, 0, 0, 1.0])
+    either = tree_of([0, 1, 2, 2, 2], [0.0] * 5, [1, 3, -1, -1, -1], [2, 4, -1, -1, -1], [0, 0, 1, 0, 1.0])
+    features, rows, others = np.array([[1, 1, 5], [-1, -1, 0], [1, -1, 0]], np.float32), np.array([0]), [1, 2]
+    for scorer, expected in ((both, [[0.5, 0.5, 0], [0.0, 1.0, 0]]), (either, [[0.5, 0.5, 0], [0, 0, 0]])):
+        for other, by_hand in zip(others, expected, strict=True):
+            found = contributions(Additive.of([1.0], [scorer]), features, rows, np.array([other]), ONE_QUERY)
+            assert found.tolist() == [by_hand]
+
+
+@pytest.mark.parametrize("scorer", scorers(), ids=repr)
+def test_they_are_the_mean_over_all_orders_of_the_features(scorer):
+    rng = np.random.default_rng(1)
+    features = documents(rng)
+    rows, against = np.arange(6), np.arange(6, 9)
+    found = contributions(scorer, features, rows, against, ONE_QUERY)
+    for row, values in zip(rows, found, strict=True):
+        each = [contributions_naive(scorer.scores, features[row], features[b]) for b in against]
+        np.testing.assert_allclose(values, np.mean(each, axis=0), atol=1e-12)
+    assert np.abs(found).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    "scorer", [*scorers(), QUERY, Committee([*scorers(), QUERY, Linear(np.zeros(5))])], ids=repr
+)
+def test_they_add_up_to_the_difference_of_scores(scorer):
+    rng = np.random.default_rng(2)
+    features, indptr = documents(rng), np.array([0, 8, 20])
+    rows, against = np.array([9, 19, 8]), np.array([12, 8])
+    found = contributions(scorer, features, rows, against, indptr)
+    scores = scores_in_queries(scorer, features, indptr)
+    np.testing.assert_allclose(found.sum(axis=1), scores[rows] - scores[against].mean(), atol=1e-9)
+    assert found[2].any()
+    assert not contributions(scorer, features, rows[:1], rows[:1], indptr).any()
+    forth = contributions(scorer, features, rows[:1], rows[1:2], indptr)
+    back = contributions(scorer, features, rows[1:2], rows[:1], indptr)
+    np.testing.assert_allclose(forth, -back, atol=1e-12)
+
+
+def test_a_shared_feature_adds_nothing():
+    rng = np.random.default_rng(3)
+    features = documents(rng)
+    features[1, [0, 3]] = features[0, [0, 3]]
+    for scorer in scorers():
+        assert not contributions(scorer, features, np.array([0]), np.array([1]), ONE_QUERY)[0, [0, 3]].any()
+
+
+def test_a_committee_compares_documents_of_one_query():
+    features, indptr = documents(np.random.default_rng(4)), np.array([0, 8, 20])
+    for rows, against in (([0], [8]), ([8, 0], [9]), ([0, 8], [1])):
+        with pytest.raises(DataError, match="compare documents of one query"):
+            contributions(Committee([LINEAR]), features, np.array(rows), np.array(against), indptr)
+
+
+def test_weak_rankers_of_another_library_are_refused():
+    other = Additive.of([1.0], [Regression()])
+    with pytest.raises(DataError, match=r"another library \(Regression\)"):
+        contributions(other, documents(np.random.default_rng(5)), np.array([0]), np.array([1]), ONE_QUERY)
+
+
+def fitted(scorer) -> Ranker:
+    ranker = Ranker()
+    ranker.scorer_, ranker.n_features_in_ = scorer, 5
+    return ranker
+
+
+@pytest.mark.parametrize("scorer", [LINEAR, scorers()[2], QUERY, Committee([LINEAR, QUERY])], ids=repr)
+def test_rankers_explain_rows_in_any_order_of_rows(scorer):
+    rng = np.random.default_rng(6)
+    X, qid = documents(rng, 30), rng.integers(0, 3, 30)
+    ranker, groups = fitted(scorer), QueryGroups(X, rng.integers(0, 3, 30), qid)
+    scores = ranker.predict(X, qid)
+    means = np.array([scores[qid == q].mean() for q in qid])
+    for given in ((groups,), (X, qid)):
+        found = ranker.explain(*given)
+        np.testing.assert_allclose(found.sum(axis=1), scores - means, atol=1e-9)
+        np.testing.assert_allclose(ranker.explain(*given, rows=[7, 3]), found[[7, 3]], atol=1e-12)
+        a, b = np.flatnonzero(qid == 1)[[0, 4]]
+        pair = ranker.explain(*given, rows=a, against=b)
+        assert pair.shape == (1, 5)
+        assert pair.sum() == pytest.approx(scores[a] - scores[b], abs=1e-9)
+
+
+def test_without_qid_all_rows_are_one_query():
+    X = documents(np.random.default_rng(7))
+    ranker = fitted(LINEAR)
+    scores = ranker.predict(X)
+    np.testing.assert_allclose(ranker.explain(X).sum(axis=1), scores - scores.mean(), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [([0, 20], "no row 20 of 20"), (-1, "no row -1 of 20"), ([], "by one number"), (1.5, "by one number")],
+)
+def test_rows_that_do_not_exist_are_refused(rows, message):
+    X = documents(np.random.default_rng(8))
+    for options in ({"rows": rows}, {"against": rows}):
+        with pytest.raises(DataError, match=message):
+            fitted(LINEAR).explain(X, **options)
+    with pytest.raises(DataError, match=r"qid has shape \(3,\)"):
+        fitted(LINEAR).explain(X, [1, 2, 3])
+    with pytest.raises(DataError, match="qid is missing"):
+        fitted(QUERY).explain(X)
+    with pytest.raises(DataError, match="no medians for missing"):
+        fitted(Linear(WEIGHTS)).explain(X)
