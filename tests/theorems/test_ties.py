@@ -67,6 +67,13 @@ DEFINITIONS = {
     "infAP": oracles.inferred_average_precision,
     "Judged@3": lambda ranked: 1.0,
     "RBPResidual": lambda ranked: 0.8 ** len(ranked),
+    # Of runs that hold every document.
+    "SetP": lambda ranked: np.mean(ranked >= 1),
+    "SetR": lambda ranked: float(np.any(ranked >= 1)),
+    "SetF(beta=2)": lambda ranked: 3 * sum(ranked >= 1) / (2 * sum(ranked >= 1) + len(ranked)),
+    "SetAP(rel=2)": lambda ranked: np.mean(ranked >= 2),
+    "NumRel": lambda ranked: float(sum(ranked >= 1)),
+    "NumRet": len,
     "WPD(complement=1)": oracles.right_pairs,
     "ZeroOne(complement=1)": oracles.right_order,
 }

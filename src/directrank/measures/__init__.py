@@ -16,6 +16,7 @@ from directrank.measures.r_precision import Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual
 from directrank.measures.recall import R
 from directrank.measures.reciprocal_rank import RR, Success
+from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP, SetR
 from directrank.measures.table import MEASURES
 
 __all__ = [
@@ -37,10 +38,16 @@ __all__ = [
     "InfAP",
     "Judged",
     "MeanNDCG",
+    "NumRel",
+    "NumRet",
     "P",
     "R",
     "RBPResidual",
     "Rprec",
+    "SetAP",
+    "SetF",
+    "SetP",
+    "SetR",
     "Success",
     "ZeroOne",
     "evaluate",

@@ -15,11 +15,12 @@ from directrank.measures.r_precision import Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual
 from directrank.measures.recall import R
 from directrank.measures.reciprocal_rank import RR, Success
+from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP, SetR
 
 #: Every measure, in order of importance: the order of printing.
 MEASURES: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, Bpref,
-    InfAP, Judged, RBPResidual,
+    InfAP, Judged, RBPResidual, SetP, SetR, SetF, SetAP, NumRel, NumRet,
 )  # fmt: skip
 
 #: Measures of one's own that have a name, by name: classes, whose names may have parameters and a cutoff, and

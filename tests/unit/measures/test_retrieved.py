@@ -26,6 +26,13 @@ RETRIEVED = [True, False, True, True, False, False]
         ("ERR(max=2)", 1 / 4 + (3 / 4) * (3 / 4) / 3),
         ("WTA(rel=max)", 0.0),
         ("R@2", 1 / 3),
+        ("SetP", 2 / 3),
+        ("SetR", 2 / 3),
+        ("SetF", 2 / 3),
+        ("SetF(rel=2,beta=3)", 4 * (1 / 3) / (3 * 1 / 3 + 1)),  # precision 1/3, recall 1
+        ("SetAP", 4 / 9),
+        ("NumRet", 3.0),
+        ("num_rel_ret", 2.0),
         ("Success@1", 1.0),
         ("Success(rel=2)@2", 0.0),
         ("Rprec", 2 / 3),

@@ -127,6 +127,8 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
     if word.lower() == "ndcg_cut" or name.strip() == "ndcg":
         written = {"dcg": "log2", **written}  # trec_eval's gain is the grade
+    if word.lower() in ("num_rel_ret", "numrelret"):
+        written = {"rel": "1", **written}
     if word.lower() not in known:
         raise MeasureNameError(_unknown(name, word, known))
     measure = known[word.lower()]
