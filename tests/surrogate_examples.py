@@ -31,8 +31,8 @@ def measures():
         if measure.cutoff_is() != "required":
             names.append(word)
         if measure.cutoff_is() != "none":
-            # Most lists that are tried have fewer than three irrelevant documents.
-            names.append(f"{word}@{2 if measure is Success else 3}")
+            # Lists that are tried have few irrelevant documents, and Success@k then is 1 for every ranking.
+            names.append(f"{word}@{1 if measure is Success else 3}")
     return [parse_measure(name) for name in names]
 
 
@@ -58,7 +58,7 @@ EXAMPLES = {
     ],
     # Where a ranking is right or wrong and nothing between, the working-set bound is convex.
     "WorkingSetBound": lambda cls: [
-        *(each for each in accepted(cls) if each.measure.bare_name not in ("WTA", "ZeroOne")),
+        *(each for each in accepted(cls) if each.measure.bare_name not in ("WTA", "Success", "ZeroOne")),
         cls(parse_measure("AP"), margin="logistic"),
     ],
     "SmoothedPositions": lambda cls: accepted(lambda measure: cls(measure, steepness=3.0, truncation=0.7)),

@@ -186,7 +186,17 @@ def test_files_that_overlap_in_part_equal_trec_eval(partly_judged):
 
 
 @pytest.mark.parametrize(
-    "name", ["AP(rel=2)", "P(rel=2)@5", "RR(rel=3)", "nDCG", "AP", "P@7", "R@5", "Success@3"]
+    "name",
+    [
+        "AP(rel=2)",
+        "P(rel=2)@5",
+        "RR(rel=3)",
+        "nDCG",
+        "AP",
+        "R@5",
+        "SetP(rel=2)",
+        "SetF(beta=0.5)",
+    ],
 )
 def test_files_that_overlap_in_part_equal_ir_measures(partly_judged, name):
     # It counts queries that the run does not hold as 0, too.
