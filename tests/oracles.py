@@ -48,6 +48,45 @@ def reciprocal_rank(k=None, rel=1):
     return strict
 
 
+def recall(k, rel=1):
+    return lambda ranked: precision(k, rel)(ranked) * k / max(1, sum(y >= rel for y in ranked))
+
+
+def success(k, rel=1):
+    return lambda ranked: float(any(y >= rel for y in ranked[:k]))
+
+
+def r_precision(rel=1):
+    def strict(ranked):
+        relevant = sum(y >= rel for y in ranked)
+        return precision(relevant, rel)(ranked) if relevant else 0.0
+
+    return strict
+
+
+def rank_biased_precision(k=None, p=0.8, rel=1):
+    return lambda ranked: (1 - p) * math.fsum(p**i for i, y in enumerate(ranked[:k]) if y >= rel)
+
+
+def binary_preference(ranked):
+    """With every document judged."""
+    relevant, irrelevant = np.count_nonzero(ranked), np.count_nonzero(ranked == 0)
+    above = np.cumsum(ranked == 0)[ranked > 0]
+    if not relevant:
+        return 0.0
+    return math.fsum(1 - min(n, relevant) / max(1, min(irrelevant, relevant)) for n in above) / relevant
+
+
+def inferred_average_precision(ranked):
+    """With every document judged."""
+    total, hits = 0.0, 0
+    for place, y in enumerate(ranked):
+        if y > 0:
+            total += (1 + place * (hits + 1e-5) / (place + 2e-5)) / (place + 1)
+            hits += 1
+    return total / hits if hits else 0.0
+
+
 def winner_takes_all(rel=1):
     return lambda ranked: float(ranked[0] >= (max(ranked) if rel == "max" else rel) and ranked[0] > 0)
 

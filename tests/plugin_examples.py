@@ -10,7 +10,7 @@ from directrank.plugins import LOADED
 from directrank.plugins.registration import forget
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
-MEASURE, SURROGATE = EXAMPLES / "rank_biased_precision.py", EXAMPLES / "logistic_loss.py"
+MEASURE, SURROGATE = EXAMPLES / "patience.py", EXAMPLES / "logistic_loss.py"
 
 
 @pytest.fixture(autouse=True)

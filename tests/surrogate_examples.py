@@ -3,7 +3,8 @@
 import pytest
 
 from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
-from directrank.measures import MEASURES, parse_measure
+from directrank.measures import DCG, MEASURES, Bpref, InfAP, Judged, RBPResidual, Success, parse_measure
+from directrank.measures.retrieved_set import RetrievedSet
 from directrank.surrogates import SURROGATES, gain_difference
 
 __all__ = [
@@ -20,15 +21,19 @@ __all__ = [
 
 
 def measures():
-    """Every measure with values in [0, 1], whole and, where it takes one, with a cutoff."""
+    """Every measure that one trains for, whole and, where it takes one, with a cutoff."""
     names = []
     for measure in MEASURES:
+        # Beyond 1, of judgments that are missing, or of no ranking.
+        if measure in (DCG, Bpref, InfAP, Judged, RBPResidual) or issubclass(measure, RetrievedSet):
+            continue
         word = measure.bare_name + ("(max=4)" if measure.bare_name.endswith("ERR") else "")
         if measure.cutoff_is() != "required":
             names.append(word)
         if measure.cutoff_is() != "none":
-            names.append(f"{word}@3")
-    return [parse_measure(name) for name in names if not name.startswith("DCG")]
+            # Lists that are tried have few irrelevant documents, and Success@k then is 1 for every ranking.
+            names.append(f"{word}@{1 if measure is Success else 3}")
+    return [parse_measure(name) for name in names]
 
 
 def accepted(make):
@@ -53,7 +58,7 @@ EXAMPLES = {
     ],
     # Where a ranking is right or wrong and nothing between, the working-set bound is convex.
     "WorkingSetBound": lambda cls: [
-        *(each for each in accepted(cls) if each.measure.bare_name not in ("WTA", "ZeroOne")),
+        *(each for each in accepted(cls) if each.measure.bare_name not in ("WTA", "Success", "ZeroOne")),
         cls(parse_measure("AP"), margin="logistic"),
     ],
     "SmoothedPositions": lambda cls: accepted(lambda measure: cls(measure, steepness=3.0, truncation=0.7)),

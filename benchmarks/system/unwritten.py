@@ -128,7 +128,7 @@ def measure_twin(measure, one: Queries, scores: np.ndarray) -> float:
         "AP": lambda: ap_naive(above[:relevant], tied[:relevant], max(relevant, 1), last),
         "P": lambda: hits / last,
         "WTA": lambda: hits,
-        "RR": lambda: first_naive(above[:relevant], tied[:relevant], last),
+        "RR": lambda: first_naive(above[:relevant], tied[:relevant], np.arange(1.0, last + 1)),
         "WPD": lambda: agreement_naive(y, above),
         "ZeroOne": lambda: right_order_naive(y, above),
     }

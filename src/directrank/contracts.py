@@ -56,8 +56,9 @@ class Measure(Protocol):
     #: Whether all values lie in [0, 1].
     bounded: ClassVar[bool] = True
     #: The rank of documents that a run does not hold: "infinite", so that they add nothing; "beyond" for a
-    #: measure that needs whole numbers and adds nothing where ``above >= queries.longest``; or "last", tied.
-    unretrieved: ClassVar[Literal["infinite", "beyond", "last"]] = "infinite"
+    #: measure that needs whole numbers and adds nothing where ``above >= queries.longest``; "counted", which
+    #: is "beyond" for a measure that depends on how many documents the run holds; or "last", tied.
+    unretrieved: ClassVar[Literal["infinite", "beyond", "counted", "last"]] = "infinite"
 
     @property
     def name(self) -> str:

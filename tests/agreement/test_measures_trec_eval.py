@@ -1,7 +1,8 @@
 """Ten thousand queries against trec_eval (by pytrec_eval) and ir_measures, at 1e-12.
 
 Queries have ties, one document or nothing relevant. trec_eval breaks ties by descending docid and keeps
-scores in single precision; its nDCG has the linear gain. Documents that were not judged do not exist here.
+scores in single precision; its nDCG has the linear gain. The files that overlap in part have documents that
+were not judged.
 """
 
 import functools
@@ -29,6 +30,19 @@ PAIRS = {
     "P@5": "P_5",
     "P@10": "P_10",
     "RR": "recip_rank",
+    "R@5": "recall_5",
+    "R@1000": "recall_1000",
+    "Success@1": "success_1",
+    "Success@5": "success_5",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+    "SetAP": "set_map",
+    "NumRet": "num_ret",
+    "NumRet(rel=1)": "num_rel_ret",
+    "infAP": "infAP",
     "nDCG": "ndcg",
     "nDCG@3": "ndcg_cut_3",
     "nDCG@10": "ndcg_cut_10",
@@ -51,8 +65,7 @@ def trec():
 @functools.cache
 def trec_values():
     _, _, judged, run = trec()
-    asked = {"map", "map_cut_5", "P_5", "P_10", "recip_rank", "ndcg", "ndcg_cut_3", "ndcg_cut_10"}
-    return pytrec_eval.RelevanceEvaluator(judged, asked).evaluate(run)
+    return pytrec_eval.RelevanceEvaluator(judged, set(PAIRS.values())).evaluate(run)
 
 
 @functools.cache
@@ -81,8 +94,12 @@ def test_equals_trec_eval(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["AP(rel=2)", "P(rel=2)@5", "RR(rel=3)", "AP(rel=2)@5", "nDCG@10", "AP", "P@7"]
-)
+    "name",
+    [
+        "AP(rel=2)", "P(rel=2)@5", "RR(rel=3)", "AP(rel=2)@5", "nDCG@10", "AP", "P@7", "R(rel=2)@5",
+        "Success(rel=2)@3", "Rprec(rel=2)",
+    ],
+)  # fmt: skip
 def test_equals_ir_measures(name):
     # The names are ir_measures' own; its nDCG has the linear gain, which our convention trec_eval writes out.
     _, _, judged, run = trec()
@@ -141,7 +158,7 @@ def partial_files(folder):
     judged, run = {}, {}
     for q in range(400):
         names = [f"doc-{number}" for number in rng.permutation(60)]
-        judged[f"q{q}"] = {each: int(rng.choice([0, 0, 1, 2, 3])) for each in names[:14]}
+        judged[f"q{q}"] = {each: int(rng.choice([-1, 0, 0, 1, 2, 3])) for each in names[:14]}
         held = rng.permutation(names[5 : 5 + rng.integers(1, 30)])
         run[f"q{q + 7}"] = {each: float(np.round(rng.normal(), 1)) for each in held}
     qrels, path = folder / "qrels", folder / "run"
@@ -157,8 +174,7 @@ def partly_judged(tmp_path_factory):
 
 def test_files_that_overlap_in_part_equal_trec_eval(partly_judged):
     judged, run, qrels, path = partly_judged
-    asked = {"map", "map_cut_5", "P_5", "P_10", "recip_rank", "ndcg", "ndcg_cut_3", "ndcg_cut_10"}
-    theirs = pytrec_eval.RelevanceEvaluator(judged, asked).evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(judged, set(PAIRS.values())).evaluate(run)
     result = evaluate_runs(qrels, path, measures=list(PAIRS), convention="trec_eval")
     cell = result.cells[0]
     assert set(cell["qid"]) == set(judged)
@@ -169,7 +185,19 @@ def test_files_that_overlap_in_part_equal_trec_eval(partly_judged):
         np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("name", ["AP(rel=2)", "P(rel=2)@5", "RR(rel=3)", "nDCG@10", "nDCG", "AP", "P@7"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AP(rel=2)",
+        "P(rel=2)@5",
+        "RR(rel=3)",
+        "nDCG",
+        "AP",
+        "R@5",
+        "SetP(rel=2)",
+        "SetF(beta=0.5)",
+    ],
+)
 def test_files_that_overlap_in_part_equal_ir_measures(partly_judged, name):
     # It counts queries that the run does not hold as 0, too.
     _, _, qrels, path = partly_judged
@@ -180,8 +208,20 @@ def test_files_that_overlap_in_part_equal_ir_measures(partly_judged, name):
     assert result.mean("run", name, "trec_eval") == pytest.approx(theirs, abs=TOLERANCE)
 
 
+@pytest.mark.parametrize("name", ["Judged", "Judged@5", "Judged@20"])
+def test_the_share_that_is_judged_equals_ir_measures(partly_judged, name):
+    # It breaks ties by ascending docid, so that scores have to differ.
+    judged, run, *_ = partly_judged
+    run = {q: {d: s + 1e-3 * i for i, (d, s) in enumerate(docs.items())} for q, docs in run.items()}
+    asked = ir_measures.parse_measure(name)
+    theirs = {each.query_id: each.value for each in ir_measures.iter_calc([asked], judged, run)}
+    cell = evaluate_runs(judged, run, measures=[name], diagnostics=False).cells[0]
+    expected = [theirs.get(qid, 0.0) for qid in cell["qid"]]
+    np.testing.assert_allclose(cell["per_query"]["standard"][name], expected, rtol=0, atol=TOLERANCE)
+
+
 @dataclass(frozen=True, repr=False)
-class Recall(TwoClasses):
+class Found(TwoClasses):
     """Written as docs/plugins.md says, with no thought of documents that a run does not hold."""
 
     meaning = "The share of relevant documents that are among the first k."
@@ -195,11 +235,11 @@ class Recall(TwoClasses):
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [("Recall", "R@1000"), ("Recall@1000", "R@1000"), ("Recall@5", "R@5")]
+    ("ours", "theirs"), [("Found", "R@1000"), ("Found@1000", "R@1000"), ("Found@5", "R@5")]
 )
 def test_a_measure_of_ones_own_equals_ir_measures_on_files_that_overlap_in_part(partly_judged, ours, theirs):
     _, _, qrels, path = partly_judged
-    asked, measure = ir_measures.parse_measure(theirs), Recall(int(ours[7:]) if "@" in ours else None)
+    asked, measure = ir_measures.parse_measure(theirs), Found(int(ours[6:]) if "@" in ours else None)
     their_qrels = list(ir_measures.read_trec_qrels(str(qrels)))
     expected = ir_measures.calc_aggregate([asked], their_qrels, ir_measures.read_trec_run(str(path)))[asked]
     result = evaluate_runs(qrels, path, measures=[measure], convention="trec_eval", diagnostics=False)
@@ -208,10 +248,10 @@ def test_a_measure_of_ones_own_equals_ir_measures_on_files_that_overlap_in_part(
 
 def test_the_documented_measure_is_its_definition_on_files_that_overlap_in_part(partly_judged):
     judged, run, qrels, path = partly_judged
-    rbp = load_plugin(MEASURE).things[0]()
-    result = evaluate_runs(qrels, path, measures=[rbp], convention="trec_eval", diagnostics=False)
+    patience = load_plugin(MEASURE).things[0]()
+    result = evaluate_runs(qrels, path, measures=[patience], convention="trec_eval", diagnostics=False)
     cell = result.cells[0]
-    for query, value in zip(cell["qid"], cell["per_query"]["trec_eval"]["RBP"], strict=True):
+    for query, value in zip(cell["qid"], cell["per_query"]["trec_eval"]["Patience"], strict=True):
         found = sorted(((s, d) for d, s in run.get(query, {}).items()), reverse=True)
         relevant = [judged[query].get(document, 0) >= 1 for _, document in found]
         assert value == pytest.approx(0.2 * np.sum(0.8 ** np.flatnonzero(relevant)), abs=TOLERANCE)

@@ -29,23 +29,23 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
 
 
 def test_names_of_plugins_are_listed(capsys):
-    assert "Rank-biased precision" in run(capsys, "measures", "--plugin", MEASURE)[1]
+    assert "a patient reader" in run(capsys, "measures", "--plugin", MEASURE)[1]
     code, out, _ = run(capsys, "methods", "--plugin", SURROGATE)
     assert (code, "logisticloss " in out) == (0, True)
     assert "penalty" in run(capsys, "methods", "logisticloss", "--plugin", SURROGATE)[1]
     listed = json.loads(run(capsys, "measures", "--json", "--plugin", MEASURE)[1])["measures"]
-    assert listed[-1]["name"] == "RBP"
+    assert listed[-1]["name"] == "Patience"
     assert listed[-1]["parameters"] == ["rel"]
 
 
 def test_from_a_file_to_a_row_of_the_table(capsys, folder, tmp_path):  # noqa: F811
     command = [
         "compare", folder, "--methods", "regression,logisticloss", "--grid", "penalty=0.1", "--no-audit",
-        "--measures", "RBP,AP", "--select-by", "RBP", "--out", tmp_path / "run", *PLUGINS,
+        "--measures", "Patience,AP", "--select-by", "Patience", "--out", tmp_path / "run", *PLUGINS,
     ]  # fmt: skip
     code, out, err = run(capsys, *command)
     assert code == 0, err
-    assert re.search(r"method +RBP +AP", out)
+    assert re.search(r"method +Patience +AP", out)
     assert re.search(r"logisticloss b? +0\.\d{4}", out)
     assert "0 fits left" in run(capsys, *command)[2]
     results = json.loads((tmp_path / "run" / "results.json").read_text())
@@ -56,24 +56,26 @@ def test_from_a_file_to_a_row_of_the_table(capsys, folder, tmp_path):  # noqa: F
 def test_fit_rank_evaluate_and_audit(capsys, folder, tmp_path):  # noqa: F811
     fold, model, scores = folder / "Fold1", tmp_path / "model.dr", tmp_path / "scores.txt"
     files = (fold / "train.txt", "--valid", fold / "vali.txt", "-o", model)
-    code, out, err = run(capsys, "fit", "logisticloss", *files, "--select-by", "RBP", *PLUGINS)
+    code, out, err = run(capsys, "fit", "logisticloss", *files, "--select-by", "Patience", *PLUGINS)
     assert code == 0, err
-    assert out.startswith("logisticloss: RBP train 0.")
-    assert load(model).selected_by_ == "RBP"
+    assert out.startswith("logisticloss: Patience train 0.")
+    assert load(model).selected_by_ == "Patience"
     assert run(capsys, "rank", model, fold / "test.txt", "-o", scores)[0] == 0
     code, out, _ = run(
-        capsys, "evaluate", fold / "test.txt", scores, "--measures", "RBP", "--plugin", MEASURE
+        capsys, "evaluate", fold / "test.txt", scores, "--measures", "Patience", "--plugin", MEASURE
     )
-    assert (code, out.splitlines()[-1].split()[0]) == (0, "RBP")
+    assert (code, out.splitlines()[-1].split()[0]) == (0, "Patience")
     code, out, _ = run(capsys, "audit", model, fold / "test.txt", "--plugin", MEASURE)
-    assert (code, out.splitlines()[0].startswith("RBP, ")) == (0, True)
+    assert (code, out.splitlines()[0].startswith("Patience, ")) == (0, True)
 
 
 def test_check_prints_what_was_earned(capsys, tmp_path):
     code, out, _ = run(capsys, "check", MEASURE)
     assert (code, out.splitlines()[-1]) == (0, "15 of 15 promises are kept")
     broken = tmp_path / "broken.py"
-    broken.write_text(MEASURE.read_text().replace("RBP", "Broken").replace("(1 - 0.8**number) / number", "1"))
+    broken.write_text(
+        MEASURE.read_text().replace("Patience", "Broken").replace("(1 - 0.8**number) / number", "1")
+    )
     code, out, _ = run(capsys, "check", broken)
     assert code == 4
     assert "BROKEN   counts ties with the mean over all their orders" in out

@@ -34,6 +34,16 @@ DEFINITIONS = {
     "RR": oracles.reciprocal_rank(),
     "RR@2": oracles.reciprocal_rank(2),
     "RR(rel=2)@4": oracles.reciprocal_rank(4, rel=2),
+    "R@1": oracles.recall(1),
+    "R(rel=2)@3": oracles.recall(3, rel=2),
+    "R@9": oracles.recall(9),
+    "Success@1": oracles.success(1),
+    "Success(rel=2)@3": oracles.success(3, rel=2),
+    "Success@9": oracles.success(9),
+    "Rprec": oracles.r_precision(),
+    "Rprec(rel=2)": oracles.r_precision(2),
+    "RBP": oracles.rank_biased_precision(),
+    "RBP(rel=2,p=0.95)@3": oracles.rank_biased_precision(3, 0.95, 2),
     "WTA": oracles.winner_takes_all(),
     "WTA(rel=2)": oracles.winner_takes_all(2),
     "WTA(rel='max')": oracles.winner_takes_all("max"),
@@ -53,6 +63,17 @@ DEFINITIONS = {
     "ERR(max=5)@20": oracles.expected_reciprocal_rank(20, largest=5),
     "nERR(max=4)": oracles.normalised(oracles.expected_reciprocal_rank()),
     "nERR(max=4)@2": oracles.normalised(oracles.expected_reciprocal_rank(2)),
+    "Bpref": oracles.binary_preference,
+    "infAP": oracles.inferred_average_precision,
+    "Judged@3": lambda ranked: 1.0,
+    "RBPResidual": lambda ranked: 0.8 ** len(ranked),
+    # Of runs that hold every document.
+    "SetP": lambda ranked: np.mean(ranked >= 1),
+    "SetR": lambda ranked: float(np.any(ranked >= 1)),
+    "SetF(beta=2)": lambda ranked: 3 * sum(ranked >= 1) / (2 * sum(ranked >= 1) + len(ranked)),
+    "SetAP(rel=2)": lambda ranked: np.mean(ranked >= 2),
+    "NumRel": lambda ranked: float(sum(ranked >= 1)),
+    "NumRet": len,
     "WPD(complement=1)": oracles.right_pairs,
     "ZeroOne(complement=1)": oracles.right_order,
 }
@@ -83,8 +104,9 @@ def test_equals_enumeration_in_float32(name):
     case, rows = many()
     by_definition = [oracles.expected(DEFINITIONS[name], case.relevance[r], case.scores[r]) for r in rows]
     queries, order = group_rows(case.relevance, case.qid)
-    mean = mean_value(parse_measure(name), queries, case.scores[order].astype(np.float32))
-    assert mean == pytest.approx(np.mean(by_definition), rel=1e-12)
+    measure = parse_measure(name)
+    mean = mean_value(measure, queries, case.scores[order].astype(np.float32))
+    assert (1.0 - mean if measure.is_error else mean) == pytest.approx(np.mean(by_definition), rel=1e-12)
 
 
 @given(case=cases(max_queries=3, max_docs=5))
@@ -99,7 +121,7 @@ def test_equals_enumeration_on_the_awkward(case):
 
 
 @pytest.mark.parametrize("ties", ["worst", "best"])
-@pytest.mark.parametrize("name", ["AP", "nDCG@3", "RR", "P@3", "ERR(max=4)", "WPD(complement=1)", "WTA"])
+@pytest.mark.parametrize("name", ["AP", "nDCG@3", "RR", "Rprec", "ERR(max=4)", "WPD(complement=1)", "WTA"])
 def test_worst_and_best_are_the_extremes_over_tie_orders(name, ties):
     case, rows = many()
     extreme = {"worst": min, "best": max}[ties]

@@ -17,6 +17,9 @@ Value = TypeVar("Value")
 class Queries:
     """Queries whose documents are contiguous and sorted by descending relevance, stably.
 
+    Documents without a judgment have relevance 0 and come last in their query: those that were pooled for
+    judging first, then the others.
+
     Parameters
     ----------
     relevance : ndarray of shape (n_docs,), float64
@@ -32,6 +35,10 @@ class Queries:
         The caller's names of documents, in the inner order.
     standardised : bool, default=False
         Whether relevance is the standard form of another supervision (`directrank.data.supervision`).
+    judged : ndarray of shape (n_queries,), int64, or None
+        How many first documents of each query have a judgment; None for all.
+    pooled : ndarray of shape (n_queries,), int64, or None
+        How many first documents of each query have a judgment or were pooled for one; None for all.
     """
 
     relevance: np.ndarray
@@ -40,6 +47,8 @@ class Queries:
     qid: np.ndarray
     docid: np.ndarray | None = None
     standardised: bool = False
+    judged: np.ndarray | None = None
+    pooled: np.ndarray | None = None
     _cache: dict = field(default_factory=dict, repr=False)
 
     def cached(self, key: Hashable, compute: Callable[[], Value]) -> Value:
@@ -86,6 +95,16 @@ class Queries:
         """Documents of positive relevance of each query, int64 of shape (n_queries,)."""
         return self.count_at_least(np.nextafter(0.0, 1.0))
 
+    @property
+    def n_judged(self) -> np.ndarray:
+        """Documents of each query with a judgment, int64 of shape (n_queries,)."""
+        return self.sizes if self.judged is None else self.judged
+
+    @property
+    def n_pooled(self) -> np.ndarray:
+        """Documents of each query with a judgment or pooled for one, int64 of shape (n_queries,)."""
+        return self.sizes if self.pooled is None else self.pooled
+
     @cached_property
     def single_grade(self) -> np.ndarray:
         """Whether all documents of a query have the same relevance, bool of shape (n_queries,)."""
@@ -97,8 +116,10 @@ class Queries:
         docid = None if self.docid is None else self.docid[rows]
         indptr = np.append(0, np.cumsum(self.sizes[which]))
         some = Queries(
-            self.relevance[rows], indptr, self.row[rows], self.qid[which], docid, self.standardised
-        )
+            self.relevance[rows], indptr, self.row[rows], self.qid[which], docid, self.standardised,
+            None if self.judged is None else self.judged[which],
+            None if self.pooled is None else self.pooled[which],
+        )  # fmt: skip
         return some, rows
 
     def part(self, start: int, stop: int) -> "Queries":
@@ -111,4 +132,6 @@ class Queries:
             self.qid[start:stop],
             None if self.docid is None else self.docid[first:last],
             self.standardised,
+            None if self.judged is None else self.judged[start:stop],
+            None if self.pooled is None else self.pooled[start:stop],
         )

@@ -49,7 +49,8 @@ def evaluate_runs(
     Parameters
     ----------
     data : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
-        TREC qrels, or labelled documents. Of a mapping, grades below 0 count as 0.
+        TREC qrels, or labelled documents. In qrels and mappings, grades below 0 are of documents that were
+        pooled and not judged.
     runs : ranking, sequence of rankings, or mapping of str to ranking
         TREC runs, tables of qid, docid and score, files of scores, data frames with these columns, and
         mappings of qid to a mapping of docid to score, in any mix; by name, also arrays of scores in row

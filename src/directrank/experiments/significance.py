@@ -4,6 +4,7 @@ The tests take differences, one row a query and one column a pair of methods. Sm
 (CIKM 2007) recommend the randomisation test for such values.
 """
 
+import math
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,10 @@ FLIPS = 20_000
 RESAMPLES = 5_000
 #: The share of resampled means that an interval covers.
 LEVEL = 0.95
+#: The probability with which a difference is to be found, where numbers of queries are planned.
+POWER = 0.8
+#: Above so many queries, the t-distribution is taken as normal.
+MANY_QUERIES = 10**6
 #: Numbers in a block of signs or counts: 64 MiB of float64.
 BLOCK = 1 << 23
 #: Sums closer than this to the observed one, relative to the sum of magnitudes, count as equal to it.
@@ -256,6 +261,94 @@ def effect_size(differences: np.ndarray) -> np.ndarray:
         return np.where(mean == 0, 0.0, mean / spread)
 
 
+def power(effect: float, n_queries: int, alpha: float = ALPHA) -> float:
+    """Return the probability that the two-sided paired t-test finds a difference, in [0, 1].
+
+    Parameters
+    ----------
+    effect : float
+        The difference in units of its standard deviation over queries; see `effect_size`. Not 0.
+    n_queries : int
+    alpha : float, default=0.05
+        The level of the test.
+
+    Notes
+    -----
+    T² of differences with mean d and standard deviation s follows the noncentral F-distribution with 1 and
+    n − 1 degrees of freedom and noncentrality n (d/s)², if differences are normal.
+    """
+    from scipy.stats import ncf, t
+
+    if n_queries < 2:
+        return 0.0
+    return float(ncf.sf(t.isf(alpha / 2, n_queries - 1) ** 2, 1, n_queries - 1, n_queries * effect**2))
+
+
+def queries_needed(effect: float, alpha: float = ALPHA) -> int | None:
+    """Return the least number of queries at which `power` is 80 %; None where the effect is 0 or unknown."""
+    from scipy.stats import norm
+
+    if not effect or math.isnan(effect):
+        return None
+    if math.isinf(effect):
+        return 2
+    of_normal = ((norm.isf(alpha / 2) + norm.isf(1 - POWER)) / effect) ** 2
+    if of_normal > MANY_QUERIES:
+        return math.ceil(of_normal)
+    few, enough = 1, 2
+    while power(effect, enough, alpha) < POWER:
+        few, enough = enough, 2 * enough
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if power(effect, middle, alpha) >= POWER else (middle, enough)
+    return enough
+
+
+def smallest_effect(n_queries: int, alpha: float = ALPHA) -> float:
+    """Return the effect that `power` finds with 80 % on so many queries; infinite below two."""
+    from scipy.optimize import brentq
+    from scipy.stats import t
+
+    if n_queries < 2:
+        return math.inf
+    limit = t.isf(alpha / 2, n_queries - 1) / math.sqrt(n_queries)
+    found: Any = brentq(lambda effect: power(effect, n_queries, alpha) - POWER, limit, 2 * limit + 10)
+    return float(found)
+
+
+def power_line(tests: Significance, measure: str, pair: Pair) -> str:
+    """Return how many queries would find the difference of a pair, and what these queries can show.
+
+    Empty where the pair is significant or has no difference. With several pairs, the level of each is divided
+    by their number, as Holm's first step does.
+    """
+    n_pairs = len(tests.pairs[measure])
+    needed = queries_needed(pair.effect, tests.alpha / n_pairs)
+    if needed is None or math.isinf(pair.effect) or tests.significant(pair):
+        return ""
+    shown = smallest_effect(pair.queries, tests.alpha / n_pairs) * abs(pair.difference / pair.effect)
+    level = f"{tests.alpha:g}" + (f"/{n_pairs}, for {n_pairs} pairs" if n_pairs > 1 else "")
+    return (
+        f"It takes {needed:,} queries to find a difference of {abs(pair.difference):.4f} with a probability "
+        f"of {POWER:.0%}; these {pair.queries:,} find one of {shown:.4f} (paired t-test, two-sided, "
+        f"level {level})."
+    )
+
+
+def lead_line(result: "Comparison", convention: str, measure: str) -> str:
+    """Return `power_line` of the best method against the second, with their names; empty where that is."""
+    tests = result.content.significance.get(convention)
+    if tests is None:
+        return ""
+    values = {each: result.mean(each, measure, convention) for each in result.trained}
+    known = {each: value for each, value in values.items() if value is not None}
+    first, second, *_ = [*sorted(known, key=known.__getitem__, reverse=not result.is_error(measure)), "", ""]
+    for pair in tests.pairs[measure]:
+        if {*pair.methods} == {first, second} and (line := power_line(tests, measure, pair)):
+            return f"{first} leads {second} by {measure}, which may be chance. {line}"
+    return ""
+
+
 def holm(p: np.ndarray) -> np.ndarray:
     """Return p-values adjusted by Holm's step-down rule, which bounds the chance of any false discovery."""
     order = np.argsort(p, kind="stable")
@@ -319,6 +412,24 @@ class PairedTest:
     wins: int
     ties: int
     losses: int
+
+    @property
+    def queries_needed(self) -> int | None:
+        """Queries on which a paired t-test finds this difference with a probability of 80 %, level 0.05.
+
+        None where the difference is 0 or there are fewer than two queries.
+        """
+        return queries_needed(self.effect)
+
+    @property
+    def smallest_difference(self) -> float:
+        """Difference that a paired t-test finds on these queries with a probability of 80 %, level 0.05.
+
+        NaN where all queries differ by the same, or there are fewer than two.
+        """
+        if not np.isfinite(self.effect) or not self.effect:
+            return math.nan
+        return smallest_effect(self.queries) * abs(self.difference / self.effect)
 
 
 def paired_test(a, b, *, measure: str | None = None) -> PairedTest:

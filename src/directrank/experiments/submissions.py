@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,10 @@ class Judged:
             qid, docid, grades = _columns(data, "data")
             X = np.empty((len(qid), 0), np.float32)
             self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=qid_array(docid), name="data")
+            self._by_name = {
+                words: replace(self.judgments(words), grades=np.array(grades, np.float64))
+                for words in (False, True)
+            }
             return
         if hasattr(data, "columns"):
             self.groups = from_frame(
@@ -120,7 +124,11 @@ class Judged:
     @property
     def relevance(self) -> np.ndarray:
         """The grades of all judged documents."""
-        return self._qrels.grades if self._qrels else self._labelled(self.source).queries.relevance
+        return (
+            np.maximum(self._qrels.grades, 0.0)
+            if self._qrels
+            else self._labelled(self.source).queries.relevance
+        )
 
     def submission(self, label: str, given: Any) -> Submission:
         """Return a ranking of the judged documents.

@@ -1,6 +1,6 @@
 """Precision at a cutoff, and of the first document alone."""
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,15 +8,13 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.measures.families.definition import parameter
 from directrank.measures.families.gain_sum import GainSum
-from directrank.measures.families.smooth import Smooth
-from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
+from directrank.measures.families.hits import Hits
+from directrank.measures.families.two_classes import RelevantTerms
 from directrank.measures.naming import grammar
-from directrank.measures.smooth.error import cutoff_error
-from directrank.measures.smooth.precision import HitsForm
 
 
 @dataclass(frozen=True, repr=False)
-class P(TwoClasses, GainSum, Smooth):
+class P(Hits):
     r"""Precision: the relevant share of the first `cutoff` positions.
 
     .. math:: \frac{1}{k} |\{i : y_i \ge t,\; \pi_i \le k\}|
@@ -30,50 +28,16 @@ class P(TwoClasses, GainSum, Smooth):
     denominator : {"k", "list"}, default="k"
         What the number of relevant documents is divided by: k for a shorter query too, as if irrelevant
         documents followed; or the smaller of k and the length of the list, as XGBoost does.
-
-    References
-    ----------
-    .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
-       retrieval measures", Information Retrieval 13, 2010, Eqs. (1), (5), (16).
     """
 
     aliases: ClassVar = ("precision", "prec")
     meaning: ClassVar = "Precision: the share of relevant documents among the first k."
 
-    cutoff: int = field()
     _: KW_ONLY
     denominator: str = parameter("k", grammar.one_of("k", "list"))
 
-    def gains(self, queries: Queries) -> np.ndarray:
-        """1 for relevant documents."""
-        return (queries.relevance >= self.rel).astype(np.float64)
-
-    def discounts(self, n_ranks: int) -> np.ndarray:
-        """1 at each rank."""
-        return np.ones(n_ranks)
-
-    def norm(self, queries: Queries) -> np.ndarray:
-        """What the number of relevant documents is divided by."""
-        return self._of_sizes(queries.sizes)
-
-    def uninformative(self, queries: Queries) -> np.ndarray:
-        """Queries whose documents are all of one class, or all within the cutoff."""
-        return super().uninformative(queries) | (queries.sizes <= self.cutoff)
-
-    def smooth_form(self, queries: Queries, truncation: float) -> HitsForm:
-        """See `Smooth`; [1]_ (16)."""
-        return HitsForm(self.norm(queries), float(self.cutoff), float(truncation))
-
-    def approximation_bound(self, queries: Queries, error: np.ndarray, truncation: float) -> np.ndarray:
-        """See `Certified`; the error of [1]_ (16) on each relevant document."""
-        return self.n_read(queries) * cutoff_error(error, truncation, self.cutoff) / self.norm(queries)
-
-    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
-        """See `TwoClassMeasure`: each position within the cutoff counts the same."""
-        inside = (np.arange(int(sizes.max(initial=1))) < self.cutoff).astype(float)
-        return RelevantTerms.of(inside, len(sizes), level=1.0 / self._of_sizes(sizes))
-
-    def _of_sizes(self, sizes: np.ndarray) -> np.ndarray:
+    def divisor(self, sizes: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
+        """K, or the length of a shorter list."""
         longest_list = sizes if self.denominator == "list" else self.cutoff
         return np.broadcast_to(np.minimum(longest_list, float(self.cutoff)), len(sizes))
 

@@ -1,6 +1,7 @@
-"""Reciprocal rank: one over the position of the first relevant document."""
+"""The rank of the first relevant document: reciprocal rank, and success at a cutoff."""
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -9,12 +10,51 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange.tables import err_swaps, filled_table
 from directrank.measures.families.stopping import Stopping
-from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, reciprocals
+from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
 from directrank.measures.positions import Positions
 
 
 @dataclass(frozen=True, repr=False)
-class RR(TwoClasses, Stopping):
+class FirstRelevant(TwoClasses):
+    r"""One over a divisor d of the rank of the first relevant document; 0 beyond the cutoff.
+
+    .. math:: 1 / d(\min_{i : y_i \ge t} \pi_i)
+    """
+
+    unretrieved = "beyond"
+
+    @abstractmethod
+    def divisors(self, n_ranks: int) -> np.ndarray:
+        """D of the ranks from 1 on, float64 (n_ranks,), 1 or more and not decreasing."""
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+        values, n_ranks = np.empty(queries.n_queries), queries.longest
+        _first(
+            positions.above, positions.tied, queries.indptr, self.n_read(queries),
+            self.divisors(n_ranks)[: self.cutoff], values,
+        )  # fmt: skip
+        return np.minimum(values, 1.0)
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: the first relevant document decides."""
+        return RelevantTerms.of(self._values(int(sizes.max(initial=1))), len(sizes), first=1.0)
+
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        stopping = (queries.relevance >= self.rel).astype(np.float64)
+        curve = np.append(0.0, self._values(queries.longest))
+        return filled_table(queries, rank, err_swaps, stopping, curve, np.ones(queries.n_queries))
+
+    def _values(self, n_ranks: int) -> np.ndarray:
+        """Return the value if the first relevant document is at each rank, float64 (n_ranks,)."""
+        values = 1.0 / self.divisors(n_ranks)
+        values[self.cutoff or n_ranks :] = 0.0
+        return values
+
+
+@dataclass(frozen=True, repr=False)
+class RR(FirstRelevant, Stopping):
     r"""Reciprocal rank; its mean over queries is called MRR.
 
     .. math:: 1 / \min_{i : y_i \ge t} \pi_i, \qquad 0 \text{ if that position is beyond } k
@@ -45,44 +85,63 @@ class RR(TwoClasses, Stopping):
         """The first rank decides."""
         return 1
 
-    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
-        """The value of each query, float64 (n_queries,); 0 where undefined."""
-        values = np.empty(queries.n_queries)
-        cutoff = min(self.cutoff or queries.longest, queries.longest)
-        _first(positions.above, positions.tied, queries.indptr, self.n_read(queries), cutoff, values)
-        return values
+    def divisors(self, n_ranks: int) -> np.ndarray:
+        """The ranks."""
+        return np.arange(1.0, n_ranks + 1)
 
     def stopping(self, queries: Queries) -> np.ndarray:
         """1 for relevant documents."""
         return (queries.relevance >= self.rel).astype(np.float64)
 
-    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
-        """See `TwoClassMeasure`: the first relevant document decides."""
-        curve = reciprocals(int(sizes.max(initial=1)), self.cutoff)
-        return RelevantTerms.of(curve, len(sizes), first=1.0)
 
-    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
-        """See `Swappable`."""
-        reciprocal = np.append(0.0, reciprocals(queries.longest, self.cutoff))
-        stopping, norm = self.stopping(queries), self.norm(queries)
-        return filled_table(queries, rank, err_swaps, stopping, reciprocal, norm)
+@dataclass(frozen=True, repr=False)
+class Success(FirstRelevant):
+    r"""Success: whether a relevant document is among the first `cutoff`; also called hit rate.
+
+    .. math:: [\![ \min_{i : y_i \ge t} \pi_i \le k ]\!]
+
+    Parameters
+    ----------
+    cutoff : int
+        k, the last position that counts.
+    rel : float, default=1
+        t, the least grade of a relevant document.
+
+    Notes
+    -----
+    Some texts call this measure recall at k. As in trec_eval, recall here is a share of the relevant
+    documents, `R`.
+    """
+
+    aliases: ClassVar = ("hit", "hits", "hr", "hit_rate", "HitRate")
+    meaning: ClassVar = "Success, or hit rate: whether a relevant document is among the first k."
+
+    cutoff: int = field()
+
+    def divisors(self, n_ranks: int) -> np.ndarray:
+        """1 at each rank."""
+        return np.ones(n_ranks)
+
+    def uninformative(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents are all of one class, or with fewer than k irrelevant documents."""
+        return super().uninformative(queries) | (queries.sizes - self.n_relevant(queries) < self.cutoff)
 
 
-def first_naive(above, tied, cutoff) -> float:
-    """Expected reciprocal rank of one query from the positions of its relevant documents, for tests."""
+def first_naive(above, tied, divisor) -> float:
+    """Expected value of one query from the positions of its relevant documents, for tests."""
     if not len(above):
         return 0.0
     a = min(above)
     m, r = tied[np.argmin(above)], sum(above == a)
     value, none_yet = 0.0, 1.0
     for u in range(m - r + 1):
-        value += none_yet * r / (m - u) / (a + u + 1) * (a + u < cutoff)
+        value += none_yet * r / (m - u) / divisor[a + u] if a + u < len(divisor) else 0.0
         none_yet *= 1.0 - r / (m - u)
     return value
 
 
 @kernel
-def _first(above, tied, indptr, n_read, cutoff, values):
+def _first(above, tied, indptr, n_read, divisor, values):
     for q in range(len(indptr) - 1):
         values[q] = 0.0
         if n_read[q] == 0:
@@ -95,8 +154,8 @@ def _first(above, tied, indptr, n_read, cutoff, values):
             r += above[i] == a
         # The block has m ranks and r relevant documents; u ranks of it hold none before the first that does.
         value, none_yet = 0.0, 1.0
-        for u in range(min(m - r + 1, cutoff - a)):
+        for u in range(min(m - r + 1, len(divisor) - a)):
             here = r / (m - u)
-            value += none_yet * here / (a + u + 1.0)
+            value += none_yet * here / divisor[a + u]
             none_yet *= 1.0 - here
         values[q] = value

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from directrank.experiments.results import CHOSEN, unfinished_lines
+from directrank.experiments.significance import power_line
 from directrank.experiments.tables import p_value
 from directrank.report.blocks import (
     FEW,
@@ -67,9 +68,11 @@ def _verdict(facts: Facts, first: str, second: str) -> str:
     """Return whether the lead over the second method may be chance."""
     pair = facts.pair(facts.main, first, second)
     if pair is not None:
-        if facts.tests(facts.asked).significant(pair):
+        tests = facts.tests(facts.asked)
+        if tests.significant(pair):
             return "This lead is statistically significant."
-        return "This lead is not statistically significant: it may well be chance."
+        line = power_line(tests, facts.main, pair)
+        return f"This lead is not statistically significant: it may well be chance. {line}".rstrip()
     values = [
         [facts.result.value(method, fold, facts.main, facts.asked) or 0.0 for fold in facts.result.folds]
         for method in (first, second)

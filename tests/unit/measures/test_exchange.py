@@ -21,9 +21,11 @@ from groups import first_group
 
 NAMES = [
     "nDCG", "nDCG@3", "DCG@2", "nDCG(dcg='letor')@4", "P@1", "P@3", "P(denominator='list')@30", "WTA",
-    "WTA(rel='max')", "AP", "AP@4", "AP(rel=2)", "AP(denominator='min')@3", "RR", "RR@2", "RR(rel=2)",
+    "WTA(rel='max')", "R@3", "Success@3", "Success(rel=2)@1", "Rprec", "Rprec(rel=2)", "RBP", "RBP(p=0.5)@4",
+    "AP", "AP@4", "AP(rel=2)", "AP(denominator='min')@3", "RR", "RR@2", "RR(rel=2)",
     "ERR(max=4)", "ERR(max=4)@3", "nERR(max=5)", "nERR(max=4)@2", "WPD", "MeanNDCG", "MeanNDCG(dcg='log2')",
-    "ZeroOne",
+    "ZeroOne", "Bpref", "infAP", "Judged@3", "RBPResidual@2",
+    "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRet",
 ]  # fmt: skip
 STRICT = {
     "AP": oracles.average_precision(),
@@ -32,6 +34,10 @@ STRICT = {
     "RR": oracles.reciprocal_rank(),
     "RR@2": oracles.reciprocal_rank(2),
     "P@3": oracles.precision(3),
+    "R@3": oracles.recall(3),
+    "Success@3": oracles.success(3),
+    "Rprec": oracles.r_precision(),
+    "RBP": oracles.rank_biased_precision(),
     "WTA": oracles.winner_takes_all(),
 }
 
@@ -92,9 +98,12 @@ def test_every_measure_is_among_the_names():
     assert {parse_measure(name).bare_name for name in NAMES} == {each.bare_name for each in MEASURES}
 
 
-def test_all_but_the_0_1_error_have_closed_forms():
-    for name in NAMES:
-        assert isinstance(parse_measure(name), (Swappable, PositionLinear)) == (name != "ZeroOne")
+def test_measures_without_closed_forms():
+    by_evaluation = {
+        name for name in NAMES if not isinstance(parse_measure(name), Swappable | PositionLinear)
+    }
+    sets = {"SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRet"}
+    assert by_evaluation == {"ZeroOne", "Bpref", "infAP", "Judged@3", *sets}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -162,7 +162,7 @@ def test_precision(levels, cutoff):
 def test_reciprocal_rank(levels, cutoff):
     agree(
         RR(cutoff),
-        lambda queries, q, rows, above, tied: first_naive(above, tied, cutoff or 1000),
+        lambda queries, q, rows, above, tied: first_naive(above, tied, np.arange(1.0, (cutoff or 1000) + 1)),
         levels=levels,
     )
 

@@ -25,6 +25,18 @@ RETRIEVED = [True, False, True, True, False, False]
         ("nDCG", (1 + 3 / 2) / (3 + 1 / math.log2(3) + 1 / 2)),
         ("ERR(max=2)", 1 / 4 + (3 / 4) * (3 / 4) / 3),
         ("WTA(rel=max)", 0.0),
+        ("R@2", 1 / 3),
+        ("SetP", 2 / 3),
+        ("SetR", 2 / 3),
+        ("SetF", 2 / 3),
+        ("SetF(rel=2,beta=3)", 4 * (1 / 3) / (3 * 1 / 3 + 1)),  # precision 1/3, recall 1
+        ("SetAP", 4 / 9),
+        ("NumRet", 3.0),
+        ("num_rel_ret", 2.0),
+        ("Success@1", 1.0),
+        ("Success(rel=2)@2", 0.0),
+        ("Rprec", 2 / 3),
+        ("RBP(p=0.5)", 0.5 * (1 + 0.5**2)),
     ],
 )
 def test_values_by_hand(measure, value):

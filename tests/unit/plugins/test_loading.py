@@ -70,8 +70,8 @@ def written(tmp_path, text, name="mine.py"):
 
 def test_a_measure_of_a_file_has_its_name_with_parameters_and_aliases_of_case():
     load_plugin(MEASURE)
-    assert parse_measure("RBP").name == parse_measure("rbp").name == "RBP"
-    assert parse_measure("RBP(rel=2)").rel == 2
+    assert parse_measure("Patience").name == parse_measure("patience").name == "Patience"
+    assert parse_measure("Patience(rel=2)").rel == 2
 
 
 def test_a_surrogate_of_a_file_is_a_method_with_a_grid_of_penalties():
@@ -99,8 +99,8 @@ def test_a_file_that_is_loaded_again_replaces_what_it_added(tmp_path):
 
 def test_what_is_taken_back_has_no_name():
     forget(load_plugin(MEASURE).origin)
-    with pytest.raises(MeasureNameError, match="no measure is called 'RBP'"):
-        parse_measure("RBP")
+    with pytest.raises(MeasureNameError, match="no measure is called 'Patience'"):
+        parse_measure("Patience")
 
 
 def test_another_process_loads_the_text_and_not_the_file(tmp_path):

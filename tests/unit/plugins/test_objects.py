@@ -181,9 +181,11 @@ def test_cells_are_made_again_when_the_file_of_a_measure_changes(folder, tmp_pat
     for factor in ("0.8", "0.5"):
         path.write_text(MEASURE.read_text().replace("0.8", factor))
         load_plugin(path)
-        result = compare(folder, "regression", measures=["RBP"], select_by="RBP", out=run, audit=False)
+        result = compare(
+            folder, "regression", measures=["Patience"], select_by="Patience", out=run, audit=False
+        )
         found.append(
-            [(cell["validation"], cell["values"]["standard"]["test"]["RBP"]) for cell in result.cells]
+            [(cell["validation"], cell["values"]["standard"]["test"]["Patience"]) for cell in result.cells]
         )
     assert all(one != other for one, other in zip(np.ravel(found[0]), np.ravel(found[1]), strict=True))
     with Store(run)._transaction() as connection:  # the fits do not depend on the measure

@@ -152,12 +152,13 @@ def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any
 
 
 def _print_comparison(result: "Comparison", form: str) -> None:
+    from directrank.experiments.significance import lead_line
     from directrank.experiments.tables import FORMATS
 
     tables = [result.headline(convention) for convention in result.conventions]
+    measure = result.summary["select_by"]
+    shown = measure if measure in result.measures else result.measures[0]
     if len(result.folds) > 1:
-        measure = result.summary["select_by"]
-        shown = measure if measure in result.measures else result.measures[0]
         tables.append(result.by_fold(result.conventions[0], shown))
     for place, table in enumerate(tables):
         if place:
@@ -166,6 +167,8 @@ def _print_comparison(result: "Comparison", form: str) -> None:
             print_table(table)
         else:
             print(FORMATS[form](table))
+    if form == "text" and (line := lead_line(result, result.conventions[0], shown)):
+        print(f"\n{line}")
 
 
 def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Path], None]) -> int:

@@ -104,8 +104,13 @@ def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bo
         remark(f"note: {note}")
     if per_query:
         _print_queries(result)
+    from directrank.experiments.significance import lead_line
+
     print_table(result.headline(result.conventions[0]))
     _print_differences(result)
+    convention = result.conventions[0]
+    lines = [line for each in result.measures if (line := lead_line(result, convention, each))]
+    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
     if report is not None:
         remark(f"Written: {report}")
 

@@ -85,7 +85,7 @@ class Judgments:
     query : ndarray of shape (n_judged,), int64
         The index of each document's query.
     grades : ndarray of shape (n_judged,), float64
-        Not negative.
+        Below 0 for documents that were pooled for judging and not judged.
     notes : list of str
         What was done to the grades.
     """
@@ -115,7 +115,8 @@ class Judgments:
 def read_qrels(path: str | Path) -> Judgments:
     """Read TREC qrels, plain or gzipped: ``query iteration document grade`` on each line.
 
-    Negative grades count as 0, as in trec_eval, and a note counts them.
+    As in trec_eval, documents with grades below 0 were pooled and not judged: they are not relevant, and
+    measures of judged documents alone skip them. A note counts them.
 
     Raises
     ------
@@ -130,9 +131,9 @@ def read_qrels(path: str | Path) -> Judgments:
     codes, _ = numbered(content, documents, query)
     _refuse_repeated(rows, np.arange(n_rows), codes, 2, "judged")
     negative = int((grades < 0).sum())
-    notes = [f"{path}: {negative} grades below 0 count as 0"] if negative else []
+    note = f"{path}: {negative} grades below 0: these documents are not judged, and count as not relevant"
     words = rows.words[first, 0]
-    return Judgments(str(path), content, words, documents, query, np.maximum(grades, 0.0), notes)
+    return Judgments(str(path), content, words, documents, query, grades, [note] if negative else [])
 
 
 def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
@@ -325,12 +326,19 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     n_judged, own = len(judgments.documents), codes[len(judgments.documents) :]
     _refuse_repeated(rows, kept, own, DOCUMENT, "listed")
     _check_common(judgments, run, kept, query, own)
-    grades, scores = np.zeros(len(first)), np.full(len(first), np.nan)
+    grades, scores = np.full(len(first), -np.inf), np.full(len(first), np.nan)
     grades[:n_judged] = judgments.grades
     scores[own] = run.scores[kept]
     order, indptr = sorted_order(group[first], grades, judgments.n_queries)
     docid = as_bytes(content, documents[first])[order]
-    queries = Queries(grades[order], indptr, order, judgments.qid(), docid)
+    n_judged_of, n_pooled_of = (
+        np.bincount(judgments.query[judgments.grades >= least], minlength=judgments.n_queries)
+        for least in (0.0, -np.inf)
+    )
+    queries = Queries(
+        np.maximum(grades[order], 0.0), indptr, order, judgments.qid(), docid,
+        judged=n_judged_of, pooled=n_pooled_of,
+    )  # fmt: skip
     notes = [*_query_notes(judgments, run, query), *_document_note(run, own, n_judged)]
     return Retrieval(queries, scores, ~np.isnan(scores), notes)
 

@@ -32,7 +32,7 @@ class Report:
     Attributes
     ----------
     kind, name : str
-        Such as ``measure`` and ``RBP``.
+        Such as ``measure`` and ``Patience``.
     verdicts : list of Verdict
     notes : list of str
         What was found besides.

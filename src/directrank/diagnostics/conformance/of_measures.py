@@ -12,6 +12,8 @@ from directrank.diagnostics.conformance.promises import Promise, need
 from directrank.diagnostics.conformance.samples import collection, random_case
 from directrank.measures import evaluate
 from directrank.measures.exchange.tables import values_at_ranks
+from directrank.measures.families.definition import first_of
+from directrank.measures.families.two_classes import TwoClasses
 from directrank.measures.positions import Positions, perfect_positions, positions_of
 
 #: The longest list whose tie orders are enumerated.
@@ -28,6 +30,12 @@ def values(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray
 def _place(queries: Queries) -> np.ndarray:
     """Return the number of each document in its query."""
     return np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+
+
+def _two_classes(measure: Measure, queries: Queries) -> np.ndarray:
+    """Return 1.0 for the documents that a measure of two classes takes as relevant, else 0.0."""
+    counted = measure.n_relevant if isinstance(measure, TwoClasses) else measure.n_read
+    return first_of(counted(queries), queries).astype(float)
 
 
 def _example(queries: Queries, wrong: np.ndarray) -> str:
@@ -131,8 +139,7 @@ def says_which_queries_are_uninformative(measure: Measure) -> str | None:
 def tells_grades_apart_if_it_says_so(measure: Measure) -> str | None:
     """Distinguishes more than two grades only if it says that it is graded."""
     queries, scores, _ = collection()
-    read = _place(queries) < np.repeat(measure.n_read(queries), queries.sizes)
-    two = replace(queries, relevance=read.astype(float), _cache={})
+    two = replace(queries, relevance=_two_classes(measure, queries), _cache={})
     same = np.allclose(values(measure, queries, scores), values(measure, two, scores), rtol=0, atol=ROUNDING)
     need(
         same or measure.graded,
@@ -145,8 +152,7 @@ def is_decided_by_its_deciding_ranks(measure: Measure) -> None:
     """Is perfect whenever the first `deciding_ranks` ranks are."""
     queries, _, _ = collection()
     best, place = measure.query_values(queries, perfect_positions(queries)), _place(queries)
-    read = np.where(place < np.repeat(measure.n_read(queries), queries.sizes), 1.0, 0.0)
-    classes = queries.relevance if measure.graded else read
+    classes = queries.relevance if measure.graded else _two_classes(measure, queries)
     rng = np.random.default_rng(9)
     for scores in [queries.relevance + 0.6 * rng.normal(size=queries.n_docs) for _ in range(20)]:
         ranked = np.lexsort((-scores, np.repeat(np.arange(queries.n_queries), queries.sizes)))
@@ -196,8 +202,8 @@ def reads_the_first_documents_only(measure: Measure) -> None:
 
 
 def adds_nothing_for_documents_not_retrieved(measure: Measure) -> None:
-    """Adds nothing for documents that a run does not hold, unless it says that it ranks them last."""
-    if measure.unretrieved == "last":
+    """Adds nothing for documents that a run does not hold, unless it says that it ranks or counts them."""
+    if measure.unretrieved in ("last", "counted"):
         return
     queries, _, case = collection()
 

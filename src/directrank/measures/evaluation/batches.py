@@ -64,9 +64,11 @@ def values_of(
         positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=held)
         if held is None:
             return [_query_values(measure, some, positions) for measure in measures]
+        beyond = with_unretrieved(positions, held, np.int32(some.longest))
         of_runs = {
             "last": positions,
-            "beyond": with_unretrieved(positions, held, np.int32(some.longest)),
+            "beyond": beyond,
+            "counted": beyond,
             "infinite": with_unretrieved(positions, held, np.inf),
         }
         return [_query_values(measure, some, of_runs[measure.unretrieved]) for measure in measures]

@@ -11,7 +11,7 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.naming import grammar
-from directrank.measures.positions import perfect_positions
+from directrank.measures.positions import Positions, perfect_positions
 
 Method = TypeVar("Method", bound=Callable[..., np.ndarray])
 
@@ -30,6 +30,45 @@ def count_per_query(which: np.ndarray, queries: Queries) -> np.ndarray:
     """Count the documents of each query that a condition selects, int64 (n_queries,)."""
     counted = np.concatenate(([0], np.cumsum(which)))
     return counted[queries.indptr[1:]] - counted[queries.indptr[:-1]]
+
+
+def expected_among_first(
+    which: np.ndarray, last: np.ndarray, queries: Queries, positions: Positions
+) -> np.ndarray:
+    """Return how many of some documents are among the first ranks of each query, float64 (n_queries,).
+
+    Parameters
+    ----------
+    which : ndarray of shape (n_docs,), bool
+        The documents to count; their positions are read.
+    last : ndarray of shape (n_queries,)
+        The last rank of each query.
+    queries : Queries
+    positions : Positions
+        ``above`` is `last` or more for documents that a run does not hold.
+
+    Notes
+    -----
+    One tied block at most goes across the last rank. If a documents are above its m documents, each of them
+    is among the first k with probability (k − a)/m.
+    """
+    end = np.repeat(last, queries.sizes)
+    inside = which & (positions.above + positions.tied <= end)
+    across = which & (positions.above < end) & ~inside
+    chance = np.zeros(queries.n_docs)
+    np.divide(end - positions.above, positions.tied, out=chance, where=across)
+    # The documents of the one block are counted, not added: the order of rows then changes no bit.
+    of_block = count_per_query(across, queries) * np.maximum.reduceat(chance, queries.indptr[:-1])
+    return count_per_query(inside, queries) + of_block
+
+
+def first_of(counts: np.ndarray, queries: Queries) -> np.ndarray:
+    """Return which documents are among the first of their query in the inner order, bool (n_docs,).
+
+    `counts`, of shape (n_queries,), is how many of them.
+    """
+    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    return place < np.repeat(counts, queries.sizes)
 
 
 def best_values(measure: Measure, queries: Queries) -> np.ndarray:

@@ -19,17 +19,21 @@ class TwoClasses(Definition):
     _: KW_ONLY
     rel: float = parameter(1, grammar.grade)
 
+    def n_relevant(self, queries: Queries) -> np.ndarray:
+        """The number of relevant documents of each query, int64 (n_queries,)."""
+        return queries.cached(("at least", self.rel), lambda: queries.count_at_least(self.rel))
+
     def n_read(self, queries: Queries) -> np.ndarray:
         """Relevant documents come first; the value depends on their positions alone."""
-        return queries.cached(("at least", self.rel), lambda: queries.count_at_least(self.rel))
+        return self.n_relevant(queries)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without a relevant document."""
-        return self.n_read(queries) == 0
+        return self.n_relevant(queries) == 0
 
     def uninformative(self, queries: Queries) -> np.ndarray:
         """Queries whose documents are all relevant, or all not."""
-        relevant = self.n_read(queries)
+        relevant = self.n_relevant(queries)
         return (relevant == 0) | (relevant == queries.sizes)
 
 

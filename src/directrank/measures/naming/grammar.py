@@ -79,6 +79,23 @@ def grade(word: str, value: Any) -> float:
     return int(number) if number == int(number) else number
 
 
+def probability(word: str, value: Any) -> float:
+    """Return a number above 0 and below 1.
+
+    Raises
+    ------
+    MeasureNameError
+        If it is anything else.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not 0 < number < 1:
+        raise MeasureNameError(f"{word}={value} must be a number above 0 and below 1")
+    return number
+
+
 def one_of(*choices: str) -> Check:
     """Return a check that a value is one of some words; it raises `MeasureNameError`."""
 

@@ -18,16 +18,6 @@ DEFAULT_MEASURE = "nDCG@10"
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
 # A cutoff without its @: NDCG10, map-5.
 _NO_AT = re.compile(r"([A-Za-z_]+)[- ]?([0-9]+)")
-#: What names of other tools mean that are not measures here.
-ABSENT = {
-    **dict.fromkeys(("r", "recall"), "recall"),
-    **dict.fromkeys(
-        ("success", "hit", "hits", "hr", "hit_rate"), "whether a relevant document is among the first k"
-    ),
-    "rprec": "the precision at the number of relevant documents",
-    "rbp": "rank-biased precision",
-    "bpref": "a measure of judged documents alone",
-}
 
 
 def parse_measure(name: "str | Measure") -> Measure:
@@ -137,6 +127,8 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
     if word.lower() == "ndcg_cut" or name.strip() == "ndcg":
         written = {"dcg": "log2", **written}  # trec_eval's gain is the grade
+    if word.lower() in ("num_rel_ret", "numrelret"):
+        written = {"rel": "1", **written}
     if word.lower() not in known:
         raise MeasureNameError(_unknown(name, word, known))
     measure = known[word.lower()]
@@ -158,9 +150,7 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
 def _unknown(name: str, word: str, known: Mapping[str, type[Definition]]) -> str:
     no_at = _NO_AT.fullmatch(name.strip())
     near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
-    if word.lower() in ABSENT:
-        guess = f" That is {ABSENT[word.lower()]}, which a plug-in can add: docs/plugins.md."
-    elif no_at and no_at[1].lower() in known:
+    if no_at and no_at[1].lower() in known:
         guess = f" Did you mean {known[no_at[1].lower()].bare_name}@{no_at[2]}?"
     elif word.lower() in ("auc", "roc_auc"):
         guess = " Did you mean WPD(complement=1)? It is that area for two grades."

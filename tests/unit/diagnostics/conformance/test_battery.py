@@ -220,7 +220,7 @@ def test_a_measure_that_is_no_class_of_ours_is_tried_too():
 
     assert broken(check_measure(Constant())) == {
         "is 0 for queries where it says that it is undefined",
-        "adds nothing for documents that a run does not hold, unless it says that it ranks them last",
+        "adds nothing for documents that a run does not hold, unless it says that it ranks or counts them",
     }
 
 
@@ -234,5 +234,5 @@ def test_a_measure_that_counts_what_a_run_does_not_hold_is_found(last):
             )
 
     assert broken(check_measure(AtTheEnd())) == {
-        "adds nothing for documents that a run does not hold, unless it says that it ranks them last"
+        "adds nothing for documents that a run does not hold, unless it says that it ranks or counts them"
     }

@@ -1,12 +1,12 @@
-"""Rank-biased precision (Moffat, Zobel, 2008): a reader goes on to the next document with probability 0.8."""
+"""What a reader finds who goes on to the next document with probability 0.8: RBP, written as a plug-in."""
 
 import numpy as np
 
 from directrank.measures.families.two_classes import TwoClasses
 
 
-class RBP(TwoClasses):
-    meaning = "Rank-biased precision: the rate at which a patient reader meets relevant documents."
+class Patience(TwoClasses):
+    meaning = "The rate at which a patient reader meets relevant documents."
 
     def query_values(self, queries, positions):
         relevant = queries.relevance >= self.rel
@@ -20,4 +20,4 @@ class RBP(TwoClasses):
         return np.add.reduceat(values[order], queries.indptr[:-1])
 
 
-PLUGINS = (RBP,)
+PLUGINS = (Patience,)

@@ -1,0 +1,106 @@
+"""Rank-biased precision."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.measures.families.definition import first_of, parameter
+from directrank.measures.families.gain_sum import GainSum, cut_discounts
+from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
+from directrank.measures.naming import grammar
+
+
+@dataclass(frozen=True, repr=False)
+class RBP(TwoClasses, GainSum):
+    r"""Rank-biased precision: relevant documents per document that a reader of persistence p looks at.
+
+    .. math:: (1 - p) \sum_{i : y_i \ge t, \pi_i \le k} p^{\pi_i - 1}
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        k, the last position that counts; all by default.
+    rel : float, default=1
+        t, the least grade of a relevant document. ``RBP`` of ir_measures without ``rel=`` has graded gains.
+    p : float, default=0.8
+        The probability that the reader goes on to the next document, above 0 and below 1.
+
+    References
+    ----------
+    .. [1] A. Moffat, J. Zobel, "Rank-biased precision for measurement of retrieval effectiveness",
+       ACM Transactions on Information Systems 27, 2008, Eq. (2).
+    """
+
+    aliases: ClassVar = ("rank_biased_precision",)
+    meaning: ClassVar = (
+        "Rank-biased precision: the share of relevant documents among those that a reader looks at who goes "
+        "on to the next document with probability p, 0.8 by default."
+    )
+
+    cutoff: int | None = None
+    _: KW_ONLY
+    p: float = parameter(0.8, grammar.probability)
+
+    def gains(self, queries: Queries) -> np.ndarray:
+        """1 for relevant documents."""
+        return (queries.relevance >= self.rel).astype(np.float64)
+
+    def discounts(self, n_ranks: int) -> np.ndarray:
+        """The share of each rank in what the reader looks at."""
+        return (1.0 - self.p) * self.p ** np.arange(n_ranks)
+
+    def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
+        """See `TwoClassMeasure`: the sum of the discounts of the relevant documents."""
+        return RelevantTerms.of(cut_discounts(self, int(sizes.max(initial=1)))[0], len(sizes), level=1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class RBPResidual(GainSum):
+    r"""Residual of rank-biased precision: what RBP could gain if all that is not judged were relevant.
+
+    .. math:: 1 - (1 - p) \sum_{i \text{ judged} : \pi_i \le k} p^{\pi_i - 1}
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        k, the last position that counts; all by default.
+    p : float, default=0.8
+        The probability that the reader goes on to the next document, above 0 and below 1.
+
+    Notes
+    -----
+    The ranks after the last document of a list are not judged. With k, documents beyond it are not either.
+
+    References
+    ----------
+    .. [1] A. Moffat, J. Zobel, "Rank-biased precision for measurement of retrieval effectiveness",
+       ACM Transactions on Information Systems 27, 2008, section 3.
+    """
+
+    meaning: ClassVar = (
+        "What RBP could gain if all documents without a judgment, and all after the end of the list, were "
+        "relevant. Smaller is better."
+    )
+    graded: ClassVar = False
+    unretrieved: ClassVar = "counted"
+
+    cutoff: int | None = None
+    _: KW_ONLY
+    p: float = parameter(0.8, grammar.probability)
+
+    discounts = RBP.discounts
+
+    @property
+    def is_error(self) -> bool:
+        """Reports print the residual, which is smaller where more is judged."""
+        return True
+
+    def gains(self, queries: Queries) -> np.ndarray:
+        """1 for judged documents."""
+        return first_of(queries.n_judged, queries).astype(np.float64)
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """No query: judged documents need not be relevant."""
+        return np.zeros(queries.n_queries, np.bool_)
