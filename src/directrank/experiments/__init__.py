@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.experiments.evaluated import evaluate_runs
+    from directrank.experiments.fusion import Fusion
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
     from directrank.experiments.results import Comparison, read_results
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Comparison": "results",
+    "Fusion": "fusion",
     "Observer": "plan",
     "PairedTest": "significance",
     "Rival": "rivals",
@@ -27,6 +29,7 @@ _MODULES = {
 
 __all__ = [
     "Comparison",
+    "Fusion",
     "Observer",
     "PairedTest",
     "Rival",

@@ -335,6 +335,73 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     return Retrieval(queries, scores, ~np.isnan(scores), notes)
 
 
+@dataclass(frozen=True, eq=False)
+class Union:
+    """The documents of several runs, and those that are judged, each once.
+
+    Attributes
+    ----------
+    queries : Queries
+        Those of the runs, then judged ones that no run holds.
+    scores : ndarray of shape (n_docs, n_runs), float64
+        In the inner order; NaN where a run does not hold the document.
+    judged : ndarray of shape (n_docs,), bool
+        Which documents have a judgment; the others count as not relevant.
+    """
+
+    queries: Queries
+    scores: np.ndarray
+    judged: np.ndarray
+
+    @property
+    def held(self) -> np.ndarray:
+        """Which run holds which document, bool (n_docs, n_runs)."""
+        return ~np.isnan(self.scores)
+
+    def any_document(self, which: np.ndarray) -> np.ndarray:
+        """Return for each query whether `which`, bool (n_docs,), is true of one of its documents."""
+        return np.logical_or.reduceat(which, self.queries.indptr[:-1])
+
+    def chosen(self, which: np.ndarray) -> "Union":
+        """Return the selected queries; `which` is bool (n_queries,)."""
+        queries, rows = self.queries.chosen(which)
+        return Union(queries, self.scores[rows], self.judged[rows])
+
+
+def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
+    """Return the union of the documents of several runs, and of judgments, query by query.
+
+    Raises
+    ------
+    DataFormatError
+        If a run lists a document twice.
+    """
+    contents = [run.rows.block.bytes for run in runs]
+    words = [run.rows.words[:, [QUERY, DOCUMENT]] for run in runs]
+    grades = np.zeros(0)
+    if judgments is not None:
+        contents.append(judgments.content)
+        words.append(np.stack([judgments.queries[judgments.query], judgments.documents], axis=1))
+        grades = judgments.grades
+    starts = np.cumsum([0, *map(len, contents)])[:-1]
+    content = np.concatenate(contents)
+    every = np.concatenate([own + start for own, start in zip(words, starts, strict=True)])
+    query, first_rows = numbered(content, every[:, 0].copy(), np.zeros(len(every), np.int64))
+    document, first = numbered(content, every[:, 1].copy(), query)
+    by_source = np.split(document, np.cumsum(list(map(len, words)))[:-1])
+    scores, relevance = np.full((len(first), len(runs)), np.nan), np.zeros(len(first))
+    for place, (run, own) in enumerate(zip(runs, by_source, strict=False)):
+        _refuse_repeated(run.rows, np.arange(len(own)), own, DOCUMENT, "listed")
+        scores[own, place] = run.scores
+    judged = np.zeros(len(first), np.bool_)
+    if judgments is not None:
+        relevance[by_source[-1]], judged[by_source[-1]] = grades, True
+    order, indptr = sorted_order(query[first], relevance, len(first_rows))
+    qid = named_queries([text_of(content, each).encode() for each in every[first_rows, 0]])
+    docid = np.array([text_of(content, each) for each in every[first[order], 1]], object)
+    return Union(Queries(relevance[order], indptr, order, qid, docid), scores[order], judged[order])
+
+
 def _judged_rows(judgments: Judgments, run: Run, content: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the query of each row of a run, and the rows whose query is judged."""
     words = np.concatenate([judgments.queries, run.rows.words[:, QUERY] + len(judgments.content)])
