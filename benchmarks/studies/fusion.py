@@ -38,7 +38,7 @@ SPARSE = {
 }
 SIZES = (0, 3, 5, 10, 20, 40, 80)
 #: Queries that weights are judged on, at least.
-LEAST_JUDGING = 30
+LEAST_JUDGING = 10
 MEASURE = "nDCG@10"
 
 

@@ -115,7 +115,7 @@ def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def query_values(measure: Measure, union: Union, scores: np.ndarray) -> np.ndarray:
     """Return a measure of each query; documents that no run holds add nothing, as in trec_eval."""
-    held = union.held.any(axis=1)
+    held = union.retrieved
     return values_of([measure], union.queries, ranked_last(union.queries, scores, held), retrieved=held)[0]
 
 
@@ -161,12 +161,13 @@ class Legs:
         source = Judged(judgments)
         judged = source.judgments(words=any(map(is_text, named.values())))
         union = united([run_from(*each) for each in named.items()], judged)
-        if not (union.judged & union.held.any(axis=1)).any():
+        if not (union.judged & union.retrieved).any():
+            docid: Any = union.queries.docid
             raise DataError(
                 f"{source.source}: no document of the runs is judged; name queries and documents as the runs "
-                f"do, such as {union.queries.qid[0]} and {union.queries.docid[0]}"
+                f"do, such as {union.queries.qid[0]} and {docid[union.retrieved][0]}"
             )
-        has_judged, has_held = (union.any_document(each) for each in (union.judged, union.held.any(axis=1)))
+        has_judged, has_held = (union.any_document(each) for each in (union.judged, union.retrieved))
         counted = (
             (~has_judged, "have no judgment: they are fused, and nothing is learned from them"),
             (~has_held, "are judged, but in no run: they count 0"),
@@ -208,15 +209,13 @@ def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.
     """Return weights ≥ 0 with the sum 1 by coordinate ascent; equal ones if nothing can be learned."""
     queries, features = union.queries, NORMALISATIONS[normalisation](union).astype(np.float32)
     n_legs = features.shape[1]
+    surrogate, shards = MeasureItself(measure, half_width=HALF_WIDTH), make_shards(queries.indptr, n_legs)
+    sample: Any = _Sample(queries, features)
     try:
-        shards = make_shards(queries.indptr, n_legs)
-        objective = Objective(MeasureItself(measure, half_width=HALF_WIDTH), queries, shards)
+        objective: Any = Objective(surrogate, queries, shards)
     except DataError:
         return np.full(n_legs, 1.0 / n_legs)
-    solver, monitor = (
-        CoordinateAscent(runs=RUNS, non_negative=True),
-        MeanMonitor(measure, _Sample(queries, features)),
-    )
+    solver, monitor = CoordinateAscent(runs=RUNS, non_negative=True), MeanMonitor(measure, sample)
     found = solver.solve(objective, Linear(), features, monitor, rng).scorer.coefficients
     return found / found.sum() if found.sum() > 0 else np.full(n_legs, 1.0 / n_legs)
 
@@ -484,17 +483,16 @@ class Fusion:
             If the runs do not fit the legs.
         """
         groups, scores = self.ranked(_legs(runs))
+        docids: Any = groups.docid
         fused: dict[Any, dict[str, float]] = {}
-        for qid, docid, score in zip(
-            groups.qid.tolist(), groups.docid.tolist(), scores.tolist(), strict=True
-        ):  # pyright: ignore[reportOptionalMemberAccess]
+        for qid, docid, score in zip(groups.qid.tolist(), docids.tolist(), scores.tolist(), strict=True):
             fused.setdefault(qid, {})[docid] = score
         return fused
 
     def ranked(self, legs: Legs) -> tuple[QueryGroups, np.ndarray]:
         """Return the documents of the runs without features, query by query, best first, and their scores."""
         union = self._in_order(legs)
-        rows = np.flatnonzero(union.held.any(axis=1))
+        rows = np.flatnonzero(union.retrieved)
         query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)[rows]
         scores = Rule(self.normalisation_, self.weights_).scores(union)[rows]
         # Documents with equal scores are in the order of the runs' lines.

@@ -137,19 +137,19 @@ class Judged:
         DataError
             If the file is malformed or does not fit the data.
         """
-        is_path = isinstance(given, (str, os.PathLike))
-        if not (is_path or isinstance(given, Mapping) or hasattr(given, "columns")):
+        path = Path(given) if isinstance(given, (str, os.PathLike)) else None
+        if path is None and not isinstance(given, Mapping) and not hasattr(given, "columns"):
             return Submission(label, "", self._labelled(label).queries, np.asarray(given), None, [])
-        path = str(Path(given)) if is_path else ""
-        if is_text(given) and (form := form_of(Path(given))) != RUN:
+        if path is not None and is_text(path) and (form := form_of(path)) != RUN:
             if form != SCORES:
                 problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"
-                raise DataFormatError(path, 0, 0, problem)
+                raise DataFormatError(str(path), 0, 0, problem)
             groups = self._labelled(path)
-            scores = read_scores(Path(given), groups.n_docs, self.source)
-            return Submission(label, path, groups.queries, scores, None, [])
+            scores = read_scores(path, groups.n_docs, self.source)
+            return Submission(label, str(path), groups.queries, scores, None, [])
         found = joined(self.judgments(words=is_text(given)), run_from(label, given))
-        return Submission(label, path, found.queries, found.scores, found.retrieved, found.notes)
+        name = "" if path is None else str(path)
+        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes)
 
     def _labelled(self, scores: Any) -> QueryGroups:
         """Return the labelled documents, whose order scores follow."""

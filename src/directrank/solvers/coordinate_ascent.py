@@ -91,7 +91,7 @@ class _Run:
         self.last_gain = 0.0
         for feature in rng.permutation(np.flatnonzero(self.spread > 0)):
             direction = _column(self.features, self.spread, feature)
-            least = -self.weights[feature] if self.non_negative else -np.inf
+            least = -float(self.weights[feature]) if self.non_negative else -np.inf
             step = self.objective.window_step_along(self.scores, direction, least)
             if step.size == 0.0:
                 continue

@@ -358,6 +358,11 @@ class Union:
         """Which run holds which document, bool (n_docs, n_runs)."""
         return ~np.isnan(self.scores)
 
+    @property
+    def retrieved(self) -> np.ndarray:
+        """Which documents are in a run, bool (n_docs,)."""
+        return np.asarray(self.held.any(axis=1))
+
     def any_document(self, which: np.ndarray) -> np.ndarray:
         """Return for each query whether `which`, bool (n_docs,), is true of one of its documents."""
         return np.logical_or.reduceat(which, self.queries.indptr[:-1])
