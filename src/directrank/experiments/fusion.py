@@ -198,6 +198,13 @@ class Rule:
         return weighted(NORMALISATIONS[self.normalisation](union), self.weights)
 
 
+def random_folds(queries: Queries, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the number of each query's fold, which depends on its name and not on its place in files."""
+    folds = np.empty(queries.n_queries, np.int64)
+    folds[np.argsort(queries.qid.astype(str))] = rng.permutation(queries.n_queries) % k
+    return folds
+
+
 class _Sample(NamedTuple):
     """Queries with their features, for the monitor."""
 
@@ -240,7 +247,7 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
     if n < 2:
         return rrf
     base = query_values(measure, union, rrf.scores(union))
-    folds = rng.permutation(n) % min(INNER_FOLDS, n)
+    folds = random_folds(union.queries, min(INNER_FOLDS, n), rng)
     gains = {(name, n / (n + amount)): np.zeros(n) for name in normalisations for amount in AMOUNTS}
     for fold in range(folds.max() + 1):
         rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
@@ -456,7 +463,7 @@ class Fusion:
         n = union.queries.n_queries
         if not 2 <= kfold <= n:
             raise ValueError(f"kfold={kfold}: expected 2 or more, and at most the {n} judged queries")
-        folds = np.random.default_rng(self.random_state).permutation(n) % kfold
+        folds = random_folds(union.queries, kfold, np.random.default_rng(self.random_state))
         fitted: dict[str, np.ndarray] = {}
         for fold in range(kfold):
             rest, part = union.chosen(folds != fold), union.chosen(folds == fold)

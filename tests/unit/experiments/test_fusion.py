@@ -187,6 +187,14 @@ def test_constant_and_empty_legs_change_no_ranking():
     assert min_max(union)[:4, 2].tolist() == [0.0] * 4
 
 
+def test_the_order_of_lines_and_queries_does_not_choose_the_weights():
+    runs, grades = many(60)
+    turned = {leg: dict(reversed(run.items())) for leg, run in runs.items()}
+    found, other = (Fusion(normalise=["min-max"]).fit(each, grades) for each in (runs, turned))
+    assert found.share_ == other.share_ > 0
+    np.testing.assert_allclose(found.weights_, other.weights_, rtol=1e-6)
+
+
 def test_the_order_of_runs_lines_and_queries_decides_nothing():
     runs, grades = many(40)
     found = Fusion(normalise=["rank", "min-max"]).fit(runs, grades)
