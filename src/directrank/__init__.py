@@ -45,6 +45,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "Ensemble",
     "ExportError",
     "FRank",
+    "Fusion",
     "Importance",
     "LambdaLoss",
     "LambdaRank",

@@ -337,8 +337,8 @@ class WindowStep(Value, Protocol):
         """Return what the step is computed from; such arrays add up over queries."""
         ...
 
-    def window_step(self, sums: np.ndarray) -> Step:
-        """Return the step that the sums give; its decrease is that of the average."""
+    def window_step(self, sums: np.ndarray, least: float = -np.inf) -> Step:
+        """Return the step that the sums give, not below `least`; its decrease is that of the average."""
         ...
 
 
@@ -467,7 +467,7 @@ class BoundObjective(
         """Return the best step along a direction of scores, float64 (n_docs,); see `StepAlong`."""
         ...
 
-    def window_step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
+    def window_step_along(self, scores: np.ndarray, direction: np.ndarray, least: float = -np.inf) -> Step:
         """Return the step along a direction of scores, float64 (n_docs,); see `WindowStep`."""
         ...
 

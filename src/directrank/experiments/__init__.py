@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from directrank.experiments.dropping import FeatureSet, select_features
     from directrank.experiments.evaluated import evaluate_runs
+    from directrank.experiments.fusion import Fusion
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
     from directrank.experiments.results import Comparison, read_results
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Comparison": "results",
     "FeatureSet": "dropping",
+    "Fusion": "fusion",
     "Importance": "shuffling",
     "Observer": "plan",
     "PairedTest": "significance",
@@ -34,6 +36,7 @@ _MODULES = {
 __all__ = [
     "Comparison",
     "FeatureSet",
+    "Fusion",
     "Importance",
     "Observer",
     "PairedTest",

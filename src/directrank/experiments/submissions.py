@@ -145,28 +145,19 @@ class Judged:
         DataError
             If the file is malformed or does not fit the data.
         """
-        if isinstance(given, Mapping):
-            return self._joined(label, "", run_of(*_columns(given, label), Path(label)))
-        if hasattr(given, "columns"):
-            return self._joined(label, "", run_of_frame(given, label))
-        if not isinstance(given, (str, os.PathLike)):
+        path = Path(given) if isinstance(given, (str, os.PathLike)) else None
+        if path is None and not isinstance(given, Mapping) and not hasattr(given, "columns"):
             return Submission(label, "", self._labelled(label).queries, np.asarray(given), None, [])
-        path = Path(given)
-        if path.name.lower().endswith(TABLE_ENDINGS):
-            return self._joined(label, str(path), read_run_table(path))
-        form = form_of(path)
-        if form == RUN:
-            return self._joined(label, str(path), read_run(path), words=True)
-        if form != SCORES:
-            problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"
-            raise DataFormatError(str(path), 0, 0, problem)
-        groups = self._labelled(path)
-        scores = read_scores(path, groups.n_docs, self.source)
-        return Submission(label, str(path), groups.queries, scores, None, [])
-
-    def _joined(self, label: str, path: str, run: Run, *, words: bool = False) -> Submission:
-        found = joined(self.judgments(words), run)
-        return Submission(label, path, found.queries, found.scores, found.retrieved, found.notes)
+        if path is not None and is_text(path) and (form := form_of(path)) != RUN:
+            if form != SCORES:
+                problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"
+                raise DataFormatError(str(path), 0, 0, problem)
+            groups = self._labelled(path)
+            scores = read_scores(path, groups.n_docs, self.source)
+            return Submission(label, str(path), groups.queries, scores, None, [])
+        found = joined(self.judgments(words=is_text(given)), run_from(label, given))
+        name = "" if path is None else str(path)
+        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes)
 
     def _labelled(self, scores: Any) -> QueryGroups:
         """Return the labelled documents, whose order scores follow."""
@@ -176,6 +167,33 @@ class Judged:
                 "not have; give a TREC run (`directrank rank --format trec` writes one)"
             )
         return self.groups
+
+
+def is_text(given: Any) -> bool:
+    """Whether a ranking is a file of words, which names documents by one word."""
+    return isinstance(given, (str, os.PathLike)) and not Path(given).name.lower().endswith(TABLE_ENDINGS)
+
+
+def run_from(label: str, given: Any) -> Run:
+    """Return a ranking by names of documents: a TREC run, a table, a data frame or a mapping.
+
+    Raises
+    ------
+    DataError
+        If it is none of these, or malformed.
+    """
+    if isinstance(given, Mapping):
+        return run_of(*_columns(given, label), Path(label))
+    if hasattr(given, "columns"):
+        return run_of_frame(given, label)
+    path = Path(given)
+    if not is_text(path):
+        return read_run_table(path)
+    form = form_of(path)
+    if form != RUN:
+        problem = f"this is {CALLED[form]}, expected a TREC run or a table of qid, docid and score"
+        raise DataFormatError(str(path), 0, 0, problem)
+    return read_run(path)
 
 
 def _columns(mapping: Mapping, name: str) -> tuple[list[Any], list[Any], list[Any]]:

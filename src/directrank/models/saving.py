@@ -18,6 +18,8 @@ from directrank.storage.strict_json import as_plain
 
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
 FORMAT = 1
+#: The class in the file of a fusion of runs, which is no ranker.
+FUSION = "Fusion"
 #: Fitted attributes that are saved beside the scorer, as JSON.
 FITTED = (
     "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
@@ -120,6 +122,11 @@ def load(path: str | os.PathLike, *, rounds: int | None = None):
         raise ModelFormatError(
             f"{path}: the model has format {version}, this release of directrank reads format {FORMAT}; "
             f"it was written by directrank {description.get('library')}: install that release or a later one"
+        )
+    if description.get("class") == FUSION:
+        raise ModelFormatError(
+            f"{path}: a fusion of runs, not a ranker; `directrank fuse RUN… --model {path}` applies it, in "
+            "Python Fusion.load"
         )
     try:
         return _rebuild(description, tensors)

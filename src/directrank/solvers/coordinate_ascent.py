@@ -24,6 +24,8 @@ class CoordinateAscent(Solver):
     tolerance : float, default=5e-3
         A run ends with a cycle in which no step gains more. Smaller gains are far below what the training
         queries can tell apart.
+    non_negative : bool, default=False
+        Whether no weight may be below 0.
 
     Notes
     -----
@@ -33,18 +35,21 @@ class CoordinateAscent(Solver):
     needs = frozenset({WindowStep})
     trains = LinearScorer
 
-    def __init__(self, *, cycles: int = 4, runs: int = 6, tolerance: float = 5e-3):
+    def __init__(
+        self, *, cycles: int = 4, runs: int = 6, tolerance: float = 5e-3, non_negative: bool = False
+    ):
         if cycles < 1 or runs < 1:
             raise ValueError(f"cycles and runs must be 1 or more, not {cycles} and {runs}")
         self.cycles, self.runs, self.tolerance = cycles, runs, tolerance
+        self.non_negative = non_negative
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         spread = _spread_within_queries(objective, features)
-        start = _best_single(objective, features, spread)
+        start = _best_single(objective, features, spread, self.non_negative)
         runs, trace = [], []
         for number, own in enumerate(rng.spawn(self.runs), 1):
-            runs.append(_Run(objective, scorer, features, spread, monitor, start))
+            runs.append(_Run(objective, scorer, features, spread, monitor, start, self.non_negative))
             trace += [{"run": number, **row} for row in runs[-1].ascend(self.cycles, self.tolerance, own)]
         mean = np.mean([each.normalised() for each in runs], axis=0)
         usable = np.where(spread > 0, spread, 1.0)
@@ -64,9 +69,10 @@ class _Run:
     """One run: scaled weights of length 1, their scores, and the best step so far."""
 
     def __init__(
-        self, objective: BoundObjective, scorer, features, spread, monitor: Monitor, start: np.ndarray
+        self, objective: BoundObjective, scorer, features, spread, monitor: Monitor, start, non_negative: bool
     ):
         self.objective, self.features, self.spread = objective, features, spread
+        self.non_negative = non_negative
         self.best: Any = Incumbent(scorer, monitor)
         self.weights = np.array(start)
         self.last_gain = 0.0
@@ -85,7 +91,8 @@ class _Run:
         self.last_gain = 0.0
         for feature in rng.permutation(np.flatnonzero(self.spread > 0)):
             direction = _column(self.features, self.spread, feature)
-            step = self.objective.window_step_along(self.scores, direction)
+            least = -float(self.weights[feature]) if self.non_negative else -np.inf
+            step = self.objective.window_step_along(self.scores, direction, least)
             if step.size == 0.0:
                 continue
             self.last_gain = max(self.last_gain, step.decrease)
@@ -124,12 +131,14 @@ def _spread_within_queries(objective: BoundObjective, features: np.ndarray) -> n
     return np.where(spread > 1e-7 * largest, spread, 0.0)
 
 
-def _best_single(objective: BoundObjective, features: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def _best_single(
+    objective: BoundObjective, features: np.ndarray, spread: np.ndarray, non_negative: bool
+) -> np.ndarray:
     """Return the single feature, up or down, with the least objective, as scaled weights."""
     weights, best = np.zeros(features.shape[1]), np.inf
     for feature in np.flatnonzero(spread > 0):
         column = _column(features, spread, int(feature))
-        for sign in (1.0, -1.0):
+        for sign in (1.0,) if non_negative else (1.0, -1.0):
             value = objective.value(sign * column)
             if value < best:
                 best, weights[:] = value, 0.0

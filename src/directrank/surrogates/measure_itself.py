@@ -1,5 +1,6 @@
 """The measure itself as a function of scores, with its best step along a direction."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,14 +106,20 @@ class BoundMeasure:
         )  # fmt: skip
         return out
 
-    def window_step(self, sums: np.ndarray) -> Step:
-        """Return the step to the largest average over a window; its decrease is that of the average."""
+    def window_step(self, sums: np.ndarray, least: float = -np.inf) -> Step:
+        """Return the step to the largest average over a window; its decrease is that of the average.
+
+        `least` is not above 0. The edge of a bin next below it stands for it.
+        """
         averages = box_averages(sums, self.width)
         middle = len(averages) // 2
+        averages[: middle + math.floor(max(least / self.width, -middle))] = -np.inf
         best = np.flatnonzero(averages >= averages.max() - EQUAL)
         place = best[np.argmin(np.abs(best - middle))]
         gain = float(averages[place] - averages[middle])
-        return Step(float((place - middle) * self.width), gain) if gain > EQUAL else Step(0.0, 0.0)
+        return (
+            Step(max(float((place - middle) * self.width), least), gain) if gain > EQUAL else Step(0.0, 0.0)
+        )
 
 
 def box_averages(sums: np.ndarray, width: float) -> np.ndarray:

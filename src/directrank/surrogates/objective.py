@@ -273,10 +273,10 @@ class Objective:
             step, decrease=scale * step.decrease, gained=scale * step.gained, lost=scale * step.lost
         )
 
-    def window_step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
-        """Return the step to the best average over a window along a direction, float64 (n_docs,)."""
+    def window_step_along(self, scores: np.ndarray, direction: np.ndarray, least: float = -np.inf) -> Step:
+        """Return the step, not below `least`, to the best average over a window along a direction."""
         sums = self._sum(lambda part: part.oracles.line_sums(scores[part.rows], direction[part.rows]))
-        return self.shards[0][0].oracles.window_step(sums)
+        return self.shards[0][0].oracles.window_step(sums, least)
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix weights that depend on the ranking at that of these scores."""

@@ -33,7 +33,7 @@ def test_the_scale_of_features_does_not_matter(groups):
     np.testing.assert_array_equal(theirs.coef_ * factors, ours.coef_)
 
 
-def solved(groups, runs, first_run=0, judge=None):
+def solved(groups, runs, first_run=0, judge=None, **options):
     """The weights of some runs; those of run k depend on the seed and on k alone."""
     objective = Objective(MeasureItself(AP()), groups.queries, groups.shards)
 
@@ -43,8 +43,15 @@ def solved(groups, runs, first_run=0, judge=None):
     monitor.features = groups.features
     seeds = np.random.SeedSequence(0, n_children_spawned=first_run)
     rng = np.random.Generator(np.random.PCG64(seeds))
-    solver, scorer = Ascent(cycles=1, runs=runs), quick().components()[2]
+    solver, scorer = Ascent(cycles=1, runs=runs, **options), quick().components()[2]
     return solver.solve(objective, scorer, groups.features, monitor, rng).scorer.coefficients
+
+
+def test_weights_below_zero_are_left_out_if_asked(groups):
+    turned = QueryGroups(groups.X * np.float32([1, -1, 1, 1]), groups.relevance, groups.qid)
+    free, bounded = solved(turned, 2), solved(turned, 2, non_negative=True)
+    assert free.min() < 0 <= bounded.min()
+    assert bounded.max() > 0
 
 
 def test_the_result_is_the_mean_of_the_runs(groups):

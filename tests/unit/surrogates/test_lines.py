@@ -76,3 +76,16 @@ def test_no_step_where_nothing_changes():
 def test_the_window_must_be_positive():
     with pytest.raises(ValueError, match="half_width must be above 0"):
         MeasureItself(parse_measure("AP"), half_width=0.0)
+
+
+@pytest.mark.parametrize("least", [0.0, -0.05, -0.31, -9.0])
+def test_a_step_is_the_best_one_that_is_not_below_the_least(least):
+    for seed in range(8):
+        queries, scores, direction = tied_lists(seed)
+        bound = MeasureItself(parse_measure("nDCG")).bind(queries, np.ones(queries.n_queries))
+        sums = bound.line_sums(scores, direction)
+        averages, step = box_averages(sums, bound.width), bound.window_step(sums, least)
+        sizes = (np.arange(len(averages)) - len(averages) // 2) * bound.width
+        assert step.size >= least
+        allowed = averages[sizes > least - bound.width + 1e-12]
+        assert averages[len(averages) // 2] + step.decrease == pytest.approx(allowed.max())

@@ -329,18 +329,90 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     grades, scores = np.full(len(first), -np.inf), np.full(len(first), np.nan)
     grades[:n_judged] = judgments.grades
     scores[own] = run.scores[kept]
-    order, indptr = sorted_order(group[first], grades, judgments.n_queries)
-    docid = as_bytes(content, documents[first])[order]
-    n_judged_of, n_pooled_of = (
-        np.bincount(judgments.query[judgments.grades >= least], minlength=judgments.n_queries)
-        for least in (0.0, -np.inf)
-    )
-    queries = Queries(
-        np.maximum(grades[order], 0.0), indptr, order, judgments.qid(), docid,
-        judged=n_judged_of, pooled=n_pooled_of,
-    )  # fmt: skip
+    queries = _sorted_queries(group[first], grades, judgments.qid(), as_bytes(content, documents[first]))
     notes = [*_query_notes(judgments, run, query), *_document_note(run, own, n_judged)]
     return Retrieval(queries, scores, ~np.isnan(scores), notes)
+
+
+def _sorted_queries(query: np.ndarray, grades: np.ndarray, qid: np.ndarray, docid: np.ndarray) -> Queries:
+    """Return the queries of documents; grades without a judgment are below 0 in the pool, -inf outside."""
+    order, indptr = sorted_order(query, grades, len(qid))
+    judged, pooled = (
+        np.bincount(query[some], minlength=len(qid)) for some in (grades >= 0, grades > -np.inf)
+    )
+    relevance = np.maximum(grades[order], 0.0)
+    return Queries(relevance, indptr, order, qid, docid[order], judged=judged, pooled=pooled)
+
+
+@dataclass(frozen=True, eq=False)
+class Union:
+    """The documents of several runs, and those that are judged, each once.
+
+    Attributes
+    ----------
+    queries : Queries
+        Those of the runs, then judged ones that no run holds.
+    scores : ndarray of shape (n_docs, n_runs), float64
+        In the inner order; NaN where a run does not hold the document.
+    judged : ndarray of shape (n_docs,), bool
+        Which documents have a judgment; the others count as not relevant.
+    """
+
+    queries: Queries
+    scores: np.ndarray
+    judged: np.ndarray
+
+    @property
+    def held(self) -> np.ndarray:
+        """Which run holds which document, bool (n_docs, n_runs)."""
+        return ~np.isnan(self.scores)
+
+    @property
+    def retrieved(self) -> np.ndarray:
+        """Which documents are in a run, bool (n_docs,)."""
+        return np.asarray(self.held.any(axis=1))
+
+    def any_document(self, which: np.ndarray) -> np.ndarray:
+        """Return for each query whether `which`, bool (n_docs,), is true of one of its documents."""
+        return np.logical_or.reduceat(which, self.queries.indptr[:-1])
+
+    def chosen(self, which: np.ndarray) -> "Union":
+        """Return the selected queries; `which` is bool (n_queries,)."""
+        queries, rows = self.queries.chosen(which)
+        return Union(queries, self.scores[rows], self.judged[rows])
+
+
+def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
+    """Return the union of the documents of several runs, and of judgments, query by query.
+
+    Raises
+    ------
+    DataFormatError
+        If a run lists a document twice.
+    """
+    contents = [run.rows.block.bytes for run in runs]
+    words = [run.rows.words[:, [QUERY, DOCUMENT]] for run in runs]
+    grades = np.zeros(0)
+    if judgments is not None:
+        contents.append(judgments.content)
+        words.append(np.stack([judgments.queries[judgments.query], judgments.documents], axis=1))
+        grades = judgments.grades
+    starts = np.cumsum([0, *map(len, contents)])[:-1]
+    content = np.concatenate(contents)
+    every = np.concatenate([own + start for own, start in zip(words, starts, strict=True)])
+    query, first_rows = numbered(content, every[:, 0].copy(), np.zeros(len(every), np.int64))
+    document, first = numbered(content, every[:, 1].copy(), query)
+    by_source = np.split(document, np.cumsum(list(map(len, words)))[:-1])
+    scores, relevance = np.full((len(first), len(runs)), np.nan), np.full(len(first), -np.inf)
+    for place, (run, own) in enumerate(zip(runs, by_source, strict=False)):
+        _refuse_repeated(run.rows, np.arange(len(own)), own, DOCUMENT, "listed")
+        scores[own, place] = run.scores
+    if judgments is not None:
+        relevance[by_source[-1]] = grades
+    qid = named_queries([text_of(content, each).encode() for each in every[first_rows, 0]])
+    docid = np.array([text_of(content, each) for each in every[first, 1]], object)
+    queries = _sorted_queries(query[first], relevance, qid, docid)
+    return Union(queries, scores[queries.row], relevance[queries.row] >= 0.0)
 
 
 def _judged_rows(judgments: Judgments, run: Run, content: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

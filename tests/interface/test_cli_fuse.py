@@ -1,0 +1,96 @@
+"""`directrank fuse`: what it prints, writes and refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from directrank.cli import main
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    grades = rng.integers(0, 2, (50, 8))
+    judged = [f"q{q} 0 d{d} {grades[q, d]}\n" for q in range(49) for d in range(8)]
+    (tmp_path / "qrels").write_text("".join(judged))
+    for name, noise in (("good.run", 0.5), ("poor.run", 4.0)):
+        scores = grades + noise * rng.normal(size=grades.shape)
+        lines = [f"q{q} Q0 d{d} 1 {scores[q, d]:.4f} {name}\n" for q in range(50) for d in range(8)]
+        (tmp_path / name).write_text("".join(lines))
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_weights_are_learned_compared_written_and_applied(capsys, folder):
+    names = ("good.run", "poor.run")
+    code, out, err = run(
+        capsys, "fuse", *names, "--qrels", "qrels", "--normalise", "min-max", "-o", "fusion.dr",
+        "--run-out", "a.run",
+    )  # fmt: skip
+    assert code == 0
+    assert "49 judged queries, nDCG@10, 5 folds" in out
+    rules = [line.split("  ")[0] for line in out.splitlines()]
+    expected = [
+        "learned",
+        "best of 11 weights",
+        "best single leg",
+        "RRF (k = 60)",
+        "CombSUM",
+        "CombMNZ",
+        *names,
+    ]
+    assert rules[2:10] == expected
+    assert "weights of scores, min-max" in out
+    assert "1 of 50 queries have no judgment" in err
+    assert "Written: a.run, 400 documents of 50 queries" in err
+    assert run(capsys, "fuse", *names, "--model", "fusion.dr", "--run-out", "b.run")[0] == 0
+    assert (folder / "a.run").read_bytes() == (folder / "b.run").read_bytes()
+    code, out, _ = run(capsys, "fuse", *names, "--model", "fusion.dr", "--to", "opensearch")
+    processor = json.loads(out)["phase_results_processors"][0]["normalization-processor"]
+    assert sum(processor["combination"]["parameters"]["weights"]) == pytest.approx(1.0)
+    assert run(capsys, "evaluate", "qrels", "a.run", "poor.run", "--measures", "AP")[0] == 0
+
+
+def test_without_judgments_it_is_rrf_and_json_holds_the_weights(capsys):
+    code, out, err = run(capsys, "fuse", "good.run", "poor.run", "--json", "--run-out", "fused.csv")
+    facts = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (facts["normalisation"], facts["judged_queries"], facts["comparison"]) == ("rank", 0, None)
+    assert facts["weights"] == {"good.run": 0.5, "poor.run": 0.5}
+    _, out, _ = run(capsys, "fuse", "good.run", "poor.run")
+    assert out == "weights: equal, of reciprocal ranks: RRF (k = 60), as no query is judged\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["good.run"], 2, "a fusion needs two runs or more, not 1"),
+        (["good.run", "good.run"], 2, "good.run is given twice"),
+        (["good.run", "qrels"], 3, "qrels: this is qrels, expected a TREC run"),
+        (["good.run", "poor.run", "--measure", "nDGC"], 2, "nDGC"),
+        (["good.run", "poor.run", "--normalise", "l2"], 2, "l2"),
+        (["good.run", "poor.run", "--qrels", "qrels", "--model", "m"], 2, "--model and --qrels"),
+        (["good.run", "poor.run", "--tag", "two words"], 2, "the tag of a run is one word"),
+        (["good.run", "poor.run", "--to", "solr"], 2, "solr"),
+        (["good.run", "poor.run", "-o", "good.run"], 2, "this is the input good.run"),
+        (["good.run", "poor.run", "--model", "qrels"], 3, "not a model of directrank"),
+    ],
+)
+def test_wrong_use_and_data_end_in_one_line(capsys, arguments, code, message):
+    found, out, err = run(capsys, "fuse", *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_an_engine_without_the_normalisation_is_named(capsys):
+    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--qrels", "qrels", "--to", "vespa")
+    assert code == 2
+    assert "vespa has no normalisation 'standardised', but rank and min-max; learn with --normalise" in err

@@ -1,0 +1,257 @@
+"""Fusion of runs: the usual rules by hand, learned weights against brute force, and awkward runs."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from directrank import Fusion, ModelFormatError, load, parse_measure
+from directrank.errors import DataError, DataFormatError
+from directrank.experiments import fusion
+from directrank.experiments.fusion import (
+    NORMALISATIONS,
+    Legs,
+    Rule,
+    ascended,
+    learned,
+    log_odds,
+    min_max,
+    query_values,
+    reciprocal_ranks,
+    standardised,
+)
+
+WORDS = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}
+VECTORS = {"q": {"b": 0.8, "d": 0.7, "a": 0.4}}
+RUNS = {"words": WORDS, "vectors": VECTORS}
+
+
+def columns(normalise, runs=RUNS, judgments=None):
+    """Normalised scores by docid of the only query."""
+    union = Legs.read(runs, judgments).union
+    return dict(zip(union.queries.docid.tolist(), normalise(union).tolist(), strict=True))
+
+
+def many(n_queries, n_legs=3, seed=0, n_docs=12):
+    """Runs of two thirds of the documents: the first leg is good, the second fair, the others are noise."""
+    rng = np.random.default_rng(seed)
+    grades = {f"{q:03}": {f"d{d}": int(rng.integers(0, 3)) for d in range(n_docs)} for q in range(n_queries)}
+    noise = [0.7, 1.5, *[9.0] * (n_legs - 2)]
+    runs = {f"leg{leg}": {qid: {} for qid in grades} for leg in range(n_legs)}
+    for leg, qid in itertools.product(range(n_legs), grades):
+        for docid in rng.permutation([*grades[qid]])[: 2 * n_docs // 3].tolist():
+            runs[f"leg{leg}"][qid][docid] = float(grades[qid][docid] + noise[leg] * rng.normal())
+    return runs, grades
+
+
+def test_rrf_by_hand():
+    fused = Fusion().fit(RUNS).fuse(RUNS)["q"]
+    # Equal weights are halves.
+    expected = {
+        "a": (Fraction(1, 61) + Fraction(1, 63)) / 2,
+        "b": (Fraction(1, 62) + Fraction(1, 61)) / 2,
+        "c": Fraction(1, 63) / 2,
+        "d": Fraction(1, 62) / 2,
+    }
+    assert list(fused) == ["b", "a", "d", "c"]
+    assert fused == pytest.approx({docid: float(value) for docid, value in expected.items()})
+
+
+def test_documents_that_tie_share_the_mean_of_their_ranks():
+    runs = {"one": {"q": {"a": 2, "b": 1, "c": 1}}, "two": {"q": {"c": 1}}}
+    found = columns(reciprocal_ranks, runs)
+    assert [found[docid][0] for docid in "abc"] == pytest.approx([1 / 61, *[(1 / 62 + 1 / 63) / 2] * 2])
+    odds = columns(log_odds, runs)
+    assert [odds[docid][0] for docid in "abc"] == pytest.approx(
+        [np.log(2.5 / 0.5), *[(np.log(1.5 / 1.5) + np.log(0.5 / 2.5)) / 2] * 2]
+    )
+
+
+def test_min_max_and_standardised_by_hand_with_the_least_score_for_missing_documents():
+    assert columns(min_max) == {
+        "a": [1.0, 0.0], "b": [0.5, pytest.approx(1.0)], "c": [0.0, 0.0], "d": [0.0, pytest.approx(0.75)],
+    }  # fmt: skip
+    deviation = np.sqrt((4**2 + 0 + 4**2) / 3)
+    found = columns(standardised)
+    assert [found[docid][0] for docid in "abcd"] == pytest.approx(np.array([4, 0, -4, -4]) / deviation)
+
+
+def rows(table):
+    return {row.name: row.values.mean() for row in table.rows}
+
+
+def test_comb_sum_and_comb_mnz_by_hand():
+    # CombSUM: a 1, b 1.5, c 0, d 0.75; CombMNZ: a 2, b 3, c 0, d 0.75.
+    judged = {"q": {"a": 1}, "r": {"a": 1}}
+    runs = {
+        "words": {"q": WORDS["q"], "r": {"a": 3.0, "b": 2.0, "c": 1.0}},
+        "vectors": {"q": VECTORS["q"], "r": {"c": 3.0, "b": 2.2, "d": 1.0}},
+    }
+    # r, CombSUM: a 1, b 1.1, c 1, d 0; CombMNZ: a 1, b 2.2, c 2, d 0.
+    found = {row.name: row.values for row in Fusion("RR").cross_validate(runs, judged, kfold=2).rows}
+    assert found["CombSUM"].tolist() == pytest.approx([1 / 2, (1 / 2 + 1 / 3) / 2])
+    assert found["CombMNZ"].tolist() == pytest.approx([1 / 2, 1 / 3])
+    assert found["words"].tolist() == [1.0, 1.0]
+    assert found["vectors"].tolist() == pytest.approx([1 / 3, 0.0])  # r: not retrieved
+    assert found["best single leg"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+def test_learned_weights_are_as_good_as_a_fine_grid(name):
+    runs, grades = many(12, seed=3)
+    union, measure = Legs.read(runs, grades).judged, parse_measure("nDCG@5")
+    weights = ascended(measure, union, name, np.random.default_rng(0))
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1.0)
+    steps = [np.array(each) / 20 for each in itertools.product(range(21), repeat=3) if sum(each) == 20]
+    grid = [query_values(measure, union, Rule(name, each).scores(union)).mean() for each in steps]
+    mine = query_values(measure, union, Rule(name, weights).scores(union)).mean()
+    # The search averages over a window, so that it does not end in the highest spike.
+    assert mine >= np.quantile(grid, 0.9)
+
+
+def test_no_weight_is_negative_where_a_leg_ranks_upside_down():
+    runs, grades = many(10, n_legs=2)
+    runs["leg1"] = {qid: {docid: -score for docid, score in run.items()} for qid, run in runs["leg0"].items()}
+    union = Legs.read(runs, grades).judged
+    weights = ascended(parse_measure("AP"), union, "min-max", np.random.default_rng(0))
+    assert weights.min() >= 0
+    assert weights[0] > 0.9
+
+
+def test_many_queries_are_learned_from_and_few_give_rrf():
+    runs, grades = many(80)
+    found = Fusion(normalise=["min-max"]).fit(runs, grades)
+    assert found.share_ > 0
+    assert found.weights_[0] == max(found.weights_)
+    few = {qid: grades[qid] for qid in [*grades][:3]}
+    for judged in (None, few, {"000": grades["000"]}):
+        rrf = Fusion().fit(runs, judged)
+        assert (rrf.normalisation_, rrf.share_, rrf.n_judged_) == ("rank", 0.0, len(judged or ()))
+        assert rrf.weights_.tolist() == [1 / 3] * 3
+
+
+def test_rows_of_the_table_are_not_fitted_on_what_they_are_judged_on():
+    rng = np.random.default_rng(0)
+    grades = {f"q{q}": {"a": int(rng.integers(2)), "b": 1} for q in range(30)}
+    # Each leg is right by chance: on its own queries the better one looks good, on others it is no better.
+    runs = {leg: {qid: {"a": rng.normal(), "b": rng.normal()} for qid in grades} for leg in ("one", "two")}
+    table = Fusion("RR").cross_validate(runs, grades)
+    judged = rows(table)
+    assert judged["best single leg"] <= max(judged["one"], judged["two"])
+    assert table.tests[0].queries == 30
+    assert table.p_holm.max() <= 1.0
+    assert [row.name for row in table.rows[:3]] == ["learned", "best of 11 weights", "best single leg"]
+
+
+def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
+    (tmp_path / "one").write_text("007 Q0 01 1 2 x\n7 Q0 1 1 2 x\n7 Q0 01 2 1 x\n")
+    (tmp_path / "two").write_text("007 Q0 1 1 2 y\n")
+    (tmp_path / "qrels").write_text("007 0 01 1\n8 0 01 1\n")
+    legs = Legs.read([tmp_path / "one", tmp_path / "two"], tmp_path / "qrels")
+    assert legs.notes == [
+        "1 of 3 queries have no judgment: they are fused, and nothing is learned from them, such as 7",
+        "1 of 3 queries are judged, but in no run: they count 0, such as 8",
+    ]
+    found = Fusion().fit(legs)
+    assert found.n_judged_ == 2
+    fused = found.fuse(legs)
+    assert {qid: list(docs) for qid, docs in fused.items()} == {"007": ["01", "1"], "7": ["1", "01"]}
+    table = found.cross_validate(legs, kfold=2)
+    assert table.rows[0].values.tolist() == [pytest.approx((1 + 1 / np.log2(3)) / 2), 0.0]  # a tie
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("q Q0 b 2 nan x", "one:2:10: found 'nan', expected a score: a finite number"),
+        ("q Q0 a 2 1 x", "one:2:6: document 'a' of query 'q' is listed twice, first in line 1"),
+    ],
+)
+def test_faults_name_file_and_line(tmp_path, line, problem):
+    (tmp_path / "one").write_text(f"q Q0 a 1 2 x\n{line}\n")
+    (tmp_path / "two").write_text("q Q0 a 1 2 x\n")
+    with pytest.raises(DataFormatError) as error:
+        Legs.read([tmp_path / "one", tmp_path / "two"])
+    assert problem in str(error.value)
+
+
+def test_constant_and_empty_legs_change_no_ranking():
+    flat = {"words": WORDS, "flat": {"q": dict.fromkeys("abcd", 3.0)}, "empty": {"r": {"z": 1.0}}}
+    for normalise in (min_max, standardised, log_odds, reciprocal_ranks):
+        found = columns(normalise, {"words": flat["words"], "flat": flat["flat"]})
+        assert np.isfinite([*found.values()]).all()
+        assert len({row[1] for row in found.values()}) == 1
+    union = Legs.read(flat).union
+    assert min_max(union)[:4, 2].tolist() == [0.0] * 4
+
+
+def test_the_order_of_lines_and_queries_does_not_choose_the_weights():
+    runs, grades = many(60)
+    turned = {leg: dict(reversed(run.items())) for leg, run in runs.items()}
+    found, other = (Fusion(normalise=["min-max"]).fit(each, grades) for each in (runs, turned))
+    assert found.share_ == other.share_ > 0
+    np.testing.assert_allclose(found.weights_, other.weights_, rtol=1e-6)
+
+
+def test_the_order_of_runs_lines_and_queries_decides_nothing():
+    runs, grades = many(40)
+    found = Fusion(normalise=["rank", "min-max"]).fit(runs, grades)
+    turned = {leg: dict(reversed(run.items())) for leg, run in reversed(runs.items())}
+    fused, other = (found.fuse(each) for each in (runs, turned))
+    assert {qid: dict(docs) for qid, docs in fused.items()} == {
+        qid: dict(docs) for qid, docs in other.items()
+    }
+
+
+def test_a_file_of_weights_is_read_bit_for_bit(tmp_path):
+    runs, grades = many(80)
+    found = Fusion(normalise=["min-max"]).fit(runs, grades)
+    found.save(tmp_path / "fusion.dr")
+    again = Fusion.load(tmp_path / "fusion.dr")
+    assert again.fuse(runs) == found.fuse(runs)
+    assert vars(again).keys() == vars(found).keys()
+    with pytest.raises(ModelFormatError, match="a fusion of runs, not a ranker"):
+        load(tmp_path / "fusion.dr")
+    # Of files the names may differ, and the order counts.
+    assert again.fuse(dict(zip("xyz", runs.values(), strict=True))) == found.fuse(runs)
+    with pytest.raises(ValueError, match="the fusion has 3 legs"):
+        again.fuse({"leg0": runs["leg0"], "leg1": runs["leg1"]})
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    description = {"format": 1, "library": "0", "class": "Fusion"}
+    record = {"legs": ["a", "b"], "normalisation": "rank", "share": 0.0, "measure": "AP", "n_judged": 0}
+    for change, weights, problem in (
+        ({}, [0.5, 0.6], "its weights are not shares of 1"),
+        ({}, [1.5, -0.5], "its weights are not shares of 1"),
+        ({}, [1.0], "its weights do not fit its legs"),
+        ({"normalisation": "other"}, [0.5, 0.5], "its weights do not fit its legs, or its normalisation"),
+        ({"legs": 3}, [0.5, 0.5], "legs: found 3, expected a list"),
+    ):
+        file = {**description, "fusion": {**record, **change}}
+        fusion.write_container(tmp_path / "bad.dr", file, {"weights": np.array(weights)})
+        with pytest.raises(ModelFormatError, match=problem):
+            Fusion.load(tmp_path / "bad.dr")
+
+
+def test_what_cannot_be_fused_is_refused():
+    with pytest.raises(ValueError, match="needs two runs or more, not 1"):
+        Fusion().fit({"words": WORDS})
+    with pytest.raises(ValueError, match="WPD is an error"):
+        Fusion("WPD").fit(RUNS)
+    with pytest.raises(ValueError, match="normalisation"):
+        Fusion(normalise=["l2"]).fit(RUNS)
+    with pytest.raises(DataError, match="no document of the runs is judged"):
+        Fusion().fit(RUNS, {"other": {"a": 1}})
+    with pytest.raises(ValueError, match="at most the 1 judged queries"):
+        Fusion().cross_validate(RUNS, {"q": {"a": 1}})
+
+
+def test_queries_of_one_grade_teach_nothing():
+    runs, grades = many(50)
+    flat = {qid: dict.fromkeys(docs, 1) for qid, docs in grades.items()}
+    union = Legs.read(runs, flat).judged
+    found = learned(parse_measure("AP"), union, ["min-max"], 0)
+    assert found.weights.tolist() == pytest.approx([1 / 3] * 3)

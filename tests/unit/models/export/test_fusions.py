@@ -1,0 +1,162 @@
+"""Weights in the form of search engines, fused by transcripts of the engines' own rules.
+
+Read in opensearch-project/neural-search 00be312 (MinMaxScoreNormalizationTechnique,
+RRFNormalizationTechnique, RRFScoreCombinationTechnique, ArithmeticMeanScoreCombinationTechnique,
+ScoreCombinationUtil), elastic/elasticsearch (LinearRetrieverBuilder 030968a, MinMaxScoreNormalizer,
+RRFRetrieverBuilder, RRFRetrieverComponent) and vespa-engine/vespa 54c1885 (LinearNormalizer,
+ReciprocalRankNormalizer). Arithmetic is float32, in Vespa double.
+"""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from directrank.errors import ExportError
+from directrank.experiments.fusion import NORMALISATIONS, K, Legs, Rule
+from directrank.models.export.checking import inversions
+from directrank.models.export.fusions import ENGINES, engine_form
+
+F = np.float32
+LEGS = ("bm25.run", "dense.run", "title.run")
+
+
+def lists(n_queries=40, depth=30, seed=0):
+    """Runs of positive scores without ties, each of half of the documents."""
+    rng = np.random.default_rng(seed)
+    runs = {leg: {} for leg in LEGS}
+    for leg in LEGS:
+        for query in range(n_queries):
+            docs = rng.permutation(2 * depth)[:depth].tolist()
+            runs[leg][f"q{query}"] = {f"d{doc}": float(F(rng.gamma(2.0) + 0.01)) for doc in docs}
+    return runs
+
+
+def by_rank(run):
+    return sorted(run, key=lambda doc: -run[doc])
+
+
+def opensearch(text, runs):
+    """Fuse by a pipeline of OpenSearch: runs are the results of the hybrid query's queries, in order."""
+    (processor,) = json.loads(text)["phase_results_processors"]
+    ((name, settings),) = processor.items()
+    weights = [F(weight) for weight in settings["combination"]["parameters"]["weights"]]
+    assert all(0 <= weight <= 1 for weight in weights)
+    assert sum(weights) == pytest.approx(1.0, abs=0.01)
+    normalised = []
+    for run in runs:
+        if name == "score-ranker-processor":
+            k = settings["combination"]["rank_constant"]
+            assert settings["combination"]["technique"] == "rrf"
+            normalised.append(
+                {doc: F(round(1 / (k + place + 1), 10)) for place, doc in enumerate(by_rank(run))}
+            )
+            continue
+        assert (name, settings["normalization"]) == ("normalization-processor", {"technique": "min_max"})
+        assert settings["combination"]["technique"] == "arithmetic_mean"
+        low, high = F(min(run.values())), F(max(run.values()))
+        scaled = {doc: F(1) if low == high else (F(score) - low) / (high - low) for doc, score in run.items()}
+        normalised.append({doc: score or F(0.001) for doc, score in scaled.items()})
+    fused = {}
+    for doc in set().union(*runs):
+        terms = [weight * own.get(doc, F(0)) for weight, own in zip(weights, normalised, strict=True)]
+        total = F(0)
+        for term in terms:
+            total = F(total + term)
+        fused[doc] = total if name == "score-ranker-processor" else total / sum(weights, F(0))
+    return fused
+
+
+def elasticsearch(text, runs):
+    """Fuse by a retriever of Elasticsearch: runs are the results of its retrievers, by name."""
+    ((kind, settings),) = json.loads(text)["retriever"].items()
+    fused = {}
+    for part in settings["retrievers"]:
+        run, weight = runs[part["retriever"]], F(part["weight"])
+        assert weight >= 0
+        if kind == "rrf":
+            k = settings["rank_constant"]
+            own = {doc: F(1) / F(k + place) for place, doc in enumerate(by_rank(run), 1)}
+        else:
+            assert (kind, part["normalizer"]) == ("linear", "minmax")
+            low, high = F(min(run.values())), F(max(run.values()))
+            own = {doc: low if low == high else (F(score) - low) / (high - low) for doc, score in run.items()}
+        for doc, score in own.items():
+            fused[doc] = F(fused.get(doc, F(0)) + weight * score)
+    return fused
+
+
+def vespa(text, runs):
+    """Fuse by an expression of Vespa: runs are functions, NaN where a leg does not find a document."""
+    terms = re.findall(r"([\d.e-]+) \* if \(isNan\((\w+)\), 0, (\w+)\((\w+)(?:, (\d+))?\)\)", text)
+    assert len(terms) == len(runs) == text.count("isNan")
+    docs, fused = sorted(set().union(*runs.values())), {}
+    for weight, tested, function, name, k in terms:
+        assert tested == name
+        data = np.array([runs[name].get(doc, np.nan) for doc in docs])
+        if function == "reciprocal_rank":
+            order = sorted(range(len(docs)), key=lambda at: -(-np.inf if np.isnan(data[at]) else data[at]))
+            own = np.empty(len(docs))
+            own[order] = 1.0 / (float(k) + 1.0 + np.arange(len(docs)))
+        else:
+            assert function == "normalize_linear"
+            low, high = np.nanmin(data), np.nanmax(data)
+            scale, middle = (1.0 / (high - low), (low + high) * 0.5) if high > low else (0.0, 0.0)
+            own = 0.5 + scale * (data - middle)
+        for doc, score, value in zip(docs, own, data, strict=True):
+            fused[doc] = fused.get(doc, 0.0) + float(weight) * (0.0 if np.isnan(value) else score)
+    return fused
+
+
+def scores_of(engine, text, runs):
+    """The engine's scores of each query."""
+    for query in runs[LEGS[0]]:
+        own = {leg: run[query] for leg, run in runs.items()}
+        if engine == "opensearch":
+            yield query, opensearch(text, [*own.values()])
+        elif engine == "elasticsearch":
+            yield query, elasticsearch(text, own)
+        else:
+            yield query, vespa(text, {leg.partition(".")[0]: run for leg, run in own.items()})
+
+
+@pytest.mark.parametrize("weights", [(1 / 3, 1 / 3, 1 / 3), (0.62, 0.3, 0.08), (0.75, 0.0, 0.25)])
+@pytest.mark.parametrize("normalisation", ["rank", "min-max"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
+    runs = lists()
+    union = Legs.read(runs).union
+    form = engine_form(engine, LEGS, weights, normalisation, K)
+    text = form.content.decode()
+    theirs = {
+        (query, doc): value for query, own in scores_of(engine, text, runs) for doc, value in own.items()
+    }
+    query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)
+    keys = zip(union.queries.qid[query].tolist(), union.queries.docid.tolist(), strict=True)
+    ours = Rule(normalisation, np.array(weights)).scores(union)
+    found = np.array([theirs[key] for key in keys], float)
+    if engine == "opensearch" and normalisation == "min-max":
+        # The least score of a leg counts .001, as `changes` says: pairs without such a document agree.
+        assert any("0.001" in line for line in form.changes)
+        least = (NORMALISATIONS["min-max"](union) == 0) & union.held
+        kept = ~least.any(axis=1)
+        assert kept.mean() > 0.9
+        query, ours, found = query[kept], ours[kept], found[kept]
+    assert inversions(query, ours, found)[1] == 0
+    np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-7)
+    assert all(leg.partition(".")[0] in form.needs[0] for leg in LEGS)
+
+
+@pytest.mark.parametrize("normalisation", ["standardised", "log-odds"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_an_engine_cannot_say_is_refused_by_name(engine, normalisation):
+    with pytest.raises(ExportError, match=f"{engine} has no normalisation '{normalisation}'"):
+        engine_form(engine, LEGS, [0.5, 0.3, 0.2], normalisation, K)
+
+
+def test_legs_of_one_name_are_numbered_for_vespa():
+    text = engine_form(
+        "vespa", ["a/x.run", "b/x.run", "9-y.run"], [0.5, 0.3, 0.2], "rank", K
+    ).content.decode()
+    assert re.findall(r"isNan\((\w+)\)", text) == ["leg1_x", "leg2_x", "leg3_9_y"]
