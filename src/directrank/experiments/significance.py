@@ -336,13 +336,17 @@ def power_line(tests: Significance, measure: str, pair: Pair) -> str:
 
 
 def lead_line(result: "Comparison", convention: str, measure: str) -> str:
-    """Return `power_line` of the best method against the second, with their names; empty where that is."""
+    """Return `power_line` of the best method against the second, with their names; empty where that is.
+
+    Where only pairs with a baseline were tested, the second is the baseline, unless it is the best.
+    """
     tests = result.content.significance.get(convention)
     if tests is None:
         return ""
     values = {each: result.mean(each, measure, convention) for each in result.trained}
     known = {each: value for each, value in values.items() if value is not None}
     first, second, *_ = [*sorted(known, key=known.__getitem__, reverse=not result.is_error(measure)), "", ""]
+    second = second if tests.baseline in (None, first) else tests.baseline
     for pair in tests.pairs[measure]:
         if {*pair.methods} == {first, second} and (line := power_line(tests, measure, pair)):
             return f"{first} leads {second} by {measure}, which may be chance. {line}"

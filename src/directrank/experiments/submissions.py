@@ -78,6 +78,7 @@ class Judged:
         self._qrels: Judgments | None = None
         self.groups: QueryGroups | None = None
         self._by_name: dict[bool, Judgments] = {}
+        self._some_unjudged = False
         how = how or ReadOptions(features=())
         self.source = "data"
         if isinstance(data, QueryGroups):
@@ -87,6 +88,7 @@ class Judged:
             qid, docid, grades = _columns(data, "data")
             X = np.empty((len(qid), 0), np.float32)
             self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=qid_array(docid), name="data")
+            self._some_unjudged = min(grades) < 0
             self._by_name = {
                 words: replace(self.judgments(words), grades=np.array(grades, np.float64))
                 for words in (False, True)
@@ -147,17 +149,26 @@ class Judged:
         """
         path = Path(given) if isinstance(given, (str, os.PathLike)) else None
         if path is None and not isinstance(given, Mapping) and not hasattr(given, "columns"):
-            return Submission(label, "", self._labelled(label).queries, np.asarray(given), None, [])
+            return Submission(label, "", self._in_row_order(label).queries, np.asarray(given), None, [])
         if path is not None and is_text(path) and (form := form_of(path)) != RUN:
             if form != SCORES:
                 problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"
                 raise DataFormatError(str(path), 0, 0, problem)
-            groups = self._labelled(path)
+            groups = self._in_row_order(path)
             scores = read_scores(path, groups.n_docs, self.source)
             return Submission(label, str(path), groups.queries, scores, None, [])
         found = joined(self.judgments(words=is_text(given)), run_from(label, given))
         name = "" if path is None else str(path)
         return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes)
+
+    def _in_row_order(self, scores: Any) -> QueryGroups:
+        """Return the labelled documents, all of which are judged."""
+        if self._some_unjudged:
+            raise DataError(
+                f"{scores}: scores in row order cannot tell documents with a grade below 0, which are not "
+                "judged, from irrelevant ones; give a mapping of qid to a mapping of docid to score"
+            )
+        return self._labelled(scores)
 
     def _labelled(self, scores: Any) -> QueryGroups:
         """Return the labelled documents, whose order scores follow."""

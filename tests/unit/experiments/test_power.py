@@ -99,6 +99,15 @@ class TestOfALead:
                 assert f"these {pair.queries} find" in line
                 assert "level 0.05/3, for 3 pairs" in line
 
+    def test_with_a_baseline_it_is_of_the_best_against_that(self, result):
+        means = {each: result.mean(each, "AP", "standard") for each in result.methods}
+        best, _, last = sorted(means, key=means.get, reverse=True)
+        against = with_significance(result, last, "holm")
+        tests = significance(against, "standard", baseline=last)
+        pair = next(each for each in tests.pairs["AP"] if {*each.methods} == {best, last})
+        line = lead_line(against, "standard", "AP")
+        assert line.startswith(f"{best} leads {last} by AP") != tests.significant(pair)
+
     def test_one_method_leads_nobody(self):
         alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
         assert lead_line(alone, "standard", "AP") == ""

@@ -120,6 +120,14 @@ class TestMappingsAndFrames:
                     (cell,) = evaluate_runs(data, runs).cells
                     assert (cell["method"], cell["values"]) == (label, expected)
 
+    def test_scores_in_row_order_need_judged_documents(self):
+        with pytest.raises(
+            DataError, match=r"mine: scores in row order cannot tell .* below 0.*; give a mapping"
+        ):
+            evaluate_runs(self.QRELS, {"mine": np.arange(5.0)})
+        judged = {q: {d: max(y, 0) for d, y in docs.items()} for q, docs in self.QRELS.items()}
+        assert evaluate_runs(judged, {"mine": np.arange(5.0)}).mean("mine", "AP", "standard") > 0
+
     def test_a_score_that_is_no_number_is_named(self):
         for run in ({"1": {"a": 0.5, "b": None}}, self.frame({"1": {"a": 0.5, "b": np.nan}}, "score")):
             with pytest.raises(DataError, match="mine: column 'score', row 2: found"):
