@@ -33,8 +33,8 @@ K = 60
 #: Cross-validation chooses the share of learned weights, n / (n + these), n being the judged queries.
 AMOUNTS = (10, 40, 160)
 #: With so many judged queries an estimated gain over RRF of 0 suffices. With half as many it has to be one
-#: standard error, with twice as many a loss of one is allowed: on the collections of docs/fusion.md weights
-#: learned from fewer queries lose more often than they gain.
+#: standard error, with twice as many or more a loss of one is allowed: on Cranfield, weights that are learned
+#: from fewer queries lose more often than they gain.
 ENOUGH = 40
 INNER_FOLDS, HALF_WIDTH, RUNS = 5, 0.3, 2
 GRID = np.linspace(0.0, 1.0, 11)
@@ -258,7 +258,7 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
                 gains[name, share][folds == fold] = query_values(measure, part, scores)
     (name, share), values = max(gains.items(), key=lambda each: each[1].mean())
     gain = values - base
-    if gain.mean() <= np.log2(ENOUGH / n) * gain.std(ddof=1) / np.sqrt(n):
+    if gain.mean() <= max(np.log2(ENOUGH / n), -1.0) * gain.std(ddof=1) / np.sqrt(n):
         return rrf
     return Rule(name, share * ascended(measure, union, name, rng) + (1.0 - share) * equal, share)
 
