@@ -324,15 +324,14 @@ def _single(measure: Measure, leg: int) -> Valued:
     return values
 
 
-def _fixed(measure: Measure, legs: Sequence[str]) -> dict[str, Valued]:
+def _fixed(measure: Measure, n_legs: int) -> dict[str, Valued]:
     """Return the rules without anything to learn, by name."""
-    ones = np.ones(len(legs))
-    rules = {
+    ones = np.ones(n_legs)
+    return {
         f"RRF (k = {K})": _valued(measure, Rule(RANK, ones).scores),
         "CombSUM": _valued(measure, Rule(MIN_MAX, ones).scores),
         "CombMNZ": _valued(measure, lambda union: weighted(min_max(union), ones) * union.held.sum(axis=1)),
     }
-    return rules | {leg: _single(measure, place) for place, leg in enumerate(legs)}
 
 
 def _fitted(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> dict[str, Valued]:
@@ -469,13 +468,17 @@ class Fusion:
             rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
             for name, rule in _fitted(measure, rest, names, self.random_state).items():
                 fitted.setdefault(name, np.empty(n))[folds == fold] = rule(part)
-        fixed = {name: rule(union) for name, rule in _fixed(measure, legs.names).items()}
-        rows = [Row(*each) for each in (fitted | fixed).items()]
+        fixed = [(name, rule(union)) for name, rule in _fixed(measure, len(legs.names)).items()]
+        single = [(name, _single(measure, leg)(union)) for leg, name in enumerate(legs.names)]
+        # A leg may have the name of a rule.
+        rows = [Row(*each) for each in (*fitted.items(), *fixed, *single)]
         tests = [paired_test(rows[0].values, row.values) for row in rows[1:]]
         return FusionTable(measure.name, kfold, rows, tests, holm(np.array([each.p for each in tests])))
 
     def fuse(self, runs: Any) -> dict[Any, dict[str, float]]:
         """Return the fused score of each document of the runs, by qid and docid, the best document first.
+
+        Names of queries are integers if all are plain ones, and texts otherwise.
 
         Parameters
         ----------
