@@ -33,8 +33,8 @@ K = 60
 #: Cross-validation chooses the share of learned weights, n / (n + these), n being the judged queries.
 AMOUNTS = (10, 40, 160)
 #: With so many judged queries an estimated gain over RRF of 0 suffices. With half as many it has to be one
-#: standard error, with twice as many a loss of one is allowed: on the collections of docs/fusion.md weights
-#: learned from fewer queries lose more often than they gain.
+#: standard error, with twice as many or more a loss of one is allowed: on Cranfield, weights that are learned
+#: from fewer queries lose more often than they gain.
 ENOUGH = 40
 INNER_FOLDS, HALF_WIDTH, RUNS = 5, 0.3, 2
 GRID = np.linspace(0.0, 1.0, 11)
@@ -258,7 +258,7 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
                 gains[name, share][folds == fold] = query_values(measure, part, scores)
     (name, share), values = max(gains.items(), key=lambda each: each[1].mean())
     gain = values - base
-    if gain.mean() <= np.log2(ENOUGH / n) * gain.std(ddof=1) / np.sqrt(n):
+    if gain.mean() <= max(np.log2(ENOUGH / n), -1.0) * gain.std(ddof=1) / np.sqrt(n):
         return rrf
     return Rule(name, share * ascended(measure, union, name, rng) + (1.0 - share) * equal, share)
 
@@ -324,15 +324,14 @@ def _single(measure: Measure, leg: int) -> Valued:
     return values
 
 
-def _fixed(measure: Measure, legs: Sequence[str]) -> dict[str, Valued]:
+def _fixed(measure: Measure, n_legs: int) -> dict[str, Valued]:
     """Return the rules without anything to learn, by name."""
-    ones = np.ones(len(legs))
-    rules = {
+    ones = np.ones(n_legs)
+    return {
         f"RRF (k = {K})": _valued(measure, Rule(RANK, ones).scores),
         "CombSUM": _valued(measure, Rule(MIN_MAX, ones).scores),
         "CombMNZ": _valued(measure, lambda union: weighted(min_max(union), ones) * union.held.sum(axis=1)),
     }
-    return rules | {leg: _single(measure, place) for place, leg in enumerate(legs)}
 
 
 def _fitted(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> dict[str, Valued]:
@@ -469,13 +468,17 @@ class Fusion:
             rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
             for name, rule in _fitted(measure, rest, names, self.random_state).items():
                 fitted.setdefault(name, np.empty(n))[folds == fold] = rule(part)
-        fixed = {name: rule(union) for name, rule in _fixed(measure, legs.names).items()}
-        rows = [Row(*each) for each in (fitted | fixed).items()]
+        fixed = [(name, rule(union)) for name, rule in _fixed(measure, len(legs.names)).items()]
+        single = [(name, _single(measure, leg)(union)) for leg, name in enumerate(legs.names)]
+        # A leg may have the name of a rule.
+        rows = [Row(*each) for each in (*fitted.items(), *fixed, *single)]
         tests = [paired_test(rows[0].values, row.values) for row in rows[1:]]
         return FusionTable(measure.name, kfold, rows, tests, holm(np.array([each.p for each in tests])))
 
     def fuse(self, runs: Any) -> dict[Any, dict[str, float]]:
         """Return the fused score of each document of the runs, by qid and docid, the best document first.
+
+        Names of queries are integers if all are plain ones, and texts otherwise.
 
         Parameters
         ----------

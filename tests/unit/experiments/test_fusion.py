@@ -81,6 +81,13 @@ def rows(table):
     return {row.name: row.values.mean() for row in table.rows}
 
 
+def test_a_run_may_have_the_name_of_a_rule():
+    runs, grades = many(10, n_legs=2)
+    renamed = dict(zip(("learned", "CombSUM"), runs.values(), strict=True))
+    table, plain = (Fusion().cross_validate(each, grades) for each in (renamed, runs))
+    assert [row.values.tolist() for row in table.rows] == [row.values.tolist() for row in plain.rows]
+
+
 def test_comb_sum_and_comb_mnz_by_hand():
     # CombSUM: a 1, b 1.5, c 0, d 0.75; CombMNZ: a 2, b 3, c 0, d 0.75.
     judged = {"q": {"a": 1}, "r": {"a": 1}}
