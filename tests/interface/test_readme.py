@@ -1,4 +1,4 @@
-"""README: its tables are those of the registries, and its example runs."""
+"""README and the pages of methods and measures: tables are those of the registries, and the example runs."""
 
 import math
 import re
@@ -17,8 +17,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def between(word: str) -> str:
-    found = re.search(rf"<!-- {word} -->\n(.*?)<!-- end of {word} -->", README, re.S)
-    assert found, f"README.md has no part marked {word}"
+    page = (ROOT / "docs" / f"{word}.md").read_text(encoding="utf-8")
+    found = re.search(rf"<!-- {word} -->\n(.*?)<!-- end of {word} -->", page, re.S)
+    assert found, f"docs/{word}.md has no part marked {word}"
     return found[1].strip()
 
 
@@ -77,6 +78,10 @@ def test_every_measure_has_a_sentence_for_newcomers():
 )
 def test_the_two_commands_stand_on_lines_of_their_own(command):
     assert f"\n{command}\n" in README
+
+
+def test_readme_can_be_read_in_two_minutes():
+    assert README.count("\n") <= 120
 
 
 def test_python_example_runs(tmp_path, monkeypatch, capsys):
