@@ -15,6 +15,7 @@ difference of nDCG@10 to RRF on these, times 1,000; the mean over draws.
 import argparse
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,8 @@ SPARSE = {
     "title": "title.bm25",
 }
 SIZES = (0, 3, 5, 10, 20, 40, 80)
+#: The grade that stands for Cranfield's code -1 until its documents are left out.
+CODE = 99.0
 #: Queries that weights are judged on, at least.
 LEAST_JUDGING = 10
 MEASURE = "nDCG@10"
@@ -54,10 +57,12 @@ def write_run(path: Path, lists: dict[str, list[tuple[str, float]]]) -> None:
 def make_runs(name: str, source: Source, data: Path, runs: Path, tokenizer: Path | None) -> None:
     """Write the judgments and the runs of a collection."""
     folder, faults = data / name, Faults()
-    queries, _ = read_queries(folder / source.queries, source.options, faults)
-    judged, _ = read_judgements(folder / source.judgements, queries, source.options, faults)
-    left_out = {(each.qid, each.docid) for each in judged if each.grade < 0}
-    kept = [each for each in judged if each.grade >= 0]
+    options = replace(source.options, grades={**source.options.grades, -1.0: CODE})
+    queries, _ = read_queries(folder / source.queries, options, faults)
+    read, _ = read_judgements(folder / source.judgements, queries, options, faults)
+    judged = [*read]
+    left_out = {(each.qid, each.docid) for each in judged if each.grade == CODE}
+    kept = [each for each in judged if each.grade != CODE]
     (runs / f"{name}.qrels").write_text("".join(f"{e.qid} 0 {e.docid} {e.grade:g}\n" for e in kept))
     with tempfile.TemporaryDirectory() as index_folder:
         build_index(folder / source.documents, Path(index_folder) / "index", options=source.options)
@@ -66,25 +71,25 @@ def make_runs(name: str, source: Source, data: Path, runs: Path, tokenizer: Path
             index, folder / source.queries, folder / source.judgements,
             features=[*SPARSE.values()], candidates=f"bm25:{index.n_docs}", options=source.options,
         ).groups  # fmt: skip
-    qids, docids = made.qid.astype(str), made.docid.astype(str)
+    X, qids, docids = made.X, made.qid.astype(str), made.docid.astype(str)
     for column, leg in enumerate(SPARSE):
         lists = {}
         for qid in dict.fromkeys(qids.tolist()):
-            rows = np.flatnonzero((qids == qid) & ((made.X[:, column] > 0) | (leg != "title")))
-            rows = rows[np.argsort(-made.X[rows, column], kind="stable")]
-            found = [(docids[row], made.X[row, column]) for row in rows if (qid, docids[row]) not in left_out]
-            lists[qid] = found[:DEPTH]
+            rows = np.flatnonzero((qids == qid) & ((X[:, column] > 0) | (leg != "title")))
+            rows = rows[np.argsort(-X[rows, column], kind="stable")][:DEPTH]
+            lists[qid] = [(docids[row], X[row, column]) for row in rows if (qid, docids[row]) not in left_out]
         write_run(runs / f"{name}.{leg}.run", lists)
     if tokenizer is None:
         return
     documents = list(read_documents(folder / source.documents, source.options, faults).records)
-    vectors = embedded([f"{each.title}. {each.body}" for each in documents], tokenizer)
+    bodies = [f"{each.title}. {each.body}" if each.title else each.body for each in documents]
+    vectors = embedded(bodies, tokenizer)
     texts, lists = {each.qid: each.text for each in queries}, {}
     asked = [*dict.fromkeys(qids.tolist())]
     for qid, vector in zip(asked, embedded([texts[qid] for qid in asked], tokenizer), strict=True):
         scores = vectors @ vector
-        found = [(documents[at].docid, scores[at]) for at in np.argsort(-scores, kind="stable")[: 2 * DEPTH]]
-        lists[qid] = [each for each in found if (qid, each[0]) not in left_out][:DEPTH]
+        found = [(documents[at].docid, scores[at]) for at in np.argsort(-scores, kind="stable")[:DEPTH]]
+        lists[qid] = [each for each in found if (qid, each[0]) not in left_out]
     write_run(runs / f"{name}.dense.run", lists)
 
 
