@@ -36,6 +36,7 @@ _PACKAGES = (
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "AdaRank",
+    "Agreement",
     "ApproxRank",
     "AutoRanker",
     "ConsistentRank",
@@ -77,6 +78,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "XENDCG",
     "YetiLoss",
     "__version__",
+    "agreement",
     "check_data",
     "compare",
     "convert_data",

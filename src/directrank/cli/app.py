@@ -43,6 +43,7 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Train and use one ranker", training.rank),
     ("Train and use one ranker", exporting.export),
     ("Train and use one ranker", evaluating.evaluate),
+    ("Train and use one ranker", evaluating.agreement),
     ("Train and use one ranker", auditing.audit),
     ("Train and use one ranker", explaining.explain),
     ("Train and use one ranker", explaining.importance),

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from directrank.experiments.fusion import Fusion
     from directrank.experiments.plan import Observer
     from directrank.experiments.protocol import compare
+    from directrank.experiments.raters import Agreement, agreement
     from directrank.experiments.results import Comparison, read_results
     from directrank.experiments.rivals import Rival
     from directrank.experiments.shuffling import Importance, importance
     from directrank.experiments.significance import PairedTest, paired_test
 
 _MODULES = {
+    "Agreement": "raters",
     "Comparison": "results",
     "FeatureSet": "dropping",
     "Fusion": "fusion",
@@ -25,6 +27,7 @@ _MODULES = {
     "Observer": "plan",
     "PairedTest": "significance",
     "Rival": "rivals",
+    "agreement": "raters",
     "compare": "protocol",
     "evaluate_runs": "evaluated",
     "importance": "shuffling",
@@ -34,6 +37,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "Agreement",
     "Comparison",
     "FeatureSet",
     "Fusion",
@@ -41,6 +45,7 @@ __all__ = [
     "Observer",
     "PairedTest",
     "Rival",
+    "agreement",
     "compare",
     "evaluate_runs",
     "importance",

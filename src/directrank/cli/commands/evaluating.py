@@ -1,4 +1,4 @@
-"""`directrank evaluate`: rankings that were made elsewhere, measured and compared."""
+"""`directrank evaluate` and `agreement`: rankings made elsewhere, compared; judgments, compared."""
 
 import sys
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from directrank.cli.failures import usage
 from directrank.cli.options import JSON, Judging, Plugin, argument, option, target
 from directrank.cli.output import print_columns, print_json, print_table, remark
 from directrank.cli.settings import check_file
-from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures
+from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures, Seed
 
 if TYPE_CHECKING:
-    from directrank.experiments import Comparison
+    from directrank.experiments import Agreement, Comparison
 
 
 def evaluate(
@@ -158,3 +158,59 @@ def _print_differences(result: "Comparison") -> None:
 
 def _n_queries(tested: dict[str, Any]) -> int:
     return next(pair["queries"] for pairs in tested["pairs"].values() for pair in pairs)
+
+
+def agreement(
+    *,
+    first: Annotated[
+        Path, argument("FIRST", "TREC qrels or labelled documents, such as people's judgments.")
+    ],
+    second: Annotated[Path, argument("SECOND", "Other judgments, such as a language model's.")],
+    runs: Annotated[
+        list[Path] | None, argument("[RUN…]", "TREC runs or tables of scores: do both order them alike?")
+    ] = None,
+    measure: Annotated[str, option("--measure NAME", "The measure that orders runs.")] = "nDCG@10",
+    most: Annotated[int, option("--most N", "How many documents of the largest differences to list.")] = 10,
+    seed: Seed = 0,
+    json: JSON = False,
+) -> None:
+    """Compare two sets of judgments: their grades, and the order of runs under each.
+
+    Intervals are over queries: what other queries like these would give. No model is called.
+    """
+    from directrank.experiments import agreement as compared
+
+    with usage():
+        found = compared(first, second, runs or (), measure=measure, random_state=seed)
+    if json:
+        largest = [each._asdict() for each in found.most[: max(most, 0)]]
+        plain = {"grades": found.grades.tolist(), "counts": found.counts.tolist(), "most": largest}
+        print_json({**vars(found), **plain})
+        return
+    _print_agreement(found, first.name, second.name, most)
+
+
+def _print_agreement(found: "Agreement", first: str, second: str, most: int) -> None:
+    print(f"{found.n_documents} documents of {found.n_queries} queries are judged by both")
+    for count, name in ((found.only_first, first), (found.only_second, second)):
+        if count:
+            remark(f"note: {count} documents are judged by {name} alone, and left out")
+    rows = {"weighted kappa": found.kappa, "Krippendorff's alpha": found.alpha}
+    if found.tau is not None:
+        rows[f"Kendall's tau of {len(found.systems)} runs by {found.measure}"] = found.tau
+    lines = [[name, f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}"] for name, each in rows.items()]
+    print_columns(["agreement", "value", "95 % interval"], lines)
+    grades = [f"{grade:g}" for grade in found.grades.tolist()]
+    table = zip(grades, found.counts.tolist(), strict=True)
+    print()
+    print_columns([f"{first}, by {second}", *grades], [[grade, *map(str, row)] for grade, row in table])
+    if found.systems:
+        print()
+        means = [[name, *(f"{value:.4f}" for value in pair)] for name, pair in found.systems.items()]
+        print_columns([found.measure, first, second], means)
+    if found.most and most > 0:
+        print()
+        differing = [
+            [each.qid, each.docid, f"{each.first:g}", f"{each.second:g}"] for each in found.most[:most]
+        ]
+        print_columns(["qid", "docid", first, second], differing)
