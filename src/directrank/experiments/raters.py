@@ -123,8 +123,9 @@ def agreement(
     codes, n = codes.reshape(-1, 2), len(grades)
     qids = list(dict.fromkeys(qid for qid, _ in both))
     place = {qid: at for at, qid in enumerate(qids)}
-    counts = np.zeros((len(qids), n, n), np.int64)
-    np.add.at(counts, ([place[qid] for qid, _ in both], codes[:, 0], codes[:, 1]), 1)
+    query = np.array([place[qid] for qid, _ in both])
+    cells = np.ravel_multi_index((query, codes[:, 0], codes[:, 1]), (len(qids), n, n))
+    counts = np.bincount(cells, minlength=len(qids) * n * n).reshape(len(qids), n, n)
     chosen = parse_measure(measure)
     values = _values(sides, named_runs(runs) if len(runs) else {}, chosen, set(qids))
     times = _resampled(len(qids), random_state)
@@ -219,7 +220,8 @@ def _tau(values: np.ndarray, seed: int) -> Estimate:
     from scipy.stats import kendalltau
 
     def tau(means: np.ndarray) -> float:
-        return kendalltau(means[:, 0], means[:, 1]).statistic
+        found: Any = kendalltau(means[:, 0], means[:, 1])
+        return found.statistic
 
     means = np.moveaxis(values @ _resampled(values.shape[-1], seed).T, -1, 0)
     return _interval(tau(values.mean(axis=-1)), np.array([tau(each) for each in means]))
