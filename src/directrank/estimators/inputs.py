@@ -2,7 +2,7 @@
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -250,6 +250,42 @@ def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.nda
         check_width(X, ranker)
         return X.source, X.to_caller
     return ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype)), np.asarray
+
+
+def features_of_documents(ranker: Any, documents) -> np.ndarray:
+    """Return the features of documents for `Ranker.rank`, without scikit-learn's checks: they take longer."""
+    check_is_fitted(ranker)
+    dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
+    if hasattr(documents, "columns"):
+        return features_of(ranker, documents)[0].rows
+    if isinstance(documents, Mapping):
+        documents = np.column_stack([_column(documents, name) for name in names_of_features(ranker)])
+    elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
+        names = names_of_features(ranker)
+        if lacking := [name for name in names if not any(name in each for each in documents)]:
+            raise DataError(
+                f"no document has the feature {lacking[0]!r}; where it is not known give it as None"
+            )
+        documents = [[_number(each.get(name)) for name in names] for each in documents]
+    X = np.asarray(documents, dtype)
+    if X.ndim != 2 or X.shape[1] != ranker.n_features_in_:
+        raise DataError(
+            f"documents have the shape {X.shape}, expected rows of {ranker.n_features_in_} features"
+        )
+    if np.isinf(X).any():
+        name = names_of_features(ranker)[np.isinf(X).any(axis=0).argmax()]
+        raise DataError(f"feature {name!r} is infinite, or too large for {X.dtype}, in one of the documents")
+    return X
+
+
+def _column(documents: Mapping, name: str) -> list:
+    if name not in documents:
+        raise DataError(f"the documents have no feature {name!r}; where it is not known give it as None")
+    return [_number(value) for value in documents[name]]
+
+
+def _number(value: Any) -> Any:
+    return np.nan if value is None else value
 
 
 def rows_of(chosen, n_docs: int) -> np.ndarray:

@@ -1,0 +1,63 @@
+"""`Ranker.rank`: documents as arrays or by name, in any thread, in the order of `predict`."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import FRank, RankSVM, Regression, TreeRanker, make_ranking
+from directrank.errors import DataError
+
+NAMES = ["price", "age", "clicks"]
+TRAIN = make_ranking(20, 12, 3, random_state=0)
+FRAME = pd.DataFrame(TRAIN.X, columns=NAMES)
+
+
+def fitted(ranker):
+    return ranker.fit(FRAME, TRAIN.relevance, qid=TRAIN.qid)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [Regression(), RankSVM(scaling="log"), RankSVM(scaling="query"), FRank(rounds=3), TreeRanker(rounds=3)],
+)
+def test_the_order_is_that_of_the_scores_however_documents_are_given(ranker):
+    ranker = fitted(ranker)
+    X = np.array(TRAIN.X[:30])
+    X[::7, 1] = np.nan
+    frame = pd.DataFrame(X, columns=NAMES)
+    expected = np.argsort(-ranker.predict(frame, np.zeros(30)), kind="stable").tolist()
+    rows = [
+        {name: None if np.isnan(value) else float(value) for name, value in zip(NAMES, row, strict=True)}
+        for row in X
+    ]
+    absent = [{name: value for name, value in row.items() if value is not None} | {"id": 3} for row in rows]
+    columns = {name: [row[name] for row in rows] for name in reversed(NAMES)}
+    for documents in (X, X.tolist(), rows, absent, columns, frame, frame[NAMES[::-1]]):
+        assert ranker.rank(documents).tolist() == expected
+
+
+def test_equal_documents_stay_in_the_order_given():
+    assert fitted(Regression()).rank(np.zeros((5, 3))).tolist() == [0, 1, 2, 3, 4]
+    assert fitted(Regression()).rank(np.zeros((0, 3))).tolist() == []
+
+
+def test_what_predict_refuses_is_refused():
+    ranker = fitted(Regression())
+    with pytest.raises(DataError, match="no document has the feature 'clicks'"):
+        ranker.rank([{"price": 1.0, "age": 2.0}])
+    with pytest.raises(DataError, match="have no feature 'age'"):
+        ranker.rank({"price": [1.0], "clicks": [2.0]})
+    with pytest.raises(DataError, match=r"shape \(2, 4\), expected rows of 3 features"):
+        ranker.rank(np.zeros((2, 4)))
+    with pytest.raises(DataError, match="feature 'age' is infinite"):
+        ranker.rank([[1.0, np.inf, 0.0]])
+
+
+def test_threads_do_not_disturb_each_other():
+    ranker = fitted(TreeRanker(rounds=5))
+    queries = [np.array(TRAIN.X[first : first + 20]) for first in range(0, 200, 2)]
+    alone = [ranker.rank(each).tolist() for each in queries]
+    with ThreadPoolExecutor(4) as pool:
+        assert [each.tolist() for each in pool.map(ranker.rank, queries)] == alone
