@@ -103,7 +103,7 @@ register_kernel(winner_numbers, ByWinner)(lambda rule, i, size, weight: (weight 
 
 @register_kernel(winner_numbers, ByLevel)
 def _(rule, i, size, weight):
-    return weight, weight * rule.gain[i], rule.level[i], rule.place[i], rule.inside[i]
+    return weight, rule.gain[i], rule.level[i], rule.place[i], rule.inside[i]
 
 
 @register_kernel(loser_numbers, ByLevel)
@@ -115,12 +115,13 @@ def _(rule, start, stop):
 def _(rule, winner, losers, j):
     weight, gain, level, place, inside = winner
     tied = inside if losers[2][j] == place else np.float32(0)
-    return (gain - weight * losers[0][j]) * (abs(level - losers[1][j]) + tied)
+    # Gains are subtracted first: where they are equal, the weight must be 0 and not the rounding of a product.
+    return weight * (gain - losers[0][j]) * (abs(level - losers[1][j]) + tied)
 
 
 @register_kernel(winner_numbers, ByDistance)
 def _(rule, i, size, weight):
-    return weight, weight * rule.gain[i], rule.place[i], rule.inside[i]
+    return weight, rule.gain[i], rule.place[i], rule.inside[i]
 
 
 @register_kernel(loser_numbers, ByDistance)
@@ -133,7 +134,7 @@ def _(rule, winner, losers, j):
     weight, gain, place, inside = winner
     distance = abs(place - losers[1][j])
     loss = rule.losses[np.uint64(np.int32(distance))]
-    return (gain - weight * losers[0][j]) * (loss if distance > 0 else inside)
+    return weight * (gain - losers[0][j]) * (loss if distance > 0 else inside)
 
 
 @register_kernel(winner_numbers, ByTable)
