@@ -115,7 +115,7 @@ def _(rule, start, stop):
 def _(rule, winner, losers, j):
     weight, gain, level, place, inside = winner
     tied = inside if losers[2][j] == place else np.float32(0)
-    # Gains are subtracted first: where they are equal, the weight must be 0 and not the rounding of a product.
+    # Gains are subtracted first: where they are equal, the weight is 0 and not the rounding of a product.
     return weight * (gain - losers[0][j]) * (abs(level - losers[1][j]) + tied)
 
 
