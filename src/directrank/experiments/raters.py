@@ -58,6 +58,15 @@ class Agreement:
         Kendall's τ-b of the two orders of systems; None with fewer than two runs.
     most : list of Disagreement
         Documents that both have judged, the largest differences first.
+
+    Examples
+    --------
+    >>> from directrank import agreement
+    >>> people = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 1}}
+    >>> model = {"q1": {"a": 2, "b": 1, "c": 1}, "q2": {"a": 0, "d": 1}}
+    >>> found = agreement(people, model)
+    >>> print(f"{found.kappa.value:.3f} {found.alpha.value:.3f} {found.most[0].docid}")
+    0.800 0.794 b
     """
 
     n_queries: int
