@@ -7,7 +7,8 @@ from directrank.errors import check_not_negative
 from directrank.solvers.descent import Problem
 from directrank.solvers.incumbent import judged
 
-TOLERANCE = 1e-6
+#: Of a run of L-BFGS: its weights are out of date long before its gradient is smaller.
+TOLERANCE = 1e-4
 #: Largest change of the parameters in a round, and largest gradient at the weights of the ranking reached, of
 #: a run that has converged. Both are relative. Much smaller gradients do not exist: the weights jump wherever
 #: two documents swap, so that the gradient has no zero but jumps across it.
