@@ -1,12 +1,13 @@
 """`Ranker.rank`: documents as arrays or by name, in any thread, in the order of `predict`."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import FRank, RankSVM, Regression, TreeRanker, make_ranking
+from directrank import FRank, RankSVM, Regression, TreeRanker, load, make_ranking, save
 from directrank.errors import DataError
 
 NAMES = ["price", "age", "clicks"]
@@ -55,9 +56,20 @@ def test_what_predict_refuses_is_refused():
         ranker.rank([[1.0, np.inf, 0.0]])
 
 
-def test_threads_do_not_disturb_each_other():
-    ranker = fitted(TreeRanker(rounds=5))
+@pytest.mark.parametrize(
+    "ranker", [Regression(), RankSVM(scaling="log"), TreeRanker(rounds=5), FRank(rounds=3)]
+)
+def test_threads_do_not_disturb_each_other(ranker, tmp_path):
+    ranker = fitted(ranker)
+    save(ranker, tmp_path / "model.dr")
     queries = [np.array(TRAIN.X[first : first + 20]) for first in range(0, 200, 2)]
     alone = [ranker.rank(each).tolist() for each in queries]
+    # The first calls of a loaded ranker, too, which prepare what the later ones use, are at the same time.
+    loaded, ready = load(tmp_path / "model.dr"), Barrier(4)
+
+    def ranked(own):
+        ready.wait()
+        return [loaded.rank(each).tolist() for each in own]
+
     with ThreadPoolExecutor(4) as pool:
-        assert [each.tolist() for each in pool.map(ranker.rank, queries)] == alone
+        assert list(pool.map(ranked, [queries] * 4)) == [alone] * 4
