@@ -64,7 +64,8 @@ def table() -> str:
                     refusals += [line] if line not in refusals else []
                     cells.append(f"refused ({refusals.index(line) + 1})")
             lines.append(f"| `{target.name}` | {' | '.join(cells)} | {target.by} |")
-    lines += ["", "Refused, each in one line:", ""]
+    apart = sum(map(int, re.findall(r"\*\*(\d+)\*\*", "".join(lines))))
+    lines += ["", f"Inverted pairs that float32 tells apart: {apart}. Refused, each in one line:", ""]
     lines += [f"{number}. `{line}`" for number, line in enumerate(refusals, 1)]
     return "\n".join(lines)
 
