@@ -5,8 +5,8 @@ from importlib import import_module
 from benchmarks.case import Case
 
 TOPICS = (
-    "passes", "gradients", "evaluation", "binning", "readers", "scorers", "scaling", "twins", "fits",
-    "solvers", "rivals", "texts",
+    "passes", "gradients", "evaluation", "binning", "readers", "scorers", "serving", "scaling", "twins",
+    "fits", "solvers", "rivals", "texts",
 )  # fmt: skip
 
 

@@ -69,13 +69,13 @@ def trees(library: str) -> tuple[Work, Work]:
     return lambda: scorer.scores(X), lambda: predict(X)
 
 
-def of_lightgbm(X: np.ndarray, y: np.ndarray):
+def of_lightgbm(X: np.ndarray, y: np.ndarray, n_trees: int = N_TREES):
     """Return how LightGBM's trees predict and are saved."""
     import lightgbm
 
     quiet = {"verbose": -1}
     data = lightgbm.Dataset(X[:N_TRAINED], y[:N_TRAINED], params=quiet)
-    booster = lightgbm.train({"num_threads": 1, **quiet}, data, N_TREES)
+    booster = lightgbm.train({"num_threads": 1, **quiet}, data, n_trees)
     return lambda rows: booster.predict(rows, num_threads=1), lambda path: booster.save_model(path)
 
 

@@ -5,10 +5,11 @@
 Rankers and documents are those of the tests: each threshold of a ranker and its two float32 neighbours,
 missing values, zeros of both signs, tiny numbers and ties. Each cell has the largest difference of scores
 (without a constant that all scores share), and the inverted pairs of queries of 50 documents that float32
-tells apart.
+tells apart. Rankers are refused by the lines below the table.
 """
 
 import argparse
+import re
 import sys
 import tempfile
 import warnings
@@ -31,10 +32,7 @@ BEGIN, END = "<!-- table of exports -->", "<!-- end of table -->"
 
 
 def cell(target: Target, ranker) -> str:
-    try:
-        content = export(ranker, target.name).content
-    except ExportError as error:
-        return "not installed" if "needs the library" in str(error) else "refused"
+    content = export(ranker, target.name).content
     names = tuple(getattr(ranker, "feature_names_in_", [f"f{at + 1}" for at in range(ranker.n_features_in_)]))
     kind = function_of(ranker.scorer_, names).kind
     features = rows(ranker.scorer_, missing=kind not in target.zero_for_missing)
@@ -55,9 +53,20 @@ def table() -> str:
         models = rankers(Path(folder))
         head = ["target", *models, "by"]
         lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+        refusals: list[str] = []
         for target in TARGETS:
-            cells = [cell(target, ranker) for ranker in models.values()]
+            cells = []
+            for ranker in models.values():
+                try:
+                    cells.append(cell(target, ranker))
+                except ExportError as error:
+                    line = re.sub(r"'f\d'", "'f1'", str(error).replace(target.name, "TARGET", 1))
+                    refusals += [line] if line not in refusals else []
+                    cells.append(f"refused ({refusals.index(line) + 1})")
             lines.append(f"| `{target.name}` | {' | '.join(cells)} | {target.by} |")
+    apart = sum(map(int, re.findall(r"\*\*(\d+)\*\*", "".join(lines))))
+    lines += ["", f"Inverted pairs that float32 tells apart: {apart}. Refused, each in one line:", ""]
+    lines += [f"{number}. `{line}`" for number, line in enumerate(refusals, 1)]
     return "\n".join(lines)
 
 

@@ -256,6 +256,21 @@ class Judging(Stored, Roles):
 class Converting(Letor, Columns):
     """How files of documents are read."""
 
+    qrels: Annotated[
+        Path | None,
+        option(
+            "--qrels FILE",
+            "TREC qrels: DATA is a JSON log of features of Elasticsearch LTR, OpenSearch LTR or Solr, and "
+            "--qid and --docid are keys, such as responseHeader.params.q.",
+        ),
+    ] = None
+    log: Annotated[
+        str | None,
+        option(
+            "--log NAME", "The log, if a hit has several; or Solr's field of features.  [default: [features]]"
+        ),
+    ] = None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(Stored, Letor, Columns):

@@ -259,15 +259,16 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     if hasattr(documents, "columns"):
         return features_of(ranker, documents)[0].rows
     if isinstance(documents, Mapping):
-        documents = np.column_stack([_column(documents, name) for name in names_of_features(ranker)])
+        documents = np.array([_column(documents, name) for name in names_of_features(ranker)], dtype).T
     elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
         names = names_of_features(ranker)
         if lacking := [name for name in names if not any(name in each for each in documents)]:
             raise DataError(
                 f"no document has the feature {lacking[0]!r}; where it is not known give it as None"
             )
-        documents = [[_number(each.get(name)) for name in names] for each in documents]
-    X = np.asarray(documents, dtype)
+        # NumPy reads None as NaN.
+        documents = [list(map(each.get, names)) for each in documents]
+    X = np.ascontiguousarray(documents, dtype)
     if X.ndim != 2 or X.shape[1] != ranker.n_features_in_:
         raise DataError(
             f"documents have the shape {X.shape}, expected rows of {ranker.n_features_in_} features"
@@ -278,14 +279,10 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     return X
 
 
-def _column(documents: Mapping, name: str) -> list:
+def _column(documents: Mapping, name: str) -> Any:
     if name not in documents:
         raise DataError(f"the documents have no feature {name!r}; where it is not known give it as None")
-    return [_number(value) for value in documents[name]]
-
-
-def _number(value: Any) -> Any:
-    return np.nan if value is None else value
+    return documents[name]
 
 
 def rows_of(chosen, n_docs: int) -> np.ndarray:

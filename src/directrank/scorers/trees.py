@@ -18,6 +18,11 @@ LEAF = -1
 BLOCK_ROWS = 1024
 # So many rows descend a tree together: while one waits for a node, the others go on.
 TOGETHER = 32
+#: Leaves of a tree that a word has a bit for, and rows that are compared with a node at once.
+LEAVES, COMPARED_ROWS = 64, 128
+#: The number of a word's only bit, by the upper six bits of its product with this (de Bruijn's sequence).
+SEQUENCE, UPPER = 0x03F79D71B4CB0A89, np.uint64(58)
+BIT = np.argsort([((1 << bit) * SEQUENCE % 2**64) >> 58 for bit in range(LEAVES)])
 #: What `Trees.missing` says of a node: missing values go to the left; zeros are missing values.
 TO_THE_LEFT, ZERO_TOO = 1, 2
 #: Values of at most this magnitude are zeros (LightGBM's constant).
@@ -105,11 +110,26 @@ class Trees:
         """
         trees = self.in_float32 if features.dtype == np.float32 else self
         out = np.zeros(len(features))
-        _add_trees(
-            features, trees.root, trees.feature, trees.threshold, trees.missing, trees.left, trees.right,
-            trees.value, out,
-        )  # fmt: skip
+        if trees._cuts is None:
+            _add_trees(
+                features, trees.root, trees.feature, trees.threshold, trees.missing, trees.left, trees.right,
+                trees.value, out,
+            )  # fmt: skip
+        else:
+            with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products of words.
+                _add_cut_trees(features, trees.root, out, *trees._cuts)
         return out
+
+    @cached_property
+    def _cuts(self) -> Any:
+        """The arguments of `_add_cut_trees`; None if a tree has more leaves than a word has bits."""
+        keep, values = np.full(len(self.left), ~np.uint64(0)), np.zeros(len(self.left))
+        if _number_leaves(self.root, self.left, self.right, self.value, keep, values) > LEAVES:
+            return None
+        inner = np.flatnonzero(self.left != LEAF)
+        used, column = np.unique(self.feature[inner], return_inverse=True)
+        last = np.searchsorted(inner, np.append(self.root[1:], len(self.left)))
+        return used, last, column, self.threshold[inner], self.missing[inner], keep[inner], values
 
     @property
     def feature_dtype(self) -> type:
@@ -456,6 +476,56 @@ def _add_trees(features, root, feature, threshold, missing, left, right, value, 
                     pass
                 for i in range(n):
                     out[row + i] += value[nodes[i]]
+
+
+@kernel
+def _number_leaves(root, left, right, value, keep, values):
+    """Write the values of each tree's leaves from the left, and the leaves that a step to the right keeps.
+
+    Returns the largest number of leaves of a tree. ``keep`` has a bit for each leaf but those to the left.
+    """
+    first, n_leaves, most = np.full(len(left), LEAF), np.zeros(len(left), np.int64), 0
+    for t in range(len(root)):
+        start, stop = root[t], root[t + 1] if t + 1 < len(root) else len(left)
+        for node in range(stop - 1, start - 1, -1):
+            inner = left[node] >= 0
+            n_leaves[node] = n_leaves[start + left[node]] + n_leaves[start + right[node]] if inner else 1
+        first[start] = 0
+        for node in range(start, stop):
+            if first[node] < 0:  # XGBoost leaves nodes that it has pruned in the file.
+                continue
+            if left[node] < 0:
+                values[start + first[node]] = value[node]
+                continue
+            n_left = n_leaves[start + left[node]]
+            first[start + left[node]] = first[node]
+            first[start + right[node]] = first[node] + n_left
+            keep[node] = ~(((np.uint64(1) << np.uint64(n_left)) - np.uint64(1)) << np.uint64(first[node]))
+        most = max(most, n_leaves[start])
+    return most
+
+
+@kernel
+def _add_cut_trees(features, root, out, used, last, feature, threshold, missing, keep, values):
+    # Lucchese et al., "QuickScorer", SIGIR 2015: a row is compared with all nodes of a tree, in any order.
+    # Where it goes to the right, the leaves on the left are cut off; it arrives at the first that is kept.
+    columns = np.empty((len(used), COMPARED_ROWS), features.dtype)
+    kept = np.empty(COMPARED_ROWS, np.uint64)
+    for first in range(0, len(out), COMPARED_ROWS):
+        n, node = min(COMPARED_ROWS, len(out) - first), 0
+        for i in range(n):
+            for k in range(len(used)):
+                columns[k, i] = features[first + i, used[k]]
+        for t in range(len(root)):
+            kept[:] = ~np.uint64(0)
+            while node < last[t]:
+                x, cut, rule, leaves = columns[feature[node]], threshold[node], missing[node], keep[node]
+                for i in range(n):
+                    kept[i] = kept[i] if goes_left(x[i], cut, rule) else kept[i] & leaves
+                node += 1
+            for i in range(n):
+                bit = (kept[i] & (~kept[i] + np.uint64(1))) * np.uint64(SEQUENCE)
+                out[first + i] += values[root[t] + BIT[bit >> UPPER]]
 
 
 @inline_kernel

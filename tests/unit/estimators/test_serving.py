@@ -1,12 +1,15 @@
 """`Ranker.rank`: documents as arrays or by name, in any thread, in the order of `predict`."""
 
+import runpy
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import FRank, RankSVM, Regression, TreeRanker, make_ranking
+from directrank import FRank, RankSVM, Regression, TreeRanker, load, make_ranking, save
 from directrank.errors import DataError
 
 NAMES = ["price", "age", "clicks"]
@@ -55,9 +58,38 @@ def test_what_predict_refuses_is_refused():
         ranker.rank([[1.0, np.inf, 0.0]])
 
 
-def test_threads_do_not_disturb_each_other():
-    ranker = fitted(TreeRanker(rounds=5))
+@pytest.mark.parametrize(
+    "ranker", [Regression(), RankSVM(scaling="log"), TreeRanker(rounds=5), FRank(rounds=3)]
+)
+def test_threads_do_not_disturb_each_other(ranker, tmp_path):
+    ranker = fitted(ranker)
+    save(ranker, tmp_path / "model.dr")
     queries = [np.array(TRAIN.X[first : first + 20]) for first in range(0, 200, 2)]
     alone = [ranker.rank(each).tolist() for each in queries]
+    # The first calls of a loaded ranker, too, which prepare what the later ones use, are at the same time.
+    loaded, ready = load(tmp_path / "model.dr"), Barrier(4)
+
+    def ranked(own):
+        ready.wait()
+        return [loaded.rank(each).tolist() for each in own]
+
     with ThreadPoolExecutor(4) as pool:
-        assert [each.tolist() for each in pool.map(ranker.rank, queries)] == alone
+        assert list(pool.map(ranked, [queries] * 4)) == [alone] * 4
+
+
+@pytest.mark.heavy
+def test_the_web_service_of_the_page(tmp_path, monkeypatch):
+    pytest.importorskip("httpx")
+    client_of = pytest.importorskip("fastapi.testclient").TestClient
+    ranker = fitted(TreeRanker(rounds=5))
+    save(ranker, tmp_path / "model.dr")
+    monkeypatch.setenv("MODEL", str(tmp_path / "model.dr"))
+    example = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "examples" / "serving.py"))
+    columns = {name: TRAIN.X[:20, at].tolist() for at, name in enumerate(NAMES)}
+    expected = ranker.rank(np.array(TRAIN.X[:20])).tolist()
+    with client_of(example["app"]) as client, ThreadPoolExecutor(4) as pool:
+        answers = pool.map(lambda features: client.post("/rank", json={"features": features}), [columns] * 20)
+        assert [answer.json() for answer in answers] == [expected] * 20
+        refused = client.post("/rank", json={"features": {"price": [1.0], "age": [None]}})
+    assert refused.status_code == 422
+    assert "no feature 'clicks'" in refused.json()["detail"]

@@ -71,6 +71,35 @@ def test_kernel_equals_definition():
         assert scores[i] == pytest.approx(trees_naive(features[i], scorer), rel=1e-12)
 
 
+def grown(rng, n_leaves, n_features=4):
+    """A tree of so many leaves, which grows at leaves at random."""
+    left, right = [-1], [-1]
+    for _ in range(n_leaves - 1):
+        parent = rng.choice([node for node, child in enumerate(left) if child < 0])
+        left[parent], right[parent] = len(left), len(left) + 1
+        left, right = [*left, -1, -1], [*right, -1, -1]
+    n = len(left)
+    feature, threshold = rng.integers(0, n_features, n), rng.normal(size=n).round(1)
+    return tree(feature, threshold, rng.integers(0, 4, n), left, right, rng.normal(size=n))
+
+
+@pytest.mark.parametrize("leaves", [(1, 2, 63, 64), (64, 1, 65), (150, 3)])
+@pytest.mark.parametrize("n_docs", [1, 127, 260])
+def test_trees_of_any_number_of_leaves(leaves, n_docs):
+    rng = np.random.default_rng(n_docs)
+    scorer = Trees.joined([grown(rng, each) for each in leaves])
+    features = rng.normal(size=(n_docs, 4)).astype(np.float32).round(1)
+    features[rng.random(features.shape) < 0.2] = np.nan
+    features[rng.random(features.shape) < 0.2] = 0.0
+    assert scorer.scores(features).tolist() == [trees_naive(row, scorer) for row in features]
+
+
+def test_nodes_that_no_row_reaches_change_nothing():
+    scorer = tree([0, 1, 0, 0, 0, 0], [1.0, -9.0, 0, 0, 0, 0], [0] * 6, [2, 4, -1, -1, -1, -1],
+                  [3, 5, -1, -1, -1, -1], [0, 0, -1, 1, 50, 60])  # fmt: skip
+    assert scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]], np.float32)).tolist() == [-1, 1]
+
+
 def test_missing_values_go_where_given_values_go():
     rng = np.random.default_rng(1)
     scorer, values = forest(rng), np.array([0.3, -0.2, 0.0, 1.0], np.float32)

@@ -11,7 +11,7 @@ from directrank.cli.settings import check_folder
 
 def convert(
     *,
-    data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet or Arrow.")],
+    data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet, Arrow or a log.")],
     out: Annotated[Path, target("-o --out FOLDER", "The store to write.")],
     n_features: Annotated[
         int | None,

@@ -81,7 +81,7 @@ def choose_columns(names: Sequence[str], how: ReadOptions, where: str) -> Column
     """
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise DataError(f"{where}: column {twice[0]!r} is there twice; rename one of them")
-    drop = dict.fromkeys(_selected(how.drop, names, where))
+    drop = dict.fromkeys(selected(how.drop, names, where))
     told = {role: getattr(how, role) for role in GUESSES}
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
     taken = {*drop, *(how.features or ()), *told.values()}
@@ -111,7 +111,7 @@ def choose_columns(names: Sequence[str], how: ReadOptions, where: str) -> Column
         ]
     else:
         trained = "" if how.n_features is None else ", which the model was trained with"
-        chosen = _selected(how.features, names, where, used, trained)
+        chosen = selected(how.features, names, where, used, trained)
         features = [name for name in chosen if name not in drop]
     if how.features is None and not features:
         raise DataError(f"{where}: no column is left for features; the columns are {listed(names)}")
@@ -165,7 +165,7 @@ def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> 
     raise DataError(f"{where}: no column {name!r}{why}; {hint}")
 
 
-def _selected(
+def selected(
     wanted: Iterable[str], names: Sequence[str], where: str, taken: Collection[str] = (), why: str = ""
 ) -> list[str]:
     """Return the columns that names and patterns select, each once, in the order of the names."""

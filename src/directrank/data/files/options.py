@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 
 import numpy as np
 
@@ -38,6 +39,10 @@ class ReadOptions:
         The number of the first feature of LETOR text; 1 by default.
     counts_fit : bool, default=False
         Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
+    qrels : path-like, optional
+        TREC qrels: the file is a log of features, and `qid` and `docid` are keys of its JSON, with dots.
+    log : str, optional
+        The name of the log, where the plugins logged several; or the field where Solr logged features.
     verify : bool, default=True
         Whether the features of a store are compared with their digests, which reads all of them.
     digests : mapping of Path to str
@@ -55,6 +60,8 @@ class ReadOptions:
     n_features: int | None = None
     first_feature: int | None = None
     counts_fit: bool = False
+    qrels: str | PathLike | None = None
+    log: str | None = None
     verify: bool = True
     digests: Digests = field(default_factory=dict)
 

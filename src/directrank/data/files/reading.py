@@ -11,6 +11,7 @@ import numpy as np
 from directrank.data.files import letor
 from directrank.data.files.columns import Columns, choose_columns
 from directrank.data.files.letor import LetorFiles
+from directrank.data.files.logs import FeatureLog
 from directrank.data.files.opening import check_digest
 from directrank.data.files.options import ReadOptions
 from directrank.data.files.tables import TABLES, TableFiles, table_of
@@ -69,7 +70,7 @@ class StoredFiles:
         return QueryGroups.from_inner(**{**self._stored._asdict(), "name": str(self._path)})
 
 
-def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFiles | StoredFiles:
+def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFiles | StoredFiles | FeatureLog:
     """Make the first pass over files that form one data set: relevance, queries and the features they have.
 
     Raises
@@ -78,6 +79,8 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFil
         If a file cannot be used, or the files have different formats.
     """
     stores = [manifest for path in paths if (manifest := manifest_of(path)) is not None]
+    if how.qrels is not None:
+        return FeatureLog(paths[0], how)
     if stores:
         return StoredFiles(stores if len(paths) == 1 else paths, how)
     tables = [table_of(path) for path in paths]
@@ -176,8 +179,9 @@ def convert_data(
     force : bool, default=False
         Take a folder that holds other files, too.
     **how
-        Columns and missing values, as `load_data` takes them; and ``n_features``, the number of features
-        of LETOR text.
+        Columns and missing values, as `load_data` takes them; ``n_features``, the number of features of
+        LETOR text; and for a log of features of Elasticsearch LTR, OpenSearch LTR or Solr ``qrels``, its
+        judgments, and ``log``, the name of the log.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """Each target's file, run by the engine itself or by a transcript of its rule, scores as the ranker does."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -149,6 +150,15 @@ def test_solr_refuses_thresholds_that_its_slack_moves_and_no_factor_helps():
 def test_versions_of_engines_change_what_they_need(target, version, line):
     written = directrank.export(ranker(stumps()), target, target_version=version)
     assert any(line in need for need in written.needs), written.needs
+
+
+def test_tables_of_java_are_cut_into_pieces_without_loss(models):
+    text = directrank.export(models["2,000 trees"], "java").content.decode()
+    trees = models["2,000 trees"].scorer_
+    for name, values in (("THRESHOLD", trees.threshold), ("LEFT", trees.left), ("VALUE", trees.value)):
+        (pieces,) = re.findall(rf"{name} = (?:whole|numbers)\((.*)\);", text)
+        assert all(len(piece) < 2**16 for piece in pieces.split('", "'))
+        assert list(map(float, pieces.replace('", "', "").strip('"').split())) == values.tolist()
 
 
 def test_scores_below_zero_are_shifted_for_lucene():
