@@ -39,6 +39,9 @@ class Queries:
         How many first documents of each query have a judgment; None for all.
     pooled : ndarray of shape (n_queries,), int64, or None
         How many first documents of each query have a judgment or were pooled for one; None for all.
+    subtopics : ndarray of shape (n_docs, n_subtopics), float64, or None
+        The grade of each document for each subtopic of its query; relevance is the largest of a row. Queries
+        with fewer subtopics have columns of zeros. None where relevance is of the query as a whole.
     """
 
     relevance: np.ndarray
@@ -49,6 +52,7 @@ class Queries:
     standardised: bool = False
     judged: np.ndarray | None = None
     pooled: np.ndarray | None = None
+    subtopics: np.ndarray | None = None
     _cache: dict = field(default_factory=dict, repr=False)
 
     def cached(self, key: Hashable, compute: Callable[[], Value]) -> Value:
@@ -119,6 +123,7 @@ class Queries:
             self.relevance[rows], indptr, self.row[rows], self.qid[which], docid, self.standardised,
             None if self.judged is None else self.judged[which],
             None if self.pooled is None else self.pooled[which],
+            None if self.subtopics is None else self.subtopics[rows],
         )  # fmt: skip
         return some, rows
 
@@ -134,4 +139,16 @@ class Queries:
             self.standardised,
             None if self.judged is None else self.judged[start:stop],
             None if self.pooled is None else self.pooled[start:stop],
+            None if self.subtopics is None else self.subtopics[first:last],
         )
+
+    def repeated(self, times: int) -> "Queries":
+        """Return all queries `times` times in turn, each copy with a number of its own as its name."""
+        ends = np.arange(times)[:, None] * self.n_docs + self.indptr[1:]
+        return Queries(
+            np.tile(self.relevance, times), np.append(0, ends), np.arange(times * self.n_docs),
+            np.arange(times * self.n_queries), None, self.standardised,
+            None if self.judged is None else np.tile(self.judged, times),
+            None if self.pooled is None else np.tile(self.pooled, times),
+            None if self.subtopics is None else np.tile(self.subtopics, (times, 1)),
+        )  # fmt: skip
