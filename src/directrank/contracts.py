@@ -122,6 +122,8 @@ class Surrogate(Protocol):
     measure: Any = None
     #: What its name says besides the measure, such as a margin.
     variant: str = ""
+    #: Whether it is a sum over documents or pairs that reads the confidence of documents (`Queries`).
+    weighs_documents: bool = False
     #: What its random numbers are drawn from, or None if it draws none.
     seed: int | None = None
 

@@ -42,6 +42,9 @@ class Queries:
     subtopics : ndarray of shape (n_docs, n_subtopics), float64, or None
         The grade of each document for each subtopic of its query; relevance is the largest of a row. Queries
         with fewer subtopics have columns of zeros. None where relevance is of the query as a whole.
+    confidence : ndarray of shape (n_docs,), float64, or None
+        How far the relevance of each document is trusted: its weight in losses that are sums over documents,
+        and a factor of those of its pairs. None for 1 everywhere. Measures do not read it.
     """
 
     relevance: np.ndarray
@@ -53,6 +56,7 @@ class Queries:
     judged: np.ndarray | None = None
     pooled: np.ndarray | None = None
     subtopics: np.ndarray | None = None
+    confidence: np.ndarray | None = None
     _cache: dict = field(default_factory=dict, repr=False)
 
     def cached(self, key: Hashable, compute: Callable[[], Value]) -> Value:
@@ -114,6 +118,12 @@ class Queries:
         """Whether all documents of a query have the same relevance, bool of shape (n_queries,)."""
         return self.relevance[self.indptr[:-1]] == self.relevance[self.indptr[1:] - 1]
 
+    def differing(self, weights: np.ndarray) -> str:
+        """Return the words that name the first query whose documents do not all have the same weight."""
+        number = np.repeat(np.arange(self.n_queries), self.sizes)
+        first = np.argmax(weights != weights[self.indptr[number]])
+        return f"differs between rows of query {self.qid[number[first]]}"
+
     def chosen(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
         """Return the selected queries and the rows of their documents; `which` is bool (n_queries,)."""
         rows = np.flatnonzero(np.repeat(which, self.sizes))
@@ -124,6 +134,7 @@ class Queries:
             None if self.judged is None else self.judged[which],
             None if self.pooled is None else self.pooled[which],
             None if self.subtopics is None else self.subtopics[rows],
+            None if self.confidence is None else self.confidence[rows],
         )  # fmt: skip
         return some, rows
 
@@ -140,6 +151,7 @@ class Queries:
             None if self.judged is None else self.judged[start:stop],
             None if self.pooled is None else self.pooled[start:stop],
             None if self.subtopics is None else self.subtopics[first:last],
+            None if self.confidence is None else self.confidence[first:last],
         )
 
     def repeated(self, times: int) -> "Queries":
@@ -151,4 +163,5 @@ class Queries:
             None if self.judged is None else np.tile(self.judged, times),
             None if self.pooled is None else np.tile(self.pooled, times),
             None if self.subtopics is None else np.tile(self.subtopics, (times, 1)),
+            None if self.confidence is None else np.tile(self.confidence, times),
         )  # fmt: skip
