@@ -4,6 +4,7 @@ import pytest
 
 from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
 from directrank.measures import DCG, MEASURES, Bpref, InfAP, Judged, RBPResidual, Success, parse_measure
+from directrank.measures.diversity import OverSubtopics
 from directrank.measures.retrieved_set import RetrievedSet
 from directrank.surrogates import SURROGATES, gain_difference
 
@@ -24,8 +25,9 @@ def measures():
     """Every measure that one trains for, whole and, where it takes one, with a cutoff."""
     names = []
     for measure in MEASURES:
-        # Beyond 1, of judgments that are missing, or of no ranking.
-        if measure in (DCG, Bpref, InfAP, Judged, RBPResidual) or issubclass(measure, RetrievedSet):
+        # Beyond 1, of judgments that are missing, of no ranking, or of subtopics.
+        others = issubclass(measure, (RetrievedSet, OverSubtopics))
+        if others or measure in (DCG, Bpref, InfAP, Judged, RBPResidual):
             continue
         word = measure.bare_name + ("(max=4)" if measure.bare_name.endswith("ERR") else "")
         if measure.cutoff_is() != "required":

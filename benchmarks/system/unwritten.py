@@ -47,9 +47,10 @@ from directrank.data.queries import Queries
 from directrank.features.query_ranges import scaled_inside_queries_naive
 from directrank.measures import DCG, MEASURES
 from directrank.measures.average_precision import ap_naive
-from directrank.measures.err import stops_naive
+from directrank.measures.diversity import OverSubtopics
 from directrank.measures.families.gain_sum import gain_sum_naive
 from directrank.measures.families.graded_gains import discounts_of
+from directrank.measures.families.stopping import stops_naive
 from directrank.measures.mean_ndcg import mean_ndcg_naive
 from directrank.measures.pairwise import agreement_naive, right_order_naive
 from directrank.measures.positions import positions_naive, positions_of
@@ -124,6 +125,13 @@ def measure_twin(measure, one: Queries, scores: np.ndarray) -> float | None:
         return value / best if best else 0.0
     if kind == "MeanNDCG":
         return mean_ndcg_naive(2.0**y - 1, above, tied, discounts_of(n, "log2")) if relevant else 0.0
+    if isinstance(measure, OverSubtopics):  # of one subtopic
+        alpha, k = getattr(measure, "alpha", 1.0), measure.cutoff
+        divisor = measure.divisors(max(n, k))
+        value = stops_naive(alpha * (y >= 1), above, tied, k, divisor)
+        n_best = {"alpha_nDCG": min(relevant, k), "ERR_IA": k}.get(kind, 1)
+        best = (alpha * (1 - alpha) ** np.arange(n_best) / divisor[:n_best]).sum()
+        return value / best if relevant else 0.0
     persistence = getattr(measure, "p", 0.0) ** np.arange(n)
     before = [int(((above < a) & (y < 1)).sum()) for a in above[:relevant]]
     inside = [int(((above == a) & (y < 1)).sum()) for a in above[:relevant]]
@@ -239,7 +247,9 @@ def near(found: float, expected: float) -> None:
 
 def try_measure(rng: np.random.Generator, cls: type, case: Case) -> None:
     """Compare a measure, with a cutoff or without one."""
-    variants = [each for each in (*measures(), DCG(), DCG(3)) if type(each) is cls] or [cls()]
+    variants = [each for each in (*measures(), DCG(), DCG(3)) if type(each) is cls] or [
+        cls(3) if cls.cutoff_is() == "required" else cls()
+    ]
     measure, queries = variants[rng.integers(len(variants))], case.queries
     n_read = measure.n_read(queries)
 

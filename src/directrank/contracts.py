@@ -60,6 +60,11 @@ class Measure(Protocol):
     #: is "beyond" for a measure that depends on how many documents the run holds; or "last", tied.
     unretrieved: ClassVar[Literal["infinite", "beyond", "counted", "last"]] = "infinite"
 
+    #: How the value changes with grades: it "rises" with each, or only where a document of grade 0 and one of
+    #: the largest grade below it swap grades ("swaps"); None if neither is known. Bounds over unjudged
+    #: documents follow from it.
+    over_grades: ClassVar[Literal["rises", "swaps"] | None] = None
+
     @property
     def name(self) -> str:
         """The canonical name, in ir_measures' grammar."""
@@ -117,6 +122,8 @@ class Surrogate(Protocol):
     measure: Any = None
     #: What its name says besides the measure, such as a margin.
     variant: str = ""
+    #: Whether it is a sum over documents or pairs that reads the confidence of documents (`Queries`).
+    weighs_documents: bool = False
     #: What its random numbers are drawn from, or None if it draws none.
     seed: int | None = None
 

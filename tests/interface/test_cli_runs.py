@@ -1,6 +1,7 @@
 """`directrank evaluate` on runs, scores and qrels: what it prints and refuses."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -96,3 +97,43 @@ def test_what_is_refused_in_one_line(capsys, arguments, code, expected):
     ended, out, err = run(capsys, "evaluate", *arguments)
     assert (ended, out, len(err.splitlines())) == (code, "", 1)
     assert expected in err
+
+
+def test_bounds_over_unjudged_documents(capsys, folder):
+    (folder / "partly").write_text("1 Q0 new 1 3 x\n1 Q0 d1 2 2 x\n1 Q0 newer 3 1 x\n")
+    (folder / "one-query").write_text("1 0 d1 1\n1 0 d0 0\n")
+    code, out, err = run(capsys, "evaluate", "one-query", "partly", "--measures", "P@2,AP", "--unjudged")
+    assert code == 0
+    assert "2 of 3 documents have no judgment" in err
+    assert "P@2  0.5000  from 0.5000 to 1.0000 if unjudged documents were judged" in out
+    # AP is least where only the last document is relevant too, and largest where all are.
+    low, high = (1 / 2, 1.0)
+    assert f"AP   0.5000  from {low:.4f} to {high:.4f}" in out
+    code, out, _ = run(
+        capsys, "evaluate", "one-query", "partly", "--measures", "AP", "--unjudged", "--json"
+    )  # fmt: skip
+    assert json.loads(out)["unjudged"] == {"AP": [low, high]}
+
+
+def test_bounds_over_unjudged_documents_are_of_one_run(capsys):
+    code, _, err = run(capsys, "evaluate", "qrels", "one", "two", "--unjudged")
+    assert (code, err) == (2, "directrank: --unjudged: give one run, without --report and --baseline\n")
+
+
+def test_subtopics_of_diversity_qrels(capsys, folder):
+    (folder / "diverse").write_text("1 1 a 1\n1 2 b 1\n1 1 c 1\n1 2 c 0\n")
+    (folder / "redundant").write_text("1 Q0 a 1 3 x\n1 Q0 c 2 2 x\n1 Q0 b 3 1 x\n")
+    code, out, err = run(capsys, "evaluate", "diverse", "redundant", "--measures", "StRec@2,alpha_nDCG@2,P@2")
+    assert code == 0
+    assert "the grade of a document is the largest over its subtopics" in err
+    assert "StRecall@2    0.5000" in out
+    assert f"alpha_nDCG@2  {(1 + 0.5 / np.log2(3)) / (1 + 1 / np.log2(3)):.4f}" in out
+    assert "P@2           1.0000" in out
+
+
+def test_measures_of_subtopics_say_where_there_are_none(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, _, err = run(capsys, "evaluate", "qrels", "one", "--measures", "ERR_IA@5")
+    assert code == 0
+    assert "ERR_IA@5: the judgments have no subtopics" in err

@@ -3,6 +3,7 @@
 import json
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -62,6 +63,30 @@ def test_vectors_of_others_are_a_feature(road, tmp_path):
     assert set(groups.X[:, -1].tolist()) == {9.25}
     made[made.index(vectors)] = vectors.partition(",")[0]
     assert main(made) == 2
+
+
+def test_a_search_embeds_the_query(road, tmp_path, monkeypatch, capsys):
+    vectors = np.random.default_rng(0).normal(size=(len(texts()), 3))
+    pd.DataFrame({"docid": list(texts()), "vector": list(vectors)}).to_parquet(tmp_path / "d.parquet")
+    own = pd.DataFrame({"qid": ["q1", "q2", "q3"], "vector": [[1.0, 0.0, 2.0]] * 3})
+    own.to_parquet(tmp_path / "q.parquet")
+    (tmp_path / "my_model.py").write_text("def encode(texts):\n    return [[1.0, 0.0, 2.0] for _ in texts]\n")
+    monkeypatch.chdir(tmp_path)
+    files = [str(road / "index"), "--queries", str(road / "queries.csv"), "--qrels", str(road / "qrels")]
+    dense = ["--embeddings", "dense=d.parquet,q.parquet", "--features", "whole.bm25"]
+    assert main(["features", *files, *dense, "-o", "made", "-q"]) == 0
+    assert main(["fit", "regression", "made/all.parquet", "-o", "m.dr", "-q"]) == 0
+    capsys.readouterr()
+    words = ["search", str(road / "index"), "m.dr", "heat flow"]
+    assert main([*words, "--embed", "dense=d.parquet,my_model:encode", "--json"]) == 0
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    assert all(set(hit["contributions"]) == {"whole.bm25", "dense"} for hit in hits)
+    assert main(words) == 3
+    assert "--embed NAME=DOCUMENTS,MODULE:FUNCTION" in capsys.readouterr().err
+    assert main([*words, "--embed", "dense=d.parquet,my_model:other"]) == 2
+    assert "--embed my_model:other: module 'my_model' has no attribute 'other'" in capsys.readouterr().err
+    assert main([*words, "--embed", "dense=d.parquet"]) == 2
+    assert "embeddings dense: expected vectors of documents, vectors of queries" in capsys.readouterr().err
 
 
 def test_search_prints_hits(road, capsys):

@@ -18,6 +18,17 @@ from strategies import cases, random_case
 LINEAR = {"gain": oracles.linear_gain}
 LETOR = {"discount": oracles.letor_discount}
 
+
+def one_subtopic(k, divisor):
+    """The sum over relevant documents of half as much for each one before, by the divisor of the rank."""
+
+    def strict(ranked):
+        places = [p for p, y in enumerate(ranked[:k], start=1) if y >= 1]
+        return sum(0.5**before / divisor(p) for before, p in enumerate(places))
+
+    return strict
+
+
 #: Every measure with parameters that matter, beside its definition on a strict ranking.
 DEFINITIONS = {
     "AP": oracles.average_precision(),
@@ -74,6 +85,10 @@ DEFINITIONS = {
     "SetAP(rel=2)": lambda ranked: np.mean(ranked >= 2),
     "NumRel": lambda ranked: float(sum(ranked >= 1)),
     "NumRet": len,
+    # Of one subtopic.
+    "alpha_nDCG@3": oracles.normalised(one_subtopic(3, lambda p: np.log2(1 + p))),
+    "ERR_IA@2": lambda ranked: one_subtopic(2, float)(ranked) / 1.25,
+    "StRecall@2": oracles.success(2),
     "WPD(complement=1)": oracles.right_pairs,
     "ZeroOne(complement=1)": oracles.right_order,
 }

@@ -39,6 +39,12 @@ class Queries:
         How many first documents of each query have a judgment; None for all.
     pooled : ndarray of shape (n_queries,), int64, or None
         How many first documents of each query have a judgment or were pooled for one; None for all.
+    subtopics : ndarray of shape (n_docs, n_subtopics), float64, or None
+        The grade of each document for each subtopic of its query; relevance is the largest of a row. Queries
+        with fewer subtopics have columns of zeros. None where relevance is of the query as a whole.
+    confidence : ndarray of shape (n_docs,), float64, or None
+        How far the relevance of each document is trusted: its weight in losses that are sums over documents,
+        and a factor of those of its pairs. None for 1 everywhere. Measures do not read it.
     """
 
     relevance: np.ndarray
@@ -49,6 +55,8 @@ class Queries:
     standardised: bool = False
     judged: np.ndarray | None = None
     pooled: np.ndarray | None = None
+    subtopics: np.ndarray | None = None
+    confidence: np.ndarray | None = None
     _cache: dict = field(default_factory=dict, repr=False)
 
     def cached(self, key: Hashable, compute: Callable[[], Value]) -> Value:
@@ -110,6 +118,12 @@ class Queries:
         """Whether all documents of a query have the same relevance, bool of shape (n_queries,)."""
         return self.relevance[self.indptr[:-1]] == self.relevance[self.indptr[1:] - 1]
 
+    def differing(self, weights: np.ndarray) -> str:
+        """Return the words that name the first query whose documents do not all have the same weight."""
+        number = np.repeat(np.arange(self.n_queries), self.sizes)
+        first = np.argmax(weights != weights[self.indptr[number]])
+        return f"differs between rows of query {self.qid[number[first]]}"
+
     def chosen(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
         """Return the selected queries and the rows of their documents; `which` is bool (n_queries,)."""
         rows = np.flatnonzero(np.repeat(which, self.sizes))
@@ -119,6 +133,8 @@ class Queries:
             self.relevance[rows], indptr, self.row[rows], self.qid[which], docid, self.standardised,
             None if self.judged is None else self.judged[which],
             None if self.pooled is None else self.pooled[which],
+            None if self.subtopics is None else self.subtopics[rows],
+            None if self.confidence is None else self.confidence[rows],
         )  # fmt: skip
         return some, rows
 
@@ -134,4 +150,18 @@ class Queries:
             self.standardised,
             None if self.judged is None else self.judged[start:stop],
             None if self.pooled is None else self.pooled[start:stop],
+            None if self.subtopics is None else self.subtopics[first:last],
+            None if self.confidence is None else self.confidence[first:last],
         )
+
+    def repeated(self, times: int) -> "Queries":
+        """Return all queries `times` times in turn, each copy with a number of its own as its name."""
+        ends = np.arange(times)[:, None] * self.n_docs + self.indptr[1:]
+        return Queries(
+            np.tile(self.relevance, times), np.append(0, ends), np.arange(times * self.n_docs),
+            np.arange(times * self.n_queries), None, self.standardised,
+            None if self.judged is None else np.tile(self.judged, times),
+            None if self.pooled is None else np.tile(self.pooled, times),
+            None if self.subtopics is None else np.tile(self.subtopics, (times, 1)),
+            None if self.confidence is None else np.tile(self.confidence, times),
+        )  # fmt: skip

@@ -169,13 +169,7 @@ class Distribution:
         ndarray of shape (n_orders,)
         """
         times, outcomes = len(scores), len(self.probability)
-        n_docs = self.n_docs * outcomes * times
-        queries = Queries(
-            np.tile(self.queries.relevance, times),
-            np.arange(0, n_docs + 1, self.n_docs),
-            np.arange(n_docs),
-            np.arange(outcomes * times),
-        )
+        queries = self.queries.repeated(times)
         positions = positions_of(queries, scores[:, self.document].ravel())
         return measure.query_values(queries, positions).reshape(times, outcomes) @ self.probability
 

@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -152,6 +153,25 @@ def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
     DataError
         If the shape fits neither, a weight is negative or missing, or rows of one query differ.
     """
+    weights = _checked_weights(sample_weight, groups)
+    if len(weights) != groups.n_docs:
+        return weights
+    if (confidence := _by_document(weights, groups)) is None:
+        return groups.to_inner(weights)[groups.queries.indptr[:-1]]
+    raise DataError(f"sample_weight {groups.queries.differing(confidence)}: here weights belong to queries")
+
+
+def _by_document(weights: np.ndarray, groups: QueryGroups) -> np.ndarray | None:
+    """Return weights of rows in the inner order, or None if they belong to queries."""
+    if len(weights) != groups.n_docs:
+        return None
+    inner, queries = groups.to_inner(weights), groups.queries
+    same = inner == np.repeat(inner[queries.indptr[:-1]], queries.sizes)
+    return None if same.all() else inner
+
+
+def _checked_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
+    """Return finite weights, not negative, one a row or one a query."""
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim != 1 or len(weights) not in (groups.n_docs, groups.n_queries):
         raise DataError(
@@ -162,18 +182,7 @@ def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
         raise DataError("sample_weight must be finite and not negative")
     if not weights.any():
         raise DataError("sample_weight is zero everywhere: nothing to train on")
-    if len(weights) != groups.n_docs:
-        return weights
-    inner = groups.to_inner(weights)
-    first = inner[groups.queries.indptr[:-1]]
-    differs = inner != np.repeat(first, groups.queries.sizes)
-    if differs.any():
-        query = np.repeat(np.arange(groups.n_queries), groups.queries.sizes)[np.argmax(differs)]
-        raise DataError(
-            f"sample_weight differs between rows of query {groups.queries.qid[query]}: weights belong to "
-            "queries. Only whole numbers are taken as copies of rows."
-        )
-    return first
+    return weights
 
 
 def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
@@ -219,7 +228,17 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
             y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
             qid, sample_weight = None if qid is None else np.repeat(qid, times), None
     groups = groups_of(ranker, X, y, qid, group, reset=True)
-    return groups, None if sample_weight is None else query_weights(sample_weight, groups)
+    if sample_weight is None:
+        return groups, None
+    confidence = _by_document(_checked_weights(sample_weight, groups), groups)
+    if confidence is None:
+        return groups, query_weights(sample_weight, groups)
+    queries = replace(groups.queries, confidence=confidence, _cache={})
+    names, labelled = groups.feature_names, groups.labelled
+    weighted = QueryGroups.from_inner(
+        groups.source, queries, feature_names=names, name=groups.name, labelled=labelled
+    )
+    return weighted, None
 
 
 def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:

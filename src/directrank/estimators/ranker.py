@@ -169,8 +169,10 @@ class Ranker(BaseEstimator):
         qid : array of shape (n_docs,), optional
             The query of each row, of any hashable type and in any order.
         sample_weight : array of shape (n_docs,) or (n_queries,), optional
-            Weight of each query: the same on all its rows, or one per query in order of appearance. Whole
-            numbers that differ inside a query count as copies of rows, up to 100,000 rows in all.
+            Weight of each query: the same on all its rows, or one per query in order of appearance. Numbers
+            that differ inside a query are the confidence of each label, for losses that are sums over
+            documents or pairs; others are refused. Whole numbers count as copies of rows, up to 100,000 rows
+            in all, for every method.
         eval_set : QueryGroups, (X, y), (X, y, qid) or a list of one of these, optional
             The validation set.
         eval_qid, group, eval_group : array, optional

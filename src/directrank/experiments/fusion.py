@@ -10,6 +10,16 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.data.files.trec import Union, united
+from directrank.data.fusing import (
+    FIXED,
+    MIN_MAX,
+    NORMALISATIONS,
+    RANK,
+    STANDARDISED,
+    K,
+    reciprocal_ranks,
+    weighted,
+)
 from directrank.data.queries import Queries
 from directrank.errors import DataError, ModelFormatError, check_choice
 from directrank.estimators.ranker import MeanMonitor
@@ -28,8 +38,6 @@ from directrank.solvers import CoordinateAscent
 from directrank.storage.typed_json import OddValueError, Record, encode
 from directrank.surrogates import MeasureItself, Objective
 
-#: The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
-K = 60
 #: Cross-validation chooses the share of learned weights, n / (n + these), n being the judged queries.
 AMOUNTS = (10, 40, 160)
 #: With so many judged queries an estimated gain over RRF of 0 suffices. With half as many it has to be one
@@ -38,79 +46,6 @@ AMOUNTS = (10, 40, 160)
 ENOUGH = 40
 INNER_FOLDS, HALF_WIDTH, RUNS = 5, 0.3, 2
 GRID = np.linspace(0.0, 1.0, 11)
-
-
-def _over_queries(function: np.ufunc, values: np.ndarray, queries: Queries) -> np.ndarray:
-    """Return what a function makes of the documents of each query, for each document."""
-    return np.repeat(function.reduceat(values, queries.indptr[:-1], axis=0), queries.sizes, axis=0)
-
-
-def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return a value of each rank and the length of the leg's list, the mean over documents that tie."""
-    out = np.full(union.scores.shape, np.nan)
-    query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)
-    for leg, scores in enumerate(union.scores.T):
-        rows = np.flatnonzero(~np.isnan(scores))
-        if not len(rows):
-            continue
-        rows = rows[np.lexsort((-scores[rows], query[rows]))]
-        is_first = np.diff(query[rows], prepend=-1) != 0
-        is_lower = is_first | (np.diff(scores[rows], prepend=0.0) != 0.0)
-        first, block = np.flatnonzero(is_first), np.flatnonzero(is_lower)
-        lengths, sizes = (np.diff(np.append(starts, len(rows))) for starts in (first, block))
-        ranks = np.arange(1.0, len(rows) + 1) - np.repeat(first, lengths)
-        means = np.add.reduceat(value(ranks, np.repeat(lengths, lengths)), block) / sizes
-        out[rows, leg] = np.repeat(means, sizes)
-    return out
-
-
-def _filled(union: Union, values: np.ndarray) -> np.ndarray:
-    """Give documents that a leg does not hold the least value of the leg in their query, 0 without any."""
-    least = _over_queries(np.fmin, values, union.queries)
-    return np.nan_to_num(np.where(np.isnan(values), least, values), nan=0.0)
-
-
-def reciprocal_ranks(union: Union) -> np.ndarray:
-    """Return 1 / (60 + rank), and 0 for documents that a leg does not hold, as in RRF."""
-    return np.nan_to_num(_of_ranks(union, lambda rank, _: 1.0 / (K + rank)), nan=0.0)
-
-
-def min_max(union: Union) -> np.ndarray:
-    """Return scores from 0 to 1; 1 where all scores of a leg are equal."""
-    low, high = (_over_queries(end, union.scores, union.queries) for end in (np.fmin, np.fmax))
-    span = np.where(high > low, high - low, np.inf)
-    return _filled(union, (union.scores - low) / span + np.isinf(span))
-
-
-def standardised(union: Union) -> np.ndarray:
-    """Return scores less their mean, in standard deviations; 0 where all scores of a leg are equal."""
-    queries, held = union.queries, union.held
-    count = np.maximum(_over_queries(np.add, held.astype(float), queries), 1.0)
-    mean = _over_queries(np.add, np.where(held, union.scores, 0.0), queries) / count
-    squares = np.where(held, union.scores - mean, 0.0) ** 2
-    low, high = (_over_queries(end, union.scores, queries) for end in (np.fmin, np.fmax))
-    deviation = np.sqrt(_over_queries(np.add, squares, queries) / count)
-    return _filled(union, (union.scores - mean) / np.where(high > low, deviation, np.inf))
-
-
-def log_odds(union: Union) -> np.ndarray:
-    """Return ln((n − rank + ½) / (rank − ½)), the log-odds of ranking above a document of the leg's n."""
-    return _filled(union, _of_ranks(union, lambda rank, n: np.log((n - rank + 0.5) / (rank - 0.5))))
-
-
-RANK, MIN_MAX, STANDARDISED = "rank", "min-max", "standardised"
-#: Every normalisation inside queries; equal weights of the first are RRF.
-NORMALISATIONS = {
-    RANK: reciprocal_ranks,
-    MIN_MAX: min_max,
-    STANDARDISED: standardised,
-    "log-odds": log_odds,
-}
-
-
-def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return weighted sums of rows, each from its least term on: legs may be given in any order."""
-    return np.sort(values * weights, axis=1).cumsum(axis=1)[:, -1]
 
 
 def query_values(measure: Measure, union: Union, scores: np.ndarray) -> np.ndarray:
@@ -324,16 +259,6 @@ def _single(measure: Measure, leg: int) -> Valued:
     return values
 
 
-def _fixed(measure: Measure, n_legs: int) -> dict[str, Valued]:
-    """Return the rules without anything to learn, by name."""
-    ones = np.ones(n_legs)
-    return {
-        f"RRF (k = {K})": _valued(measure, Rule(RANK, ones).scores),
-        "CombSUM": _valued(measure, Rule(MIN_MAX, ones).scores),
-        "CombMNZ": _valued(measure, lambda union: weighted(min_max(union), ones) * union.held.sum(axis=1)),
-    }
-
-
 def _fitted(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> dict[str, Valued]:
     """Return the rules that are learned or chosen on judged queries, by name."""
     n_legs = union.scores.shape[1]
@@ -468,7 +393,7 @@ class Fusion:
             rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
             for name, rule in _fitted(measure, rest, names, self.random_state).items():
                 fitted.setdefault(name, np.empty(n))[folds == fold] = rule(part)
-        fixed = [(name, rule(union)) for name, rule in _fixed(measure, len(legs.names)).items()]
+        fixed = [(name, query_values(measure, union, rule(union))) for name, rule in FIXED.items()]
         single = [(name, _single(measure, leg)(union)) for leg, name in enumerate(legs.names)]
         # A leg may have the name of a rule.
         rows = [Row(*each) for each in (*fitted.items(), *fixed, *single)]

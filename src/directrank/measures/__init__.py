@@ -3,6 +3,7 @@
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref
 from directrank.measures.dcg import DCG, NDCG
+from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
 from directrank.measures.evaluation.conventions import CONVENTIONS, Convention
 from directrank.measures.evaluation.evaluate import Evaluation, evaluate, mean_value, mean_values
@@ -25,6 +26,7 @@ __all__ = [
     "DCG",
     "DEFAULT_MEASURE",
     "ERR",
+    "ERRIA",
     "MEASURES",
     "NDCG",
     "NERR",
@@ -32,6 +34,7 @@ __all__ = [
     "RR",
     "WPD",
     "WTA",
+    "AlphaNDCG",
     "Bpref",
     "Convention",
     "Evaluation",
@@ -48,6 +51,7 @@ __all__ = [
     "SetF",
     "SetP",
     "SetR",
+    "StRec",
     "Success",
     "ZeroOne",
     "evaluate",

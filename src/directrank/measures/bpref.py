@@ -41,6 +41,7 @@ class Bpref(TwoClasses):
         "averaged over relevant documents. Documents without a judgment are skipped."
     )
     unretrieved: ClassVar = "beyond"
+    over_grades: ClassVar = None
 
     def n_read(self, queries: Queries) -> np.ndarray:
         """Judged documents come first; the value depends on their positions alone."""

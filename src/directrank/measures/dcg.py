@@ -42,6 +42,7 @@ class DCG(GradedGains, GainSum, Smooth):
     aliases: ClassVar = ("dcg_cut",)
     meaning: ClassVar = "Sum of gains, discounted by rank; not divided by the best possible value."
     bounded: ClassVar = False
+    over_grades: ClassVar = "rises"
 
     cutoff: int | None = None
 
@@ -118,6 +119,7 @@ class NDCG(DCG):
         "@10 reads the first ten documents only."
     )
     bounded: ClassVar = True
+    over_grades: ClassVar = "swaps"
 
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: relevant documents have one gain, 1."""

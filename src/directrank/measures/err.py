@@ -1,6 +1,5 @@
 """Expected reciprocal rank, plain and divided by its largest possible value."""
 
-import math
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
@@ -8,10 +7,9 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.kernels.compile import kernel
 from directrank.measures.exchange.tables import err_swaps, filled_table
 from directrank.measures.families.definition import best_values, cached_by_queries, parameter
-from directrank.measures.families.stopping import Stopping
+from directrank.measures.families.stopping import Stopping, add_stops
 from directrank.measures.families.two_classes import reciprocals
 from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions
@@ -48,6 +46,8 @@ class ERR(Stopping):
         "the list."
     )
 
+    over_grades: ClassVar = "rises"
+
     cutoff: int | None = None
     _: KW_ONLY
     max_grade: float | None = parameter(None, grammar.grade, word="max")
@@ -62,10 +62,10 @@ class ERR(Stopping):
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
-        values, n_ranks = np.empty(queries.n_queries), queries.longest
-        _stops(
+        values, n_ranks = np.zeros(queries.n_queries), queries.longest
+        add_stops(
             self.stopping(queries), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            min(self.cutoff or n_ranks, n_ranks), n_ranks, values,
+            min(self.cutoff or n_ranks, n_ranks), np.arange(1.0, n_ranks + 1), values,
         )  # fmt: skip
         return values
 
@@ -100,6 +100,7 @@ class NERR(ERR):
 
     bare_name: ClassVar = "nERR"
     meaning: ClassVar = "Expected reciprocal rank, divided by that of the best possible ranking."
+    over_grades: ClassVar = None
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
@@ -109,64 +110,3 @@ class NERR(ERR):
     def norm(self, queries: Queries) -> np.ndarray:
         """The ERR of the best ranking of each query; 1 where the query is undefined."""
         return best_values(ERR(self.cutoff, max_grade=self.max_grade), queries)
-
-
-def stops_naive(stopping, above, tied, cutoff) -> float:
-    """Expected ERR of one query from the documents at which someone stops, for tests."""
-    value, passed = 0.0, 1.0
-    for a in np.unique(above):
-        block = stopping[above == a]
-        m = tied[above == a][0]
-        products = np.ones(1)  # elementary symmetric polynomials of 1 - r over the block
-        for r in np.append(block, np.zeros(m - len(block))):
-            products = np.append(products, 0.0) + (1.0 - r) * np.append(0.0, products)
-        mean = [each / math.comb(m, t) for t, each in enumerate(products)]
-        value += passed * sum((mean[t] - mean[t + 1]) / (a + t + 1) for t in range(m) if a + t < cutoff)
-        passed *= mean[m]
-    return value
-
-
-@kernel
-def _stops(stopping, above, tied, indptr, n_read, cutoff, n_ranks, values):
-    first, following = np.empty(n_ranks, np.int64), np.empty(n_ranks, np.int64)
-    mean = np.empty(n_ranks + 1)
-    for q in range(len(indptr) - 1):
-        start = indptr[q]
-        length = min(cutoff, indptr[q + 1] - start)
-        for p in range(length):
-            first[p] = -1
-        # The documents at each rank form a linked list, so that they are visited in a fixed order.
-        for i in range(n_read[q] - 1, -1, -1):
-            a = above[start + i]
-            if a < length:
-                following[i] = first[a]
-                first[a] = i
-        value, passed = 0.0, 1.0
-        for p in range(length):
-            if first[p] >= 0:
-                m = tied[start + first[p]]
-                _pass(stopping[start:], following, first[p], m, mean)
-                for t in range(min(m, length - p)):
-                    value += passed * (mean[t] - mean[t + 1]) / (p + t + 1.0)
-                passed *= mean[m]
-        values[q] = value
-
-
-@kernel
-def _pass(stopping, following, i, m, mean):
-    # mean[t] is the mean product of 1 - r over the subsets of t documents of a block of m. Documents at which
-    # no user stops come first.
-    graded, each = 0, i
-    while each >= 0:
-        graded += 1
-        each = following[each]
-    for t in range(m - graded + 1):
-        mean[t] = 1.0
-    n, each = m - graded, i
-    while each >= 0:
-        n += 1
-        u = 1.0 - stopping[each]
-        mean[n] = u * mean[n - 1]
-        for t in range(n - 1, 0, -1):
-            mean[t] = (t * u * mean[t - 1] + (n - t) * mean[t]) / n
-        each = following[each]

@@ -49,6 +49,7 @@ class InfAP(TwoClasses):
         "pooled and not judged count as relevant as often as judged ones above the same rank."
     )
     unretrieved: ClassVar = "beyond"
+    over_grades: ClassVar = None
 
     def n_read(self, queries: Queries) -> np.ndarray:
         """Pooled documents come first; the value depends on their positions alone."""

@@ -4,6 +4,7 @@ from directrank.contracts import Measure
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref
 from directrank.measures.dcg import DCG, NDCG
+from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
 from directrank.measures.families.definition import Definition
 from directrank.measures.inferred_ap import InfAP
@@ -20,7 +21,8 @@ from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP,
 #: Every measure, in order of importance: the order of printing.
 MEASURES: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, Bpref,
-    InfAP, Judged, RBPResidual, SetP, SetR, SetF, SetAP, NumRel, NumRet,
+    InfAP, Judged, RBPResidual, SetP, SetR, SetF, SetAP, NumRel, NumRet, AlphaNDCG,
+    ERRIA, StRec,
 )  # fmt: skip
 
 #: Measures of one's own that have a name, by name: classes, whose names may have parameters and a cutoff, and

@@ -186,11 +186,7 @@ def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, size
     """Return the value of one query after steps of some sizes, (n_sizes,)."""
     n, found = len(s), []
     for chunk in np.array_split(sizes, max(1, len(sizes) * n // BATCH_DOCS)):
-        k = len(chunk)
-        copies = Queries(
-            np.tile(query.relevance, k), np.arange(k + 1) * n, np.arange(k * n), np.arange(k),
-            standardised=query.standardised,
-        )  # fmt: skip
+        copies = query.repeated(len(chunk))
         moved = (s + chunk[:, None] * d).ravel()
         positions = positions_of(copies, moved, n_read=measure.n_read(copies))
         found.append(measure.query_values(copies, positions))

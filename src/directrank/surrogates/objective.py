@@ -78,6 +78,13 @@ class Objective:
         n_threads: int = 1,
         workers: Workers | None = None,
     ):
+        if queries.confidence is not None and not (surrogate.weighs_documents and workers is None):
+            place = "in other processes" if workers else "as this loss is no sum over documents or pairs"
+            raise DataError(
+                f"{surrogate.name}: sample_weight {queries.differing(queries.confidence)}: weights belong to "
+                f"queries, {place}. Give one a query, or train Regression, RankSVM, RankNet or RankBoost, "
+                "where a weight is the confidence of a label. Whole numbers are taken as copies of rows."
+            )
         self.offers = surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
         self.n_threads = n_threads

@@ -9,10 +9,10 @@ from directrank.data.queries import Queries
 class SquaredError(Surrogate):
     r"""The mean squared difference between score and relevance.
 
-    .. math:: \sum_i (s_i - y_i)^2
+    .. math:: \sum_i c_i (s_i - y_i)^2
 
-    It is order-preserving for the DCG when the target is the gain, but knows nothing of positions, and
-    queries with many documents weigh more.
+    c is the confidence of the label, 1 by default. It is order-preserving for the DCG when the target is the
+    gain, but knows nothing of positions, and queries with many documents weigh more.
 
     Traits
     ------
@@ -21,6 +21,7 @@ class SquaredError(Surrogate):
 
     offers = frozenset({ValueAndGradient, Curvature, Targets})
     is_bound, is_convex, is_smooth = False, True, True
+    weighs_documents = True
 
     def uninformative(self, queries: Queries) -> np.ndarray:
         """Skip no query: every document has its own target, as in the published baseline."""
@@ -28,7 +29,9 @@ class SquaredError(Surrogate):
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSquaredError":
         """Bind to some queries with a weight each."""
-        return BoundSquaredError(queries.relevance, np.repeat(weights, queries.sizes))
+        of_query = np.repeat(weights, queries.sizes)
+        confidence = 1.0 if queries.confidence is None else queries.confidence
+        return BoundSquaredError(queries.relevance, of_query * confidence)
 
 
 class BoundSquaredError:
@@ -48,5 +51,5 @@ class BoundSquaredError:
         return float(weighted @ error), (2.0 * weighted).astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the second derivative with respect to each score: twice the weight of the query."""
+        """Return the second derivative with respect to each score: twice the weight of the document."""
         return (2.0 * self.weights).astype(scores.dtype)

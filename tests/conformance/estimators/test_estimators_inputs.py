@@ -123,7 +123,6 @@ def test_whole_weights_inside_a_query_are_copies_of_rows(estimator):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.linspace(0.5, 1.5, 132), "differs between rows of query q0: weights belong to queries"),
         (np.ones(5), r"shape \(5,\), expected \(132,\).* or \(12,\)"),
         (np.full(132, -1.0), "finite and not negative"),
         (np.zeros(132), "zero everywhere: nothing to train on"),
@@ -134,6 +133,22 @@ def test_weights_that_mean_nothing_are_refused(estimator, weights, message):
     X, y, qid = rows()
     with pytest.raises(ValueError, match=message):
         clone(estimator).fit(X, y, qid=qid, sample_weight=weights)
+
+
+@every
+def test_fractions_inside_a_query_are_confidences_of_labels_or_refused(estimator):
+    X, y, qid = rows()
+    weights = np.random.default_rng(3).choice([0.5, 1.5], len(y))
+    ranker = clone(estimator)
+    parts = ranker.components() if hasattr(ranker, "components") else ()
+    if parts and getattr(parts[0], "weighs_documents", False):
+        other = clone(estimator).fit(X, y, qid=qid)
+        assert bits(ranker.fit(X, y, qid=qid, sample_weight=weights)) != bits(other)
+        return
+    with pytest.raises(
+        ValueError, match="differs between rows of query q0: weights belong to queries, as this"
+    ):
+        ranker.fit(X, y, qid=qid, sample_weight=weights)
 
 
 @every

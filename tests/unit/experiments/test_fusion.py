@@ -7,20 +7,10 @@ import numpy as np
 import pytest
 
 from directrank import Fusion, ModelFormatError, load, parse_measure
+from directrank.data.fusing import NORMALISATIONS, log_odds, min_max, reciprocal_ranks, standardised
 from directrank.errors import DataError, DataFormatError
 from directrank.experiments import fusion
-from directrank.experiments.fusion import (
-    NORMALISATIONS,
-    Legs,
-    Rule,
-    ascended,
-    learned,
-    log_odds,
-    min_max,
-    query_values,
-    reciprocal_ranks,
-    standardised,
-)
+from directrank.experiments.fusion import Legs, Rule, ascended, learned, query_values
 
 WORDS = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}
 VECTORS = {"q": {"b": 0.8, "d": 0.7, "a": 0.4}}

@@ -25,7 +25,7 @@ NAMES = [
     "AP", "AP@4", "AP(rel=2)", "AP(denominator='min')@3", "RR", "RR@2", "RR(rel=2)",
     "ERR(max=4)", "ERR(max=4)@3", "nERR(max=5)", "nERR(max=4)@2", "WPD", "MeanNDCG", "MeanNDCG(dcg='log2')",
     "ZeroOne", "Bpref", "infAP", "Judged@3", "RBPResidual@2",
-    "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRet",
+    "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRet", "alpha_nDCG@3", "ERR_IA@3", "StRecall@2",
 ]  # fmt: skip
 STRICT = {
     "AP": oracles.average_precision(),
@@ -103,7 +103,8 @@ def test_measures_without_closed_forms():
         name for name in NAMES if not isinstance(parse_measure(name), Swappable | PositionLinear)
     }
     sets = {"SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRet"}
-    assert by_evaluation == {"ZeroOne", "Bpref", "infAP", "Judged@3", *sets}
+    of_subtopics = {"alpha_nDCG@3", "ERR_IA@3", "StRecall@2"}
+    assert by_evaluation == {"ZeroOne", "Bpref", "infAP", "Judged@3", *sets, *of_subtopics}
 
 
 @pytest.mark.parametrize("name", NAMES)

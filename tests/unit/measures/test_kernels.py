@@ -10,9 +10,9 @@ from directrank import evaluate
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
 from directrank.measures.average_precision import ap_naive
-from directrank.measures.err import stops_naive
 from directrank.measures.families.gain_sum import gain_sum_naive
 from directrank.measures.families.graded_gains import SHIFTS, discounts_of, gains_of
+from directrank.measures.families.stopping import stops_naive
 from directrank.measures.mean_ndcg import mean_ndcg_naive
 from directrank.measures.pairwise import agreement_naive, right_order_naive
 from directrank.measures.positions import positions_naive, positions_of

@@ -11,7 +11,7 @@ import pytest
 from directrank.errors import DataError
 from directrank.text import Analysis, build_index, open_index, own_feature
 from directrank.text.features import matrix
-from directrank.text.features.candidates import bm25_top, candidates, parse_rule
+from directrank.text.features.candidates import Ranking, bm25_top, candidates_of, parse_rule
 from directrank.text.features.definitions import DEFINITIONS, PRESETS, features_named
 from directrank.text.index.analysis import terms_of
 from text_examples import QUERIES, naive_features, texts, write_smart
@@ -161,14 +161,29 @@ def test_equal_scores_are_in_the_order_of_the_collection(tmp_path):
 
 
 def test_rules_of_candidates(index):
-    terms, judged = [index.terms("heat")], [np.array([0, 3])]
-    first = bm25_top(index, terms[0], 5)[0]
-    for text, expected in (
-        ("bm25:5", first), ("judged", judged[0]), ("bm25:5+judged", np.union1d(first, judged[0])),
-    ):  # fmt: skip
-        assert candidates(index, terms, judged, parse_rule(text))[0].tolist() == sorted(expected.tolist())
+    judged, first = np.array([0, 3]), Ranking(*bm25_top(index, index.terms("heat"), 5))
+    found = candidates_of([first, Ranking(np.array([3]), np.array([0.5]))], judged)
+    assert found.documents.tolist() == sorted({*first.documents.tolist(), 0, 3})
+    of_bm25 = dict(zip(first.documents.tolist(), first.scores.tolist(), strict=True))
+    for document, scores in zip(found.documents.tolist(), found.scores.tolist(), strict=True):
+        assert np.array_equal(scores, [of_bm25.get(document, np.nan), 0.5 if document == 3 else np.nan], True)
+    for text in ("bm25:5+judged", "bm25:5,judged", " judged , bm25:5"):
+        assert parse_rule(text) == (5, True, ())
+    assert parse_rule("run:a+b:c.txt:7,judged,run:x:1") == (0, True, (("a+b:c.txt", 7), ("x", 1)))
+    assert str(parse_rule("bm25:5,run:x:7")) == "the first 5 documents of BM25 and the first 7 documents of x"
     assert str(parse_rule("bm25:5+judged")) == "the first 5 documents of BM25 and the judged documents"
-    for wrong in ("", "bm25", "bm25:0", "bm25:5judged", "+judged", "bm25:5+", "all"):
+    for wrong in (
+        "",
+        "bm25",
+        "bm25:0",
+        "bm25:5judged",
+        "+judged",
+        "bm25:5+",
+        "all",
+        "run:x",
+        "run:x:0",
+        "judged,",
+    ):
         with pytest.raises(ValueError, match="expected bm25:200, judged or"):
             parse_rule(wrong)
 

@@ -9,6 +9,7 @@ import pytest
 from directrank import find_folds, load_data
 from directrank.errors import DataError
 from directrank.text import build_index, make_features, open_index, write_features
+from directrank.text.features.candidates import bm25_top
 from text_examples import QUERIES, naive_features, texts, write_queries, write_smart
 
 
@@ -134,6 +135,82 @@ def test_inner_products_are_a_feature(road, vectors, tmp_path, as_files, cosine)
             assert value == pytest.approx(product / norm, rel=1e-5)
     assert "37 candidates have no score of dense (a missing value): q1 d39, q2 d39, q3 d5, …" in made.lines
     assert "2 vectors have the name of an earlier one and are left out: d5, q1" in made.lines
+
+
+def test_the_only_other_column_has_the_names(road, vectors):
+    _, index, queries, qrels = road
+    documents, own = (table.set_axis(["anything", "numbers"], axis=1) for table in vectors[2])
+    given = {"dense": (documents, own)}
+    made = make_features(index, queries, qrels, features="xu2008", candidates="judged", embeddings=given)
+    assert np.isfinite(made.groups.X[:, -1]).sum() == 2 * 34
+
+
+@pytest.fixture
+def runs(road, tmp_path):
+    """Two runs with ties, one of a document that the index lacks, as mappings and as files."""
+    rng = np.random.default_rng(4)
+    found = {}
+    for name in ("one", "two"):
+        found[name] = {
+            qid: {f"d{number}": float(rng.integers(0, 9)) for number in rng.permutation(40)[:20]}
+            for qid in QUERIES
+        }
+        lines = [f"{qid} Q0 {d} 1 {s} x\n" for qid, own in found[name].items() for d, s in own.items()]
+        (tmp_path / name).write_text("".join([*lines, "q1 Q0 gone 1 -1 x\n"]))
+    return found, tmp_path
+
+
+def firsts(run, depth):
+    """The first documents of a query, equal scores in the order of the collection."""
+    names = sorted(run, key=lambda name: (-run[name], int(name[1:])))
+    return {name: run[name] for name in names[:depth]}
+
+
+def test_candidates_are_the_union_of_rankings(road, runs):
+    _, index, queries, qrels = road
+    found, folder = runs
+    rule = f"run:{folder / 'one'}:7,run:{folder / 'two'}:5,bm25:3"
+    made = make_features(index, queries, qrels, features=["whole.bm25"], candidates=rule)
+    for qid, text in QUERIES.items():
+        best = {index.ids[row] for row in bm25_top(index, index.terms(text), 3)[0]}
+        expected = {*firsts(found["one"][qid], 7), *firsts(found["two"][qid], 5), *best}
+        assert set(made.groups.docid[made.groups.qid == qid].tolist()) == expected
+    assert any(line.endswith("one are not in the index: gone") for line in made.lines)
+    (folder / "none").write_text("other Q0 d1 1 1 x\n")
+    with pytest.raises(DataError, match="none: has no document of a query"):
+        make_features(index, queries, qrels, candidates=f"run:{folder / 'none'}:5")
+
+
+def test_rules_of_fusion_are_features(road, runs):
+    _, index, queries, qrels = road
+    found, folder = runs
+    names = ["rrf", "combsum", "combmnz"]
+    made = make_features(
+        index, queries, qrels, features=["whole.bm25", *names],
+        candidates=f"run:{folder / 'one'}:7,run:{folder / 'two'}:5",
+    )  # fmt: skip
+    assert made.groups.feature_names == ("whole.bm25", *names)
+    legs = [
+        {qid: firsts(found[name][qid], depth) for qid in QUERIES} for name, depth in (("one", 7), ("two", 5))
+    ]
+    for qid, docid, (rrf, combsum, combmnz) in zip(
+        made.groups.qid, made.groups.docid, made.groups.X[:, 1:], strict=True
+    ):
+        own = [leg[str(qid)] for leg in legs]
+        shares, ranks = [], []
+        for scores in own:
+            low, high = min(scores.values()), max(scores.values())
+            shares.append((scores[docid] - low) / (high - low) if docid in scores else 0.0)
+            if docid in scores:
+                # The mean of 1 / (60 + rank) over the ranks of documents that tie.
+                above = sum(each > scores[docid] for each in scores.values())
+                tied = sum(each == scores[docid] for each in scores.values())
+                ranks.append(np.mean([1 / (60 + above + place) for place in range(1, tied + 1)]))
+        assert rrf == pytest.approx(sum(ranks), rel=1e-6)
+        assert combsum == pytest.approx(sum(shares), rel=1e-5, abs=1e-7)
+        assert combmnz == pytest.approx(sum(shares) * len(ranks), rel=1e-5, abs=1e-7)
+    with pytest.raises(ValueError, match="rrf needs two rankings or more"):
+        make_features(index, queries, qrels, features="rrf")
 
 
 def test_wrong_embeddings_are_refused(road, vectors, tmp_path):

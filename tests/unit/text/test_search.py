@@ -79,6 +79,43 @@ def test_models_that_do_not_fit_the_index_are_refused(index, tmp_path):
         Searcher(open_index(tmp_path / "index"), trained(index, ["title.tf", "whole.tf"]))
 
 
+@pytest.mark.parametrize("cosine", [False, True])
+def test_vectors_in_a_search(index, cosine):
+    """A search computes what training read: inner products with the vector of the query's text."""
+    rng, folder = np.random.default_rng(0), index.folder.parent
+    documents = pd.DataFrame({"docid": list(texts()), "vector": list(rng.normal(size=(len(texts()), 4)))})
+    of_texts = {text: rng.normal(size=4) for text in QUERIES.values()}
+    by_qid = pd.DataFrame({"qid": list(QUERIES), "vector": list(of_texts.values())})
+    by_text = pd.DataFrame({"text": list(of_texts), "vector": list(of_texts.values())})
+    more = ["cosine"] * cosine
+    made = make_features(
+        index, folder / "queries.csv", folder / "qrels", features=["whole.bm25"], candidates="bm25:30",
+        embeddings={"dense": (documents, by_qid, *more)},
+    ).groups  # fmt: skip
+    ranker = Regression().fit(made)
+    scores = dict(
+        zip(zip(made.qid.tolist(), made.docid.tolist(), strict=True), ranker.predict(made), strict=True)
+    )
+
+    def embedded(texts):
+        return np.array([of_texts[text] for text in texts])
+
+    for queries in (embedded, by_text):
+        searcher = Searcher(index, ranker, depth=30, embeddings={"dense": (documents, queries, *more)})
+        for qid, text in QUERIES.items():
+            for hit in searcher.search(text, n=30).hits:
+                assert hit.score == pytest.approx(scores[qid, hit.docid], rel=1e-6, abs=1e-7)
+                assert {name for name, _ in hit.contributions} == {"whole.bm25", "dense"}
+    with pytest.raises(DataError, match=r"no feature 'dense'.*--embed NAME=DOCUMENTS,MODULE:FUNCTION"):
+        Searcher(index, ranker)
+    with pytest.raises(DataError, match="has no vector of the text 'wing heat'"):
+        searcher.search("wing heat")
+    with pytest.raises(DataError, match=r"the vector of the query has shape \(1, 3\)"):
+        Searcher(index, ranker, embeddings={"dense": (documents, lambda _: np.ones((1, 3)))}).search("heat")
+    with pytest.raises(DataError, match="embeddings other: the model has no feature of this name"):
+        Searcher(index, ranker, embeddings={"other": (documents, by_text)})
+
+
 def test_own_features_in_a_search(index):
     own = own_feature("body.root_tf", lambda m: m.sum(m.tf**0.5))
     searcher = Searcher(index, trained(index, [own, "whole.bm25"]), own=[own])

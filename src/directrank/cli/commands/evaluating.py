@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.cli.failures import usage
+from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Judging, Plugin, argument, option, target
 from directrank.cli.output import print_columns, print_json, print_table, remark
 from directrank.cli.settings import check_file
@@ -34,6 +34,14 @@ def evaluate(
     ] = None,
     correction: Correction = "holm",
     per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
+    unjudged: Annotated[
+        bool,
+        option(
+            "--unjudged",
+            "Also print the least and largest value over all grades of the run's documents without a "
+            "judgment; for one run.",
+        ),
+    ] = False,
     report: Annotated[
         Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
     ] = None,
@@ -49,8 +57,11 @@ def evaluate(
     how = replace(reading.how(), features=())
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
-    if len(runs) == 1 and report is None and baseline is None:
-        _evaluate_one(data, runs[0], measures, convention, per_query, how, json)
+    alone = len(runs) == 1 and report is None and baseline is None
+    if unjudged and not alone:
+        raise UsageError("--unjudged: give one run, without --report and --baseline")
+    if alone:
+        _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, how, json)
         return
     from directrank.experiments.evaluated import evaluate_runs
 
@@ -66,8 +77,9 @@ def evaluate(
 
 
 def _evaluate_one(
-    data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, how: Any, json: bool
-) -> None:
+    data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, unjudged: bool,
+    how: Any, json: bool,
+) -> None:  # fmt: skip
     from directrank.experiments.submissions import Judged
     from directrank.measures import evaluate as measured
 
@@ -75,7 +87,7 @@ def _evaluate_one(
     one = judged.submission(run.name, run)
     result = measured(
         one.queries, one.scores, measures=measures, convention=convention, per_query=per_query,
-        retrieved=one.retrieved,
+        retrieved=one.retrieved, unjudged=unjudged,
     )  # fmt: skip
     notes = [*judged.notes, *one.notes]
     if json:

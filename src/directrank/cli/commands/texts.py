@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,12 +86,16 @@ def features(
         str,
         option(
             "--features NAMES",
-            "letor, xu2008 or all, or names such as 'body.bm25(k1=0.9,b=0.4)', with commas.",
+            "letor, xu2008 or all, names such as 'body.bm25(k1=0.9,b=0.4)', and rrf, combsum or combmnz of "
+            "the rankings that give candidates; with commas.",
         ),
     ] = "letor",
     candidates: Annotated[
         str,
-        option("--candidates RULE", "Documents of each query: bm25:200, judged or bm25:200+judged."),
+        option(
+            "--candidates RULE",
+            "Documents of each query, the union of bm25:200, run:FILE:200 and judged, with commas.",
+        ),
     ] = "bm25:200",
     kfold: Annotated[int | None, option("--kfold N", "Also write N random folds (uses --seed).")] = None,
     scores: Annotated[
@@ -159,6 +164,14 @@ def search(
         str, option("--method NAME", "Method to train on all queries of a folder of features, once.")
     ] = "auto",
     n: Annotated[int, option("-n --number N", "Documents to show.")] = 10,
+    embed: Annotated[
+        list[str] | None,
+        option(
+            "--embed NAME=DOCUMENTS,QUERIES",
+            "Vectors of a feature of --embeddings: its file of documents, and MODULE:FUNCTION, which makes "
+            "one vector a text of a list of texts, or a Parquet file of texts and vectors; may be repeated.",
+        ),
+    ] = None,
     depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,
     serve: Annotated[
         bool, option("--serve", "Open a page with a search box on this machine, until Ctrl-C.")
@@ -177,7 +190,12 @@ def search(
         raise UsageError("give a QUERY, or --serve for a page with a search box")
     opened = open_index(index)
     path = _trained(model, method, quiet=quiet) if model.is_dir() else model
-    searcher = Searcher(opened, load(path), depth=depth)
+    vectors = {
+        name: [*words[:1], *map(_function, words[1:2]), *words[2:]]
+        for name, words in assignments("--embed", embed or (), names).items()
+    }
+    with usage():
+        searcher = Searcher(opened, load(path), depth=depth, embeddings=vectors)
     if query is None:
         _serve(searcher, index.resolve().name, port, n)
         return
@@ -188,6 +206,20 @@ def search(
         print_json(facts)
         return
     _print_result(result, query)
+
+
+def _function(word: str) -> Any:
+    """Return the function that MODULE:FUNCTION names, or the word itself if it names none."""
+    module, colon, name = word.partition(":")
+    if not colon or "/" in word or "\\" in word:
+        return word
+    sys.path.insert(0, "")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"--embed {word}: {error}") from error
+    finally:
+        sys.path.remove("")
 
 
 def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:

@@ -88,6 +88,8 @@ class Judgments:
         Below 0 for documents that were pooled for judging and not judged.
     notes : list of str
         What was done to the grades.
+    subtopics : ndarray of shape (n_judged, n_subtopics), float64, or None
+        See `Queries`.
     """
 
     source: str
@@ -97,6 +99,7 @@ class Judgments:
     query: np.ndarray
     grades: np.ndarray
     notes: list[str]
+    subtopics: np.ndarray | None = None
 
     @property
     def n_queries(self) -> int:
@@ -116,7 +119,9 @@ def read_qrels(path: str | Path) -> Judgments:
     """Read TREC qrels, plain or gzipped: ``query iteration document grade`` on each line.
 
     As in trec_eval, documents with grades below 0 were pooled and not judged: they are not relevant, and
-    measures of judged documents alone skip them. A note counts them.
+    measures of judged documents alone skip them. A note counts them. Where the iteration differs within a
+    query, it is the subtopic, as in the diversity qrels of TREC's web track: the grade of a document is then
+    the largest over its subtopics, and measures of subtopics read them.
 
     Raises
     ------
@@ -127,13 +132,31 @@ def read_qrels(path: str | Path) -> Judgments:
     grades = rows.numbers(3, "expected a grade: a number")
     content, n_rows = rows.block.bytes, len(rows.line)
     query, first = numbered(content, rows.words[:, 0].copy(), np.zeros(n_rows, np.int64))
-    documents = rows.words[:, 2].copy()
-    codes, _ = numbered(content, documents, query)
-    _refuse_repeated(rows, np.arange(n_rows), codes, 2, "judged")
+    subtopic, first_of_subtopic = numbered(content, rows.words[:, 1].copy(), query)
+    _refuse_repeated(
+        rows, np.arange(n_rows), numbered(content, rows.words[:, 2].copy(), subtopic)[0], 2, "judged"
+    )
+    words, notes, subtopics = rows.words[first, 0], [], None
+    if len(first_of_subtopic) > len(first):
+        document, kept = numbered(content, rows.words[:, 2].copy(), query)
+        # Subtopics are columns, counted within their query.
+        owner = query[first_of_subtopic]
+        column = np.array([np.count_nonzero(owner[:each] == owner[each]) for each in range(len(owner))])
+        subtopics = np.zeros((len(kept), column.max() + 1))
+        subtopics[document, column[subtopic]] = np.maximum(grades, 0.0)
+        largest = np.full(len(kept), -np.inf)
+        np.maximum.at(largest, document, grades)
+        if len(kept) < n_rows:
+            notes = [f"{path}: the grade of a document is the largest over its subtopics (second column)"]
+        rows_of, query, grades = kept, query[kept], largest
+    else:
+        rows_of = np.arange(n_rows)
     negative = int((grades < 0).sum())
-    note = f"{path}: {negative} grades below 0: these documents are not judged, and count as not relevant"
-    words = rows.words[first, 0]
-    return Judgments(str(path), content, words, documents, query, grades, [note] if negative else [])
+    if negative:
+        notes.append(
+            f"{path}: {negative} grades below 0: these documents are not judged, and count as not relevant"
+        )
+    return Judgments(str(path), content, words, rows.words[rows_of, 2], query, grades, notes, subtopics)
 
 
 def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
@@ -329,19 +352,35 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     grades, scores = np.full(len(first), -np.inf), np.full(len(first), np.nan)
     grades[:n_judged] = judgments.grades
     scores[own] = run.scores[kept]
-    queries = _sorted_queries(group[first], grades, judgments.qid(), as_bytes(content, documents[first]))
+    subtopics = _padded(judgments, np.arange(n_judged), len(first))
+    docid = as_bytes(content, documents[first])
+    queries = _sorted_queries(group[first], grades, judgments.qid(), docid, subtopics)
     notes = [*_query_notes(judgments, run, query), *_document_note(run, own, n_judged)]
     return Retrieval(queries, scores, ~np.isnan(scores), notes)
 
 
-def _sorted_queries(query: np.ndarray, grades: np.ndarray, qid: np.ndarray, docid: np.ndarray) -> Queries:
+def _padded(judgments: Judgments, rows: np.ndarray, n_docs: int) -> np.ndarray | None:
+    """Return the subtopics of `n_docs` documents; those in `rows` are judged."""
+    if judgments.subtopics is None:
+        return None
+    subtopics = np.zeros((n_docs, judgments.subtopics.shape[1]))
+    subtopics[rows] = judgments.subtopics
+    return subtopics
+
+
+def _sorted_queries(
+    query: np.ndarray, grades: np.ndarray, qid: np.ndarray, docid: np.ndarray, subtopics: np.ndarray | None
+) -> Queries:
     """Return the queries of documents; grades without a judgment are below 0 in the pool, -inf outside."""
     order, indptr = sorted_order(query, grades, len(qid))
     judged, pooled = (
         np.bincount(query[some], minlength=len(qid)) for some in (grades >= 0, grades > -np.inf)
     )
     relevance = np.maximum(grades[order], 0.0)
-    return Queries(relevance, indptr, order, qid, docid[order], judged=judged, pooled=pooled)
+    return Queries(
+        relevance, indptr, order, qid, docid[order], judged=judged, pooled=pooled,
+        subtopics=None if subtopics is None else subtopics[order],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,11 +446,13 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
     for place, (run, own) in enumerate(zip(runs, by_source, strict=False)):
         _refuse_repeated(run.rows, np.arange(len(own)), own, DOCUMENT, "listed")
         scores[own, place] = run.scores
+    subtopics = None
     if judgments is not None:
         relevance[by_source[-1]] = grades
+        subtopics = _padded(judgments, by_source[-1], len(first))
     qid = named_queries([text_of(content, each).encode() for each in every[first_rows, 0]])
     docid = np.array([text_of(content, each) for each in every[first, 1]], object)
-    queries = _sorted_queries(query[first], relevance, qid, docid)
+    queries = _sorted_queries(query[first], relevance, qid, docid, subtopics)
     return Union(queries, scores[queries.row], relevance[queries.row] >= 0.0)
 
 

@@ -1,6 +1,7 @@
 """The arguments of `evaluate`, checked and converted."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,9 +43,13 @@ def queries_of(relevance, qid, docid) -> Queries:
             stacklevel=3,
         )
         qid = np.zeros(n_docs, np.int64)
-    grades = checked_relevance(relevance, n_docs)
+    columns = np.asarray(relevance).T if np.ndim(relevance) == 2 else [relevance]
+    grades = np.stack([checked_relevance(each, n_docs) for each in columns], axis=1)
     names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "a row")
-    return group_rows(grades, _shaped("qid has", qid_array(qid), n_docs, "a row"), names)[0]
+    queries, order = group_rows(
+        grades.max(axis=1), _shaped("qid has", qid_array(qid), n_docs, "a row"), names
+    )
+    return replace(queries, subtopics=grades[order]) if np.ndim(relevance) == 2 else queries
 
 
 def checked_scores(

@@ -11,6 +11,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import DataError, check_choice
+from directrank.measures.diversity import OverSubtopics
 from directrank.measures.evaluation.arguments import (
     checked_retrieved,
     checked_scores,
@@ -20,8 +21,9 @@ from directrank.measures.evaluation.arguments import (
 )
 from directrank.measures.evaluation.batches import values_of
 from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Convention
+from directrank.measures.evaluation.unjudged import unjudged_bounds
 from directrank.measures.naming.names import DEFAULT_MEASURE, distinct_measures, parse_measure
-from directrank.measures.positions import TIES
+from directrank.measures.positions import TIES, positions_of
 
 # How many slices of digits are added by vector instructions; the rest is added number by number.
 SLICES = 4
@@ -85,9 +87,11 @@ class Evaluation(Mapping[str, float]):
         Queries in the order of their first row.
     per_query : dict of str to ndarray of shape (n_queries,), or None
         The values of each query, with ``per_query=True``; NaN where excluded from the mean.
+    unjudged : dict of str to ndarray of shape (2,), or None
+        With ``unjudged=True``, the least and the largest possible mean over grades of unjudged documents.
     """
 
-    def __init__(self, means, computed, queries, rules: Convention, per_query):
+    def __init__(self, means, computed, queries, rules: Convention, per_query, unjudged):
         self._means: dict[str, float] = means
         self.computed: dict[str, Measure] = computed
         self.convention, self.ties, self.empty = rules.name, rules.ties, rules.empty
@@ -95,6 +99,7 @@ class Evaluation(Mapping[str, float]):
         self.n_empty = int((queries.n_positive == 0).sum())
         self.qid = queries.qid
         self.per_query: dict[str, np.ndarray] | None = per_query
+        self.unjudged: dict[str, np.ndarray] | None = unjudged
 
     def __getitem__(self, name: str) -> float:
         return self._means[name] if name in self._means else self._means[parse_measure(name).name]
@@ -113,7 +118,12 @@ class Evaluation(Mapping[str, float]):
         ]
         for name, mean in self._means.items():
             full = self.computed[name].name
-            lines.append(f"{name:<{width}}  {mean:.4f}" + (f"  as {full}" if full != name else ""))
+            line = f"{name:<{width}}  {mean:.4f}" + (f"  as {full}" if full != name else "")
+            if self.unjudged is not None:
+                line += "  from {:.4f} to {:.4f} if unjudged documents were judged".format(
+                    *self.unjudged[name]
+                )
+            lines.append(line)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,6 +137,8 @@ class Evaluation(Mapping[str, float]):
             "measures": dict(self._means),
             "computed": {name: measure.name for name, measure in self.computed.items()},
         }
+        if self.unjudged is not None:
+            result["unjudged"] = {name: each.tolist() for name, each in self.unjudged.items()}
         if self.per_query is not None:
             result["qid"] = self.qid.tolist()
             result["per_query"] = {
@@ -150,13 +162,16 @@ def evaluate(
     docid=None,
     max_grade: float | None = None,
     retrieved=None,
+    unjudged: bool = False,
 ) -> Any:
     """Evaluate scores against relevance.
 
     Parameters
     ----------
-    relevance : QueryGroups, Queries, or array of shape (n_docs,)
-        Labelled documents; or their grades, finite and not negative.
+    relevance : QueryGroups, Queries, or array of shape (n_docs,) or (n_docs, n_subtopics)
+        Labelled documents; or their grades, finite and not negative. Columns are subtopics of queries, which
+        ``alpha_nDCG@k``, ``ERR_IA@k`` and ``StRec@k`` read; for other measures the largest grade of a row is
+        the relevance of the document.
     scores : array of shape (n_docs,), or mapping of str to such arrays
         One per document, in the caller's row order; larger is better. May be infinite, but not NaN. Several
         rankings of the same documents are given by name; `directrank.paired_test` compares two of them.
@@ -183,6 +198,9 @@ def evaluate(
         Which documents the ranking holds; all by default. The scores of the others are not read. As in
         trec_eval, such documents add nothing to a measure, while relevant ones count in what it is divided
         by. WPD and ZeroOne rank them last, tied.
+    unjudged : bool, default=False
+        Whether to return the least and the largest possible mean if the documents without a judgment that the
+        ranking holds had any grades from 0 to the largest. Only queries from qrels have such documents.
 
     Returns
     -------
@@ -192,7 +210,8 @@ def evaluate(
     Raises
     ------
     DataError
-        If lengths differ, a score is NaN, or no query is left to average.
+        If lengths differ, a score is NaN, or no query is left to average; with `unjudged`, if the bounds of a
+        measure are not known, or depend on `ties` or `empty`.
     MeasureNameError
         If a measure's name is unknown.
 
@@ -211,16 +230,41 @@ def evaluate(
             stacklevel=2,
         )
     asked = distinct_measures(measures)
+    diverse = [each.name for each in asked if isinstance(each, OverSubtopics)]
+    if diverse and queries.subtopics is None:
+        warnings.warn(
+            f"{diverse[0]}: the judgments have no subtopics, so relevance counts as the only one of each "
+            "query; give diversity qrels: query subtopic document grade",
+            UserWarning,
+            stacklevel=2,
+        )
     grade = queries.max_relevance if max_grade is None else max_grade
     adjusted = {each.name: rules.adjusted(each) for each in asked}
     computed = {name: each.with_largest_grade(grade) for name, each in adjusted.items()}
     weights = checked_weights(query_weight, queries.n_queries)
     held = checked_retrieved(retrieved, queries.n_docs)
+    if unjudged and (rules.empty != "zero" or rules.ties in ("worst", "best")):
+        raise DataError(
+            "bounds over unjudged documents need empty='zero' and ties that do not read grades; "
+            f"{rules.name} has empty={rules.empty!r} and ties={rules.ties!r} here"
+        )
 
     def evaluated(one) -> Evaluation:
         values = _values(queries, one, held, computed, rules)
         means = {name: _mean_of_counted(name, each, weights) for name, each in values.items()}
-        return Evaluation(means, computed, queries, rules, values if per_query else None)
+        bounds = None
+        if unjudged:
+            inner, some = _inner(queries, one, held, rules)
+            every = np.ones(queries.n_docs, bool) if some is None else some
+            positions = positions_of(queries, inner, ties=rules.ties, retrieved=some)
+            bounds = {
+                name: np.array([_mean(each, weights) for each in both])
+                for name, both in unjudged_bounds(
+                    computed, queries, positions, every, grade,
+                    lambda graded, asked: _values(graded, one, held, asked, rules),
+                ).items()
+            }  # fmt: skip
+        return Evaluation(means, computed, queries, rules, values if per_query else None, bounds)
 
     if isinstance(scores, Mapping):
         return {name: evaluated(one) for name, one in scores.items()}
@@ -241,15 +285,23 @@ def _values(
     queries: Queries, scores, held: np.ndarray | None, computed: Mapping[str, Measure], rules: Convention
 ) -> dict[str, np.ndarray]:
     """Return the values of queries by name, NaN where excluded from the mean; `held` is in row order."""
-    inner = checked_scores(scores, queries.n_docs, rules.score_type, held)[queries.row]
-    retrieved = None if held is None else held[queries.row]
-    if retrieved is not None:
-        inner = ranked_last(queries, inner, retrieved)
+    inner, retrieved = _inner(queries, scores, held, rules)
     found = values_of(list(computed.values()), queries, inner, ties=rules.ties, retrieved=retrieved)
     return {
         name: rules.applied(measure, each, measure.undefined(queries), queries.sizes, rules.empty)
         for (name, measure), each in zip(computed.items(), found, strict=True)
     }
+
+
+def _inner(
+    queries: Queries, scores, held: np.ndarray | None, rules: Convention
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return scores, and which documents the ranking holds, in the inner order; `held` is in row order."""
+    inner = checked_scores(scores, queries.n_docs, rules.score_type, held)[queries.row]
+    if held is None:
+        return inner, None
+    retrieved = held[queries.row]
+    return ranked_last(queries, inner, retrieved), retrieved
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:

@@ -128,11 +128,8 @@ def values_at_ranks(measure: Measure, one: Queries, ranks: np.ndarray) -> np.nda
     ndarray of shape (n_rankings,), float64
     """
     times, n = ranks.shape
-    copies = Queries(
-        np.tile(one.relevance, times), np.arange(times + 1) * n, np.arange(times * n), np.arange(times)
-    )
     above = ranks.ravel().astype(np.int32)
-    return measure.query_values(copies, Positions(above, np.ones(times * n, np.int32)))
+    return measure.query_values(one.repeated(times), Positions(above, np.ones(times * n, np.int32)))
 
 
 @kernel

@@ -6,6 +6,7 @@ from abc import abstractmethod
 import numpy as np
 
 from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
 from directrank.measures.families.smooth import Smooth
 from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
 from directrank.measures.smooth.stops import StopsForm
@@ -46,3 +47,82 @@ class Stopping(Smooth):
         products = stopping[first] * np.maximum(total - least, 0.0) * comparison_error(error, truncation)
         bound = products * reciprocal_sums(n_read, error) + error
         return (bound + cutoff_error(error, truncation, self.cutoff)) / self.norm(queries)
+
+
+def stops_naive(stopping, above, tied, cutoff, divisor=None):
+    """Expected 1/divisor, by default 1/rank, of one query where someone stops, by definition, for tests."""
+    divisor = np.arange(1.0, np.max(above + tied, initial=0) + 1) if divisor is None else divisor
+    value, passed = 0.0, 1.0
+    for a in np.unique(above):
+        block = stopping[above == a]
+        m = tied[above == a][0]
+        products = np.ones(1)  # elementary symmetric polynomials of 1 - r over the block
+        for r in np.append(block, np.zeros(m - len(block))):
+            products = np.append(products, 0.0) + (1.0 - r) * np.append(0.0, products)
+        mean = [each / math.comb(m, t) for t, each in enumerate(products)]
+        value += passed * sum((mean[t] - mean[t + 1]) / divisor[a + t] for t in range(m) if a + t < cutoff)
+        passed *= mean[m]
+    return value
+
+
+@kernel
+def add_stops(stopping, above, tied, indptr, n_read, cutoff, divisor, values):
+    """Add to the value of each query the expected inverse of the divisor of the rank where a user stops.
+
+    Parameters
+    ----------
+    stopping : ndarray of shape (n_docs,), float64
+        The probability to stop at each document.
+    above, tied, indptr : ndarray
+        Positions, and the boundaries of queries.
+    n_read : ndarray of shape (n_queries,), int64
+        How many first documents of each query someone stops at.
+    cutoff : int
+        The last rank that counts, at most the length of `divisor`.
+    divisor : ndarray of shape (n_ranks,), float64
+        Of each rank up to the length of the longest query; the ranks themselves for ERR.
+    values : ndarray of shape (n_queries,), float64
+    """
+    n_ranks = len(divisor)
+    first, following = np.empty(n_ranks, np.int64), np.empty(n_ranks, np.int64)
+    mean = np.empty(n_ranks + 1)
+    for q in range(len(indptr) - 1):
+        start = indptr[q]
+        length = min(cutoff, indptr[q + 1] - start)
+        for p in range(length):
+            first[p] = -1
+        # The documents at each rank form a linked list, so that they are visited in a fixed order.
+        for i in range(n_read[q] - 1, -1, -1):
+            a = above[start + i]
+            if a < length:
+                following[i] = first[a]
+                first[a] = i
+        value, passed = 0.0, 1.0
+        for p in range(length):
+            if first[p] >= 0:
+                m = tied[start + first[p]]
+                _pass(stopping[start:], following, first[p], m, mean)
+                for t in range(min(m, length - p)):
+                    value += passed * (mean[t] - mean[t + 1]) / divisor[p + t]
+                passed *= mean[m]
+        values[q] += value
+
+
+@kernel
+def _pass(stopping, following, i, m, mean):
+    # mean[t] is the mean product of 1 - r over the subsets of t documents of a block of m. Documents at which
+    # no user stops come first.
+    graded, each = 0, i
+    while each >= 0:
+        graded += 1
+        each = following[each]
+    for t in range(m - graded + 1):
+        mean[t] = 1.0
+    n, each = m - graded, i
+    while each >= 0:
+        n += 1
+        u = 1.0 - stopping[each]
+        mean[n] = u * mean[n - 1]
+        for t in range(n - 1, 0, -1):
+            mean[t] = (t * u * mean[t - 1] + (n - t) * mean[t]) / n
+        each = following[each]

@@ -15,6 +15,7 @@ class TwoClasses(Definition):
     """A measure of the positions of relevant documents: those of grade `rel` or more."""
 
     graded: ClassVar = False
+    over_grades: ClassVar = "swaps"
 
     _: KW_ONLY
     rel: float = parameter(1, grammar.grade)

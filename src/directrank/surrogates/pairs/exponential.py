@@ -24,7 +24,9 @@ LARGEST_EXPONENT = 345.0
 class ExponentialPairs(Surrogate):
     r"""The exponential loss on pairs of documents of different relevance.
 
-    .. math:: \sum_{i, j : y_i > y_j} d_{ij} \, e^{-(s_i - s_j)}
+    .. math:: \sum_{i, j : y_i > y_j} c_i c_j d_{ij} \, e^{-(s_i - s_j)}
+
+    c is the confidence of the label of a document, 1 by default.
 
     Its value is the normaliser Z of RankBoost's distribution over pairs, and the weight of a document its
     potential times Z.
@@ -56,6 +58,7 @@ class ExponentialPairs(Surrogate):
 
     offers = frozenset({Value, ValueAndGradient, Curvature, DocumentWeights, StepAlong})
     is_bound, is_convex, is_smooth = False, True, True
+    weighs_documents = True
 
     def __init__(self, *, normalise: bool = False, alpha: str = "third"):
         check_choice("alpha", alpha, ("third", "second", "search"))
@@ -72,7 +75,9 @@ class BoundExponentialPairs(BoundStepwise):
 
     def __init__(self, surrogate: ExponentialPairs, queries: Queries, weights: np.ndarray):
         self.alpha, self.queries = surrogate.alpha, queries
-        self.weights = np.repeat(pair_weights(queries, weights, surrogate.normalise), queries.sizes)
+        self.confidence = np.float64(1.0) if queries.confidence is None else queries.confidence
+        of_pair = pair_weights(queries, weights, surrogate.normalise)
+        self.weights = np.repeat(of_pair, queries.sizes) * self.confidence
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.alpha == "search"
 
@@ -126,7 +131,7 @@ class BoundExponentialPairs(BoundStepwise):
         return np.exp(np.clip(centred, -LARGEST_EXPONENT, LARGEST_EXPONENT))
 
     def _sums(self, values: np.ndarray, *, lower: bool) -> np.ndarray:
-        return _sums_beyond(values, self.queries.relevance, self.queries.indptr, lower)
+        return _sums_beyond(values * self.confidence, self.queries.relevance, self.queries.indptr, lower)
 
 
 def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:

@@ -27,11 +27,12 @@ def gain_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
 
 
 class WeightedPairs(Surrogate):
-    """A margin on each pair of documents of different relevance, weighted by query and by grades."""
+    """A margin on each pair of documents of different relevance, weighted by query, grades and confidence."""
 
     margin: Margin
     normalise: bool
     weight: GradeWeight | SwapDrop | None
+    weighs_documents = True
 
     def estimated(self, queries: Queries, weights: np.ndarray) -> Self:
         """Return the surrogate with the weights of grades that training queries give to a `SwapDrop`."""
@@ -71,7 +72,9 @@ class WeightedPairs(Surrogate):
 class Pairwise(WeightedPairs):
     r"""The preorder loss: a margin on each pair of documents of different relevance.
 
-    .. math:: \sum_{i, j : y_i > y_j} w(y_i, y_j)\, \varphi(s_i - s_j)
+    .. math:: \sum_{i, j : y_i > y_j} c_i c_j\, w(y_i, y_j)\, \varphi(s_i - s_j)
+
+    c is the confidence of the label of a document, 1 by default.
 
     Parameters
     ----------
@@ -121,7 +124,9 @@ class Pairwise(WeightedPairs):
 class PairwiseHinge(WeightedPairs):
     r"""The hinge, with its corner, on each pair of documents of different relevance.
 
-    .. math:: \sum_{i, j : y_i > y_j} w(y_i, y_j)\, \max(0,\, 1 - (s_i - s_j))
+    .. math:: \sum_{i, j : y_i > y_j} c_i c_j\, w(y_i, y_j)\, \max(0,\, 1 - (s_i - s_j))
+
+    c is the confidence of the label of a document, 1 by default.
 
     It is the largest of as many planes as there are sets of pairs, so that solvers by cutting planes and
     Frank-Wolfe apply, with a duality gap. `Pairwise` has margins without a corner.

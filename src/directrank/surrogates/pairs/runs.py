@@ -24,7 +24,8 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
     ----------
     queries : Queries
     by_grades : bool
-        One run for each two grades, instead of one for each grade against all below it.
+        One run for each two grades, instead of one for each grade against all below it. With a confidence of
+        documents, one run for each two grades and confidences.
 
     Returns
     -------
@@ -33,9 +34,11 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
     """
     number = np.repeat(np.arange(queries.n_queries), queries.sizes)
     changes = (queries.relevance[1:] != queries.relevance[:-1]) | (number[1:] != number[:-1])
+    if queries.confidence is not None:
+        changes |= queries.confidence[1:] != queries.confidence[:-1]
     start = np.concatenate(([0], np.flatnonzero(changes) + 1))
     stop, query = np.append(start[1:], queries.n_docs), number[start]  # of each segment of one grade
-    if not by_grades:
+    if not by_grades and queries.confidence is None:
         end = queries.indptr[query + 1]
         more = stop < end
         return np.stack((start, stop, stop, end), axis=1)[more], query[more]
@@ -49,13 +52,20 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
     # Queries one after the other, so that the sum over one does not depend on the others.
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
+    differs = queries.relevance[start[first]] != queries.relevance[start[second]]
+    first, second = first[differs], second[differs]
     return np.stack((start[first], stop[first], start[second], stop[second]), axis=1), query[first]
 
 
 def pair_counts(queries: Queries) -> np.ndarray:
-    """Return the number of pairs of different relevance of each query, float64 (n_queries,)."""
+    """Return the number of pairs of different relevance of each query, float64 (n_queries,).
+
+    With a confidence of documents, each pair counts as the product of both.
+    """
     runs, query = runs_of_pairs(queries, by_grades=False)
     pairs = (runs[:, 1] - runs[:, 0]) * (runs[:, 3] - runs[:, 2])
+    if queries.confidence is not None:
+        pairs = pairs * queries.confidence[runs[:, 0]] * queries.confidence[runs[:, 2]]
     return np.bincount(query, pairs, minlength=queries.n_queries)
 
 
@@ -66,7 +76,7 @@ def pair_weights(queries: Queries, weights: np.ndarray, normalise: bool) -> np.n
     """
     counts = pair_counts(queries)
     weights = np.where(counts > 0, weights, 0.0)
-    return weights / np.maximum(counts, 1.0) if normalise else weights
+    return weights / np.where(counts > 0, counts, 1.0) if normalise else weights
 
 
 def weighted_runs(
@@ -87,6 +97,8 @@ def weighted_runs(
         if np.min(share, initial=0.0) < 0:
             raise ValueError("the weight of a pair of grades is negative; it must be ≥ 0")
         each = each * share
+    if queries.confidence is not None:
+        each = each * queries.confidence[runs[:, 0]] * queries.confidence[runs[:, 2]]
     return runs[each > 0], each[each > 0]
 
 

@@ -195,8 +195,8 @@ def read_vectors(
 ) -> Vectors:
     """Return the vectors of the wanted names, float32; rows without a vector are skipped.
 
-    The source is Parquet, Arrow or a data frame, with a column of names, docid or qid by `role`, and one of
-    lists of numbers.
+    The source is Parquet, Arrow or a data frame, with a column of names and one of lists of numbers; among
+    several others the names are docid, qid or text by `role`.
 
     Raises
     ------
@@ -254,6 +254,9 @@ def _chosen(schema: Any, role: str, options: CollectionOptions, where: str) -> t
             f"{where}: has {len(found)} columns of lists of numbers, expected one; "
             f"the columns are {', '.join(schema.names)}"
         )
+    others = [each for each in schema.names if each != found[0]]
+    if len(others) == 1 and role not in options.columns:
+        return others[0], found[0]
     (name,) = chosen(schema.names, [role], options, where)
     return name, found[0]  # pyright: ignore[reportReturnType]
 

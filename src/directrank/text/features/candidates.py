@@ -10,33 +10,57 @@ from directrank.text.features.definitions import K1, B, bm25_idf, bm25_saturatio
 from directrank.text.index.opening import WHOLE, Index
 
 DEFAULT = "bm25:200"
-RULE = re.compile(r"(?:bm25:(\d+))?(\+?)(judged)?")
+RULE = re.compile(r"(?:bm25:([1-9]\d*))?(\+?)(judged)?|run:(.+):([1-9]\d*)")
 
 
 class CandidateRule(NamedTuple):
-    """Which documents are candidates: the first `depth` of BM25, and the judged ones if `judged`."""
+    """Which documents are candidates: the union of the first ones of rankings, and of the judged ones.
+
+    Attributes
+    ----------
+    depth : int
+        How many first documents of BM25; 0 for none.
+    judged : bool
+        Whether the judged ones are, too.
+    runs : tuple of (str, int)
+        Files of TREC runs or tables of scores, and how many first documents of each.
+    """
 
     depth: int
     judged: bool
+    runs: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        found = f"the first {self.depth} documents of BM25" if self.depth else ""
-        return " and ".join(filter(None, (found, "the judged documents" if self.judged else "")))
+        firsts = [(self.depth, "BM25"), *((depth, path) for path, depth in self.runs)]
+        found = [f"the first {depth} documents of {name}" for depth, name in firsts if depth]
+        return " and ".join([*found, *["the judged documents"] * self.judged])
 
 
 def parse_rule(text: str) -> CandidateRule:
-    """Return the rule of a text: ``bm25:200``, ``judged`` or ``bm25:200+judged``.
+    """Return the rule of a text: ``bm25:200``, ``run:FILE:200``, ``judged``, or several with commas.
 
     Raises
     ------
     ValueError
         If it is something else.
     """
-    match = RULE.fullmatch(text.replace(" ", ""))
-    parts = 0 if match is None else (match[1] is not None) + (match[3] is not None)
-    if match is None or parts == 0 or (match[2] == "+") != (parts == 2) or match[1] == "0":
-        raise ValueError(f"candidates {text!r}: expected bm25:200, judged or bm25:200+judged")
-    return CandidateRule(int(match[1] or 0), match[3] is not None)
+    depths, judged, runs = [], False, []
+    for part in text.split(","):
+        match = RULE.fullmatch(part.strip())
+        if (
+            match is None
+            or not match[0]
+            or (match[2] == "+") != (match[1] is not None and match[3] is not None)
+        ):
+            raise ValueError(
+                f"candidates {text!r}: expected bm25:200, judged or run:FILE:200, or several with commas"
+            )
+        depths += [int(match[1])] if match[1] else []
+        judged |= match[3] is not None
+        runs += [(match[4], int(match[5]))] if match[4] else []
+    if len(depths) > 1 or len({path for path, _ in runs}) < len(runs):
+        raise ValueError(f"candidates {text!r}: a ranking is given twice")
+    return CandidateRule(depths[0] if depths else 0, judged, tuple(runs))
 
 
 def bm25_top(
@@ -68,13 +92,25 @@ def bm25_top(
     return documents[order].astype(np.int64), scores[order]
 
 
-def candidates(
-    index: Index, terms: Sequence[np.ndarray], judged: Sequence[np.ndarray], rule: CandidateRule
-) -> list[np.ndarray]:
-    """Return the candidate documents of each query, from its terms and its judged documents."""
-    found = []
-    for own_terms, own_judged in zip(terms, judged, strict=True):
-        first = bm25_top(index, own_terms, rule.depth)[0] if rule.depth else np.zeros(0, np.int64)
-        # In the order of the collection, because that of BM25 would leak the labels into the order of rows.
-        found.append(np.union1d(first, own_judged) if rule.judged else np.sort(first))
-    return found
+class Ranking(NamedTuple):
+    """The first documents of a query in a ranking, and their scores."""
+
+    documents: np.ndarray
+    scores: np.ndarray
+
+
+class Candidates(NamedTuple):
+    """The candidate documents of a query, and the score of each in every ranking; NaN where it lacks it."""
+
+    documents: np.ndarray
+    scores: np.ndarray
+
+
+def candidates_of(rankings: Sequence[Ranking], judged: np.ndarray) -> Candidates:
+    """Return the union of the first documents of rankings and of judged ones."""
+    # In the order of the collection, because that of a ranking would leak the labels into the order of rows.
+    documents = np.unique(np.concatenate([judged, *(each.documents for each in rankings)]))
+    scores = np.full((len(documents), len(rankings)), np.nan)
+    for leg, each in enumerate(rankings):
+        scores[np.searchsorted(documents, each.documents), leg] = each.scores
+    return Candidates(documents, scores)

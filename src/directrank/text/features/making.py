@@ -1,12 +1,15 @@
 """From queries and judgements to features: candidates, their grades, and one row for each."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.data.files.trec import Union
+from directrank.data.fusing import FIXED
 from directrank.data.groups import QueryGroups
+from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.text.collections.reading import read_judgements, read_queries
 from directrank.text.collections.records import (
@@ -19,16 +22,27 @@ from directrank.text.collections.records import (
     with_like_names,
 )
 from directrank.text.collections.tables import called
-from directrank.text.features.candidates import DEFAULT, CandidateRule, candidates, parse_rule
+from directrank.text.features.candidates import (
+    DEFAULT,
+    CandidateRule,
+    Ranking,
+    bm25_top,
+    candidates_of,
+    parse_rule,
+)
 from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix
-from directrank.text.features.outside import embedding_scores, outside_scores
+from directrank.text.features.outside import embedding_scores, first_of_run, outside_scores
 from directrank.text.index.opening import Index, open_index
 
 #: What the data set is called in messages.
 NAME = "features"
 UNKNOWN_TERMS = "queries have no term that the collection has and are left out"
 NO_CANDIDATE = "queries have no candidate document and are left out"
+#: Features of the rankings that give candidates.
+FUSED: dict[str, Callable[[Union], np.ndarray]] = dict(
+    zip(("rrf", "combsum", "combmnz"), FIXED.values(), strict=True)
+)
 NO_DOCUMENT = "judged documents are not in the index"
 
 
@@ -79,10 +93,11 @@ def make_features(
         TREC qrels, SMART's form, or a table of qid, docid and grade. Documents without a judgement are not
         relevant. With judgements, queries without one are left out.
     features : str or sequence of str and Feature, default="letor"
-        Presets (``letor``, ``xu2008``, ``all``), names such as ``body.bm25(k1=0.9,b=0.4)``, and features of
-        one's own.
+        Presets (``letor``, ``xu2008``, ``all``), names such as ``body.bm25(k1=0.9,b=0.4)``, features of
+        one's own, and ``rrf``, ``combsum`` and ``combmnz`` of the rankings that give candidates.
     candidates : str, default="bm25:200"
-        ``bm25:200``, ``judged`` or ``bm25:200+judged``.
+        The union of ``bm25:200``, ``run:FILE:200`` (the first documents of a TREC run or a table of scores)
+        and ``judged``, with commas.
     scores : mapping of str to path or data frame, optional
         Scores of others by the name of their feature: TREC runs, or tables of qid, docid and score.
     embeddings : mapping of str to sequence of two paths or data frames, optional
@@ -103,7 +118,13 @@ def make_features(
     """
     index = index if isinstance(index, Index) else open_index(index)
     options, faults = options or CollectionOptions(), Faults()
-    rule, wanted = parse_rule(candidates), features_named(features, index.fields)
+    rule, asked = parse_rule(candidates), [features] if isinstance(features, str) else list(features)
+    fused = [name for name in FUSED if name in asked]
+    wanted = features_named([each for each in asked if each not in FUSED], index.fields)
+    if fused and bool(rule.depth) + len(rule.runs) < 2:
+        raise ValueError(
+            f"{fused[0]} needs two rankings or more in candidates, such as bm25:200,run:FILE:200"
+        )
     if rule.judged and judgements is None:
         raise ValueError(f"candidates {candidates!r} need judgements")
     found, lines = read_queries(queries, options, faults)
@@ -116,6 +137,8 @@ def make_features(
     matrix = feature_matrix(index, rows.terms, rows.documents, wanted)
     names = [feature.name for feature in wanted]
     docids = [[index.ids[document] for document in own.tolist()] for own in rows.documents]
+    for name in fused:
+        matrix, names = np.column_stack([matrix, FUSED[name](_union(rows))]), [*names, name]
     for name, source in (scores or {}).items():
         column = outside_scores(source, name, rows.qids, docids, faults)
         matrix, names = np.column_stack([matrix, column]), [*names, name]
@@ -139,11 +162,20 @@ def make_features(
 
 
 class _Rows(NamedTuple):
-    """Queries that have candidates: names, terms and documents."""
+    """Queries that have candidates: names, terms, documents, and their scores in the rankings."""
 
     qids: list[str]
     terms: list[np.ndarray]
     documents: list[np.ndarray]
+    scores: list[np.ndarray]
+
+
+def _union(rows: _Rows) -> Union:
+    """Return the rankings that gave candidates as runs."""
+    indptr = np.append(0, np.cumsum([len(each) for each in rows.documents]))
+    n_docs = int(indptr[-1])
+    queries = Queries(np.zeros(n_docs), indptr, np.arange(n_docs), np.array(rows.qids))
+    return Union(queries, np.concatenate(rows.scores), np.zeros(n_docs, bool))
 
 
 def _by_query(index: Index, records: Sequence[Judgement], source: str, faults: Faults) -> dict[str, _Judged]:
@@ -179,17 +211,22 @@ def _rows(
     own = [
         np.array(sorted(judged[each.qid].grades if each.qid in judged else ()), np.int64) for each in queries
     ]
-    documents = candidates(index, terms, own, rule)
-    rows = _Rows([], [], [])
-    for query, own_terms, own_documents in zip(queries, terms, documents, strict=True):
+    qids = [each.qid for each in queries]
+    runs = [first_of_run(path, depth, qids, index, faults) for path, depth in rule.runs]
+    rows = _Rows([], [], [], [])
+    for query, own_terms, own_judged in zip(queries, terms, own, strict=True):
+        rankings = [Ranking(*bm25_top(index, own_terms, rule.depth))] if rule.depth else []
+        rankings += [each[query.qid] for each in runs]
+        found = candidates_of(rankings, own_judged if rule.judged else own_judged[:0])
         if not len(own_terms):
             faults.add(UNKNOWN_TERMS, query.qid)
-        elif not len(own_documents):
+        elif not len(found.documents):
             faults.add(NO_CANDIDATE, query.qid)
         else:
             rows.qids.append(query.qid)
             rows.terms.append(own_terms)
-            rows.documents.append(own_documents)
+            rows.documents.append(found.documents)
+            rows.scores.append(found.scores)
     if not rows.qids:
         raise DataError(f"no query has a candidate document; {'; '.join(faults.lines())}")
     return rows

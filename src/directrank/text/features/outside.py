@@ -1,7 +1,7 @@
 """Scores and vectors that others computed, such as those of a cross-encoder, as features."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ from directrank.data.files.trec import DOCUMENT, QUERY, RUN, form_of, read_run
 from directrank.errors import DataError
 from directrank.text.collections import tables
 from directrank.text.collections.records import CollectionOptions, Faults
-from directrank.text.collections.tables import Vectors, read_vectors
+from directrank.text.collections.tables import Vectors, called, read_vectors
+from directrank.text.features.candidates import Ranking
+from directrank.text.index.opening import Index
 
 COSINE = "cosine"
 NO_SCORE = "candidates have no score"
@@ -33,6 +35,89 @@ def outside_scores(
     scores = dict(_scores(source))
     found = [scores.get((qid, docid), np.nan) for qid, own in zip(qids, docids, strict=True) for docid in own]
     return _counted(np.array(found, np.float32), str(source), name, qids, docids, faults)
+
+
+def first_of_run(
+    source: str, depth: int, qids: Sequence[str], index: Index, faults: Faults
+) -> dict[str, Ranking]:
+    """Return the first documents of each query in a TREC run or a table of scores.
+
+    Documents with equal scores are in the order of the collection; those that the index lacks are counted.
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read, or has no document of any of these queries.
+    """
+    found: dict[str, list[tuple[float, int]]] = {qid: [] for qid in qids}
+    for (qid, docid), score in _scores(source):
+        place = index.ids.find(docid) if qid in found else 0
+        if place < 0:
+            faults.add(f"documents of {source} are not in the index", docid)
+        elif qid in found:
+            found[qid].append((-score, place))
+    if not any(found.values()):
+        raise DataError(
+            f"{source}: has no document of a query; its names of queries and documents are others"
+        )
+    firsts = {qid: sorted(pairs)[:depth] for qid, pairs in found.items()}
+    return {
+        qid: Ranking(np.array([d for _, d in pairs], np.int64), np.array([-s for s, _ in pairs]))
+        for qid, pairs in firsts.items()
+    }
+
+
+class Embeddings:
+    """Inner products of queries with the documents of an index, by their vectors.
+
+    Parameters
+    ----------
+    source : sequence
+        Vectors of documents; vectors of queries by their text, or a function from a list of texts to one
+        vector a text; and "cosine" if wanted.
+    name : str
+        Of the feature.
+    docids : iterable of str
+        The documents of the index.
+
+    Raises
+    ------
+    DataError
+        If vectors cannot be read, or no document of the index has one.
+    """
+
+    def __init__(self, source: Sequence[Any], name: str, docids: Iterable[str]):
+        of_documents, self._queries, self._cosine = _parts(source, name)
+        documents = read_vectors(of_documents, "docid", set(docids), CollectionOptions(), Faults())
+        if not documents.rows:
+            raise DataError(f"embeddings {name}: no document of the index has a vector")
+        self._name, self._documents = name, _of_length_one(documents) if self._cosine else documents
+
+    def products(self, query: str, docids: Sequence[str]) -> np.ndarray:
+        """Return the inner product of a query with each document, float64; NaN without a vector.
+
+        Raises
+        ------
+        DataError
+            If the query has no vector, or one of another length.
+        """
+        if callable(self._queries):
+            values = np.asarray(self._queries([query]), np.float64)
+            vectors = Vectors({query: 0}, values)
+        else:
+            vectors = read_vectors(self._queries, "text", {query}, CollectionOptions(), Faults())
+            values = vectors.values
+        if not len(values):
+            raise DataError(
+                f"embeddings {self._name}: {called(self._queries)} has no vector of the text {query!r}"
+            )
+        if values.shape != (1, self._documents.values.shape[1]) or not np.isfinite(values).all():
+            raise DataError(
+                f"embeddings {self._name}: the vector of the query has shape {values.shape}, or numbers "
+                f"that are not finite; expected (1, {self._documents.values.shape[1]})"
+            )
+        vectors = _of_length_one(vectors) if self._cosine else vectors
+        return _products(self._documents, vectors, query, docids)
 
 
 def _counted(

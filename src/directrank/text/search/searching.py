@@ -1,6 +1,6 @@
 """Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from directrank.errors import DataError
 from directrank.text.features.candidates import bm25_top
 from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matrix import feature_matrix
+from directrank.text.features.outside import Embeddings
 from directrank.text.index.analysis import LONGEST, WORDS, Analysis
 from directrank.text.index.opening import Index
 
@@ -121,6 +122,10 @@ class Searcher:
         The number of candidates: as many as in training.
     own : sequence of Feature, default=()
         Features of one's own that the ranker was trained with.
+    embeddings : mapping of str to sequence, optional
+        Inner products that the ranker was trained with, by the name of the feature: vectors of documents as
+        in `make_features`; a function from a list of texts to one vector a text, or a table with the texts of
+        queries and their vectors; and ``"cosine"`` where it was one.
 
     Raises
     ------
@@ -128,7 +133,15 @@ class Searcher:
         If the ranker does not know the names of its features, or one cannot be computed from the index.
     """
 
-    def __init__(self, index: Index, ranker: Any, *, depth: int = DEPTH, own: Sequence[Feature] = ()):
+    def __init__(
+        self,
+        index: Index,
+        ranker: Any,
+        *,
+        depth: int = DEPTH,
+        own: Sequence[Feature] = (),
+        embeddings: Mapping[str, Sequence[Any]] | None = None,
+    ):
         self.index, self.ranker, self.depth = index, ranker, depth
         names = getattr(ranker, "feature_names_in_", None)
         if names is None:
@@ -136,10 +149,19 @@ class Searcher:
                 "the model has no names of features; train it on Parquet or CSV of `directrank features`"
             )
         known: dict[str, str | Feature] = {feature.name: feature for feature in own}
+        given, names = embeddings or {}, list(map(str, names))
+        if unused := given.keys() - set(names):
+            raise DataError(f"embeddings {min(unused)}: the model has no feature of this name")
         try:
-            self._features = features_named([known.get(name, name) for name in map(str, names)], index.fields)
+            self._features = features_named(
+                [known.get(name, name) for name in names if name not in given], index.fields
+            )
         except ValueError as error:
-            raise DataError(f"the model needs a feature that the index cannot compute: {error}") from None
+            raise DataError(
+                f"the model needs a feature that the index cannot compute: {error}. Inner products of "
+                "vectors are given as embeddings: --embed NAME=DOCUMENTS,MODULE:FUNCTION"
+            ) from None
+        self._embeddings = {name: Embeddings(source, name, index.ids) for name, source in given.items()}
 
     def search(self, query: str, n: int = 10) -> Found:
         """Return the first `n` documents of a query; none if the collection has none of its terms."""
@@ -148,7 +170,10 @@ class Searcher:
         if not len(documents):
             return Found([], [], 0)
         matrix = feature_matrix(self.index, [terms], [documents], self._features)
-        names = [feature.name for feature in self._features]
+        names = [*(feature.name for feature in self._features), *self._embeddings]
+        docids = [self.index.ids[document] for document in documents]
+        dense = [each.products(query, docids).astype(np.float32) for each in self._embeddings.values()]
+        matrix = np.column_stack([matrix, *dense])
         groups = QueryGroups(matrix, None, np.zeros(len(documents), np.int64), feature_names=names)
         scores = self.ranker.predict(groups)
         order = np.lexsort((np.arange(len(documents)), -scores))

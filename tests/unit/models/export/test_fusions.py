@@ -13,8 +13,9 @@ import re
 import numpy as np
 import pytest
 
+from directrank.data.fusing import NORMALISATIONS, K
 from directrank.errors import ExportError
-from directrank.experiments.fusion import NORMALISATIONS, K, Legs, Rule
+from directrank.experiments.fusion import Legs, Rule
 from directrank.models.export.checking import inversions
 from directrank.models.export.fusions import ENGINES, engine_form
 

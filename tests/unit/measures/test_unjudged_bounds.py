@@ -1,0 +1,124 @@
+"""Bounds over unjudged documents against every assignment of grades, for up to six documents."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from directrank import evaluate
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+
+NAMES = [
+    "nDCG", "nDCG@2", "nDCG(dcg='log2')@3", "nDCG(dcg='letor')", "DCG@3", "AP", "AP@2", "AP(rel=2)",
+    "AP(denominator='min')@3", "P@2", "RR", "R@2", "Rprec", "RBP", "Success@2", "ERR(max=2)", "ERR(max=2)@2",
+    "SetP", "SetR", "SetF", "SetAP", "NumRel",
+]  # fmt: skip
+GRADES = (0.0, 1.0, 2.0)
+
+
+def cases():
+    """Queries of up to six documents: grades with NaN for no judgment, scores with ties, and who is held."""
+    rng = np.random.default_rng(3)
+    for _ in range(150):
+        n = rng.integers(1, 7)
+        grades = rng.choice([0.0, 0.0, 1.0, 2.0], n)
+        grades[rng.permutation(n)[: rng.integers(0, min(n, 4) + 1)]] = np.nan
+        held = np.isnan(grades) | (rng.random(n) < 0.8)
+        yield grades, rng.integers(0, rng.integers(2, 7), n).astype(float), held
+    # A document of grade 1 after an unjudged one is best with a grade between.
+    yield np.array([np.nan, 2.0, np.nan, 1.0, 0.0]), np.array([5.0, 4, 3, 2, 1]), np.ones(5, bool)
+    yield np.array([1.0, np.nan, np.nan, 2.0]), np.array([4.0, 3, 2, 1]), np.ones(4, bool)
+
+
+def queries_of(grades):
+    order = np.argsort(-np.where(np.isnan(grades), -1, grades), kind="stable")
+    judged = np.array([np.isfinite(grades).sum()])
+    return Queries(
+        np.nan_to_num(grades)[order], np.array([0, len(grades)]), order, np.array([1]), judged=judged
+    )
+
+
+@pytest.mark.parametrize("ties", ["expected", "input"])
+def test_equals_every_assignment_of_grades(ties):
+    for grades, scores, held in cases():
+        found = evaluate(
+            queries_of(grades),
+            scores,
+            measures=NAMES,
+            retrieved=held,
+            unjudged=True,
+            max_grade=2.0,
+            ties=ties,
+        )
+        unknown = np.flatnonzero(np.isnan(grades))
+        values = {name: [] for name in NAMES}
+        for given in itertools.product(GRADES, repeat=len(unknown)):
+            filled = grades.copy()
+            filled[unknown] = given
+            result = evaluate(
+                filled,
+                scores,
+                np.zeros(len(grades)),
+                measures=NAMES,
+                retrieved=held,
+                max_grade=2.0,
+                ties=ties,
+            )
+            for name in NAMES:
+                values[name].append(result[name])
+        for name in NAMES:
+            expected = [min(values[name]), max(values[name])]
+            assert found.unjudged[name] == pytest.approx(expected, rel=1e-12, abs=1e-12), (
+                name,
+                grades,
+                scores,
+            )
+
+
+def test_no_value_of_many_queries_is_outside():
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 40, 30)
+    indptr = np.append(0, np.cumsum(sizes))
+    judged = rng.integers(0, sizes + 1)
+    relevance = np.concatenate(
+        [
+            np.append(np.sort(rng.integers(0, 4, j))[::-1], np.zeros(n - j))
+            for n, j in zip(sizes, judged, strict=True)
+        ]
+    )
+    queries = Queries(relevance, indptr, np.arange(indptr[-1]), np.arange(30), judged=judged)
+    scores = rng.integers(0, 20, indptr[-1]).astype(float)
+    measures = ["nDCG@10", "nDCG", "AP", "ERR(max=3)", "R@5"]
+    found = evaluate(queries, scores, measures=measures, unjudged=True, max_grade=3.0)
+    place = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
+    qid = np.repeat(np.arange(30), sizes)
+    for _ in range(200):
+        share = rng.random()
+        given = np.where(rng.random(len(place)) < share, rng.integers(0, 4, len(place)), 0)
+        filled = np.where(place < np.repeat(judged, sizes), relevance, given)
+        result = evaluate(filled, scores, qid, measures=measures, max_grade=3.0)
+        for name in measures:
+            least, largest = found.unjudged[name]
+            assert least - 1e-12 <= result[name] <= largest + 1e-12
+            assert found[name] <= largest + 1e-12
+
+
+def test_without_unjudged_documents_both_are_the_value():
+    found = evaluate([1, 0, 2], [3.0, 2.0, 1.0], ["q"] * 3, measures=["nDCG", "AP"], unjudged=True)
+    for name in found:
+        assert found.unjudged[name] == pytest.approx([found[name]] * 2, abs=1e-15)
+    assert "if unjudged documents were judged" in repr(found)
+    assert found.to_dict()["unjudged"]["AP"] == found.unjudged["AP"].tolist()
+
+
+@pytest.mark.parametrize("name", ["Bpref", "infAP", "nERR", "MeanNDCG", "WPD", "Judged", "WTA"])
+def test_measures_without_known_bounds_are_refused_by_name(name):
+    with pytest.raises(DataError, match=f"the bounds of {name} over unjudged documents are not known"):
+        evaluate([1, 0], [1.0, 2.0], ["q", "q"], measures=[name], unjudged=True)
+
+
+@pytest.mark.parametrize("how", [{"empty": "skip"}, {"ties": "worst"}, {"convention": "lightgbm"}])
+def test_rules_that_read_grades_are_refused(how):
+    with pytest.raises(DataError, match="bounds over unjudged documents need empty='zero'"):
+        evaluate([1, 0], [1.0, 2.0], ["q", "q"], measures=["AP"], unjudged=True, **how)
