@@ -83,6 +83,16 @@ PRESETS = (
         measure="DCG", fixed=NORMALISED, grid=PENALTIES,
     ),
     Method(
+        "linear-wpd", ConsistentRank, "linear loss on preferences with a penalty on scores",
+        "Duchi, Mackey, Jordan, ICML 2010", measure="WPD", fixed={"loss": "linear"}, grid=PENALTIES,
+        in_all=False,
+    ),
+    Method(
+        "consistent-ndcg-sgd", ConsistentRank, "consistent-ndcg by stochastic gradient descent, as published",
+        BUFFONI, measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
+        fixed={**HINGE, "solver": "sgd", "tolerance": 1e-5},
+    ),
+    Method(
         "approxap", ApproxRank, "smooth approximation of average precision", QIN,
         measure="AP", grid=SMOOTHED,
     ),
