@@ -24,6 +24,7 @@ QUICK = {
     "AdaRank": {"rounds": 10},
     "CoordinateAscent": {"measure": "nDCG", "cycles": 2, "runs": 2},
     "StructuralSVM": {"measure": "WPD", "max_passes": 20},
+    "StructuralPerceptron": {"measure": "WPD", "max_passes": 5},
     "TreeRanker": {"rounds": 5, "leaves": 3},
     "PermuRank": {"measure": "nDCG", "rounds": 5},
     "PLRank": {"rounds": 5, "samples": 8},

@@ -52,6 +52,7 @@ def accepted(make):
 #: How to construct each surrogate: class name → function from the class to examples of it.
 EXAMPLES = {
     "SquaredError": lambda cls: [cls()],
+    "LinearLoss": lambda cls: accepted(cls),
     "TypeOneBound": lambda cls: accepted(cls),
     "MeasureItself": lambda cls: accepted(cls),
     "TypeTwoBound": lambda cls: [

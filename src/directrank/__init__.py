@@ -72,6 +72,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "Regression",
     "Rival",
     "SoftRank",
+    "StructuralPerceptron",
     "StructuralSVM",
     "SurrogateRanker",
     "TreeRanker",

@@ -22,6 +22,7 @@ from directrank.solvers import (
     CoordinateAscent,
     CuttingPlane,
     DocumentBoosting,
+    Perceptron,
     QueryBoosting,
     Reweighted,
     TruncatedNewton,
@@ -82,6 +83,9 @@ EXAMPLES = {
         {"objective", "promised"},
     ),
     "BCFW": lambda: Example(BCFW(C=10.0), TypeTwoBound(AP()), random=True, certificates={"duality_gap"}),
+    "Perceptron": lambda: Example(
+        Perceptron(max_passes=20), TypeTwoBound(AP()), random=True, certificates={"violations"}
+    ),
     "CuttingPlane": lambda: Example(
         CuttingPlane(C=10.0), TypeTwoBound(AP()), descends=True, certificates={"duality_gap"}
     ),

@@ -73,7 +73,7 @@ STATEMENTS = (
     Statement(
         "Xu, Eq. (7)",
         "The sum over all pairs of rankings bounds their maximum, and so 1 − E.",
-        D + "audit.enumerated_rows",
+        S + "TypeTwoBound",
     ),
     Statement(
         "Xu, Eqs. (8) and (9)",

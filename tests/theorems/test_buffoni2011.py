@@ -5,6 +5,7 @@ definitions, losses by double loops. Errata: Theorem 3's differences are printed
 (+1/24, −1/12), their expectations are half of that; Eqs. (12) and (13) have the sign the other way round.
 """
 
+import dataclasses
 import itertools
 import math
 from typing import ClassVar
@@ -16,9 +17,10 @@ from scipy.optimize import minimize
 from directrank.data import ObservedRankings, PreferenceGraph
 from directrank.data.grouping import group_rows
 from directrank.diagnostics.consistency import check
+from directrank.estimators import ConsistentRank
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, WPD, P, ZeroOne, parse_measure
 from directrank.measures.positions import positions_of
-from directrank.surrogates import OrderPreserving, Pairwise, gain_difference
+from directrank.surrogates import LinearLoss, OrderPreserving, Pairwise, gain_difference
 from directrank.surrogates.margins import Huber, SquaredHinge
 
 
@@ -487,3 +489,87 @@ class TestPreorder:
 
 def test_precision_is_no_standard_form_of_ours():
     assert not hasattr(P(5), "supervision")
+
+
+@pytest.mark.statement("Buffoni, r of WPD")
+class TestLinearLoss:
+    """Section 5.3, Duchi et al. 2010, Theorem 13: consistent with WPD under low noise only."""
+
+    def library(self, distribution, n):
+        """The minimiser of the expected loss of the library over a distribution of graphs, and the loss."""
+        forms = []
+        for _, a in distribution:
+            edges = np.argwhere(a > 0)
+            graph = PreferenceGraph(edges[:, 0], edges[:, 1], a[a > 0])
+            forms.append(graph.standard_form(np.zeros(n, int)))
+        queries = group_rows(np.concatenate(forms), np.repeat(np.arange(len(forms)), n))[0]
+        queries = dataclasses.replace(queries, standardised=True)
+        weights = np.array([p for p, _ in distribution])
+        bound = LinearLoss(WPD()).bind(queries, weights)
+
+        def loss(s):
+            value, gradient = bound.value_and_gradient(s[queries.row % n])
+            return value, np.bincount(queries.row % n, gradient, n)
+
+        return minimize(loss, np.zeros(n), jac=True, options={"gtol": 1e-10}).x, loss
+
+    def best(self, distribution, n):
+        return min(expected(disagreement, distribution, q) for q in itertools.permutations(range(n)))
+
+    def test_it_is_the_linear_loss_with_a_penalty(self):
+        rng = np.random.default_rng(6)
+        for _ in range(20):
+            n = int(rng.integers(2, 6))
+            a = np.triu(rng.random((n, n)), 1)
+            s, t = rng.normal(size=(2, n))
+            _, loss = self.library([(1.0, a)], n)
+            literal = [
+                2 * sum(a[i, k] * (x[k] - x[i]) for i in range(n) for k in range(n)) + x @ x for x in (s, t)
+            ]
+            assert loss(s)[0] - loss(t)[0] == pytest.approx(literal[0] - literal[1], abs=1e-10)
+
+    def test_its_minimiser_ranks_best_under_low_noise(self):
+        rng = np.random.default_rng(7)
+        for _ in range(40):
+            n = int(rng.integers(3, 6))
+            distribution = TestPairwiseDisagreement().low_noise(rng, n)
+            s, _ = self.library(distribution, n)
+            assert expected(disagreement, distribution, by_score(s)) <= self.best(distribution, n) + 1e-9
+
+    def test_its_minimiser_need_not_rank_best_under_noise(self):
+        """Document 0 is preferred to 1 a little, 1 to 2 a little more, and 2 loses most: wins mislead."""
+        edges = {(0, 1): 1.0, (1, 2): 10.0, (2, 3): 1.0, (1, 3): 10.0}
+        a = np.zeros((4, 4))
+        for (i, k), weight in edges.items():
+            a[i, k] = weight
+        s, _ = self.library([(1.0, a)], 4)
+        assert by_score(s)[0] == 1
+        assert expected(disagreement, [(1.0, a)], by_score(s)) > self.best([(1.0, a)], 4) + 0.5
+
+    def test_grades_of_two_need_no_condition(self):
+        rng = np.random.default_rng(8)
+        for _ in range(20):
+            assert check(LinearLoss(WPD()), WPD(), random_distribution(rng, 4, grades=2)).consistent
+
+    def test_the_estimator_takes_a_graph(self):
+        graph = PreferenceGraph([0, 1], [1, 2], [1.0, 3.0])
+        ranker = ConsistentRank("WPD", loss="linear", penalty=1e-6, scaling="none")
+        ranker.fit(np.eye(3), graph, qid=[0, 0, 0])
+        s = ranker.predict(np.eye(3))
+        np.testing.assert_allclose(s - s.mean(), [1.0, 2.0, -3.0], atol=1e-2)
+
+
+def test_stochastic_gradients_reach_the_optimum_of_lbfgs_within_a_thousandth():
+    """Section 6 trains by stochastic gradients; both minimise one strictly convex objective."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(240, 4))
+    y = np.clip(np.round(X @ [1.0, 0.5, -0.5, 0.0] + 0.7 * rng.normal(size=240)), 0, 3)
+    data = X, y, np.repeat(np.arange(24), 10)
+    found = {
+        solver: ConsistentRank(penalty=0.1, solver=solver, scaling="none", tolerance=1e-5).fit(
+            *data[:2], qid=data[2]
+        )
+        for solver in ("lbfgs", "sgd")
+    }
+    ends = {name: ranker.certificate_["objective"] for name, ranker in found.items()}
+    assert ends["lbfgs"] <= ends["sgd"] <= ends["lbfgs"] * (1 + 1e-3)

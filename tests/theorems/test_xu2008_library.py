@@ -12,9 +12,13 @@ import oracles
 from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit_scores
+from directrank.diagnostics.conformance import of_surrogates
+from directrank.diagnostics.conformance.samples import random_scores, slope, some_queries
+from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import BCFW, CuttingPlane, WorkingSets
+from directrank.solvers import BCFW, CuttingPlane, Perceptron, QueryBoosting, WorkingSets
+from directrank.solvers.query_boosting import weak_ranker_table
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 from directrank.surrogates.rankings.permutations import ViolatedRankings, coefficients
 from groups import first_group
@@ -386,3 +390,203 @@ def test_11_over_the_predicted_ranking_is_a_bound():
         assert row.values[0] == pytest.approx(expected, abs=1e-12)
         assert row.values[0] >= found.loss[0] - 1e-12
         assert working_set_loss(STRICT["AP"], y, s, perfect[:1], [most]) >= 0
+
+
+#: φ of section 4.2, and the names of `type_two_bounds`.
+FACTORS = {
+    "exponential": ("exponential", lambda x: math.exp(-x)),
+    "logistic": ("logistic", lambda x: math.log2(1 + math.exp(-x))),
+    "hinge": ("slack-rescaled hinge", lambda x: max(1 - x, 0)),
+}
+
+
+@pytest.mark.statement("Xu, type two, exponential")
+@pytest.mark.statement("Xu, type two, logistic")
+@pytest.mark.statement("Xu, type two, slack-rescaled hinge")
+@pytest.mark.parametrize("margin", FACTORS)
+@pytest.mark.parametrize("name", ["AP", "RR", "WPD"])
+def test_section_4_2_the_bounds_that_train_are_largest_over_all_rankings(margin, name):
+    """By a search: the value of a ranking, and no ranking has more beyond the concave hull's error."""
+    for inner, y, s in descending(40, seed=6):
+        surrogate = TypeTwoBound(parse_measure(name), margin=margin)
+        s = 3.0 * s
+        pairs = pairs_of_the_sorted_ranking(STRICT[name], y, s)
+        highest = type_two_bounds(pairs)[FACTORS[margin][0]]
+        found = surrogate.bind(inner, np.ones(1)).value_and_gradient(s)[0]
+        error = TypeTwoBound(parse_measure(name)).bind(inner, np.ones(1)).pair_bounds(s)
+        _, lack = error[FACTORS[margin][0]]
+        assert highest - lack[0] <= found * (1 + 1e-9) + 1e-9
+        assert found <= highest * (1 + 1e-9)
+        assert found >= 1 - oracles.expected(STRICT[name], y, s) - 1e-12
+
+
+@pytest.mark.statement("Xu, Eq. (7)")
+@pytest.mark.parametrize("margin", FACTORS)
+@pytest.mark.parametrize(("aggregate", "name"), [("sum", "nDCG"), ("sum", "bpref"), ("max", "bpref")])
+def test_equation_7_and_the_maximum_by_enumeration_are_training_objectives(margin, aggregate, name):
+    """Over all pairs of rankings of short lists; the maximum so for a measure without a search."""
+    measure = {"nDCG": STRICT["nDCG"], "bpref": oracles.binary_preference}[name]
+    phi = FACTORS[margin][1]
+    for inner, y, s in descending(15, grades=3 if name == "nDCG" else 2, longest=4, seed=7):
+        surrogate = TypeTwoBound(parse_measure(name), margin=margin, aggregate=aggregate)
+        pairs = margins_and_losses(measure, y, s, lambda ranking, y=y: cross_level_map(ranking, y))
+        expected = (max if aggregate == "max" else sum)(d * phi(x) for d, x in pairs)
+        bound = surrogate.bind(inner, np.ones(1))
+        assert bound.value_and_gradient(s)[0] == pytest.approx(expected, rel=1e-12)
+        offset, direction = bound.most_violated(s)
+        assert offset[0] + direction @ s == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["AP", "RR"])
+@pytest.mark.parametrize("margin", FACTORS)
+def test_section_4_2_margins_keep_the_promises_of_a_surrogate(name, margin):
+    """They are bounds and convex, their gradients support them, and equal differences off the corners."""
+    surrogate = TypeTwoBound(parse_measure(name), margin=margin)
+    of_surrogates.is_a_bound_if_it_says_so(surrogate)
+    of_surrogates.is_convex_if_it_says_so(surrogate)
+    of_surrogates.gradient_supports_what_is_convex(surrogate)
+    of_surrogates.float32_is_near_float64(surrogate)
+    queries, scores = some_queries(0, sizes=(5, 8, 3)), random_scores(some_queries(0, sizes=(5, 8, 3)), 50)
+    bound = surrogate.bind(queries, np.array([0.2, 0.5, 0.3]))
+    differences = slope(lambda s: bound.value_and_gradient(s)[0], scores, step=1e-6)
+    np.testing.assert_allclose(bound.value_and_gradient(scores)[1], differences, rtol=0, atol=1e-7)
+
+
+def test_enumeration_is_refused_beyond_six_documents_by_name():
+    groups = QueryGroups(np.zeros((7, 1)), [1, 0, 0, 1, 0, 0, 1], ["long"] * 7)
+    for measure, options in (("AP", {"aggregate": "sum"}), ("ERR(max=1)", {})):
+        surrogate = TypeTwoBound(parse_measure(measure), margin="hinge", **options)
+        with pytest.raises(DataError, match=r"query long has 7 documents: .* at most 6; use PermuRank"):
+            Objective(surrogate, groups.queries, groups.shards)
+
+
+@pytest.mark.statement("Xu, Eq. (7)")
+@pytest.mark.parametrize("solver", [CuttingPlane(C=2.0, tolerance=1e-5), BCFW(C=2.0, tolerance=1e-5)])
+def test_equation_7_is_what_the_solvers_minimise(solver):
+    from scipy.optimize import minimize
+
+    groups = linear_data(3, 4, seed=5)
+    surrogate = TypeTwoBound(parse_measure("AP"), margin="exponential", aggregate="sum")
+    found = solved(solver, surrogate, groups)
+
+    def objective(w):
+        total = 0.5 * w @ w
+        for q in range(3):
+            rows = slice(4 * q, 4 * q + 4)
+            y, X = groups.queries.relevance[rows], groups.features[rows].astype(float)
+            pairs = margins_and_losses(
+                STRICT["AP"], y, X @ w, lambda ranking, y=y: cross_level_map(ranking, y)
+            )
+            total += 2.0 / 3 * sum(d * math.exp(-x) for d, x in pairs)
+        return total
+
+    lowest = minimize(objective, np.zeros(2)).fun
+    assert found.status == "converged"
+    assert found.certificate["objective"] == pytest.approx(lowest, rel=1e-4)
+
+
+def separable(n_queries, seed):
+    """Queries of which (1, 0.5) ranks the relevant documents first, and the least difference it makes."""
+    rng, X, y = np.random.default_rng(seed), [], []
+    while len(y) < n_queries:
+        rows, relevance = rng.normal(size=(5, 2)), np.array([1.0, 1.0, 0.0, 0.0, 0.0])
+        s = rows @ [1.0, 0.5]
+        rows = rows[np.argsort(-s)]
+        if (rows @ [1.0, 0.5])[1] - (rows @ [1.0, 0.5])[2] > 0.3:
+            X.append(rows)
+            y.append(relevance)
+    return QueryGroups(np.concatenate(X), np.concatenate(y), np.repeat(np.arange(n_queries), 5))
+
+
+@pytest.mark.parametrize("learning_rate", [0.1, 1.0])
+def test_section_4_3_the_perceptron_violates_at_most_as_often_as_collins_proves(learning_rate):
+    """(R² + 2/η)/γ², by enumeration of Ψ(π*) − Ψ(π); it ends where no ranking beats π* less its loss."""
+    groups = separable(12, seed=0)
+    found = solved(
+        Perceptron(learning_rate=learning_rate, max_passes=500), TypeTwoBound(parse_measure("AP")), groups
+    )
+    weights, u = found.scorer.coefficients, np.array([1.0, 0.5]) / np.hypot(1.0, 0.5)
+    differences, losses = [], []
+    for q in range(groups.n_queries):
+        y, X = groups.queries.relevance[5 * q : 5 * q + 5], groups.features[5 * q : 5 * q + 5].astype(float)
+        for ranking, value in split(STRICT["AP"], y)[1]:
+            differences.append((cross_level_map([0, 1, 2, 3, 4], y) - cross_level_map(ranking, y)) @ X)
+            losses.append(1 - value)
+    differences = np.array(differences)
+    gamma, R = (differences @ u).min(), np.linalg.norm(differences, axis=1).max()
+    assert found.status == "converged"
+    assert found.certificate["violations"] == 0
+    assert (differences @ weights >= np.array(losses) - 1e-9).all()
+    assert 0 < found.certificate["updates"] <= (R**2 + 2 / learning_rate) / gamma**2
+    # Each step adds η (Ψ(π*) − Ψ(π)), which grows u·w by ηγ at least.
+    assert found.certificate["updates"] * learning_rate * gamma <= u @ weights + 1e-9
+
+
+def test_section_4_3_steps_of_the_perceptron_are_those_of_enumeration():
+    groups, eta, w = linear_data(6, 4, seed=8), 0.5, np.zeros(2)
+    rng, total, averages = np.random.default_rng(0), np.zeros(2), []
+    for _ in range(3):
+        for q in rng.permutation(6):
+            y, X = (
+                groups.queries.relevance[4 * q : 4 * q + 4],
+                groups.features[4 * q : 4 * q + 4].astype(float),
+            )
+            best, step = 0.0, np.zeros(2)
+            for ranking in permutations(4):
+                perfect = [i for i in ranking if y[i]] + [i for i in ranking if not y[i]]
+                difference = (cross_level_map(perfect, y) - cross_level_map(ranking, y)) @ X
+                height = 1 - STRICT["AP"](y[ranking]) - difference @ w
+                if height > best + 1e-12:
+                    best, step = height, difference
+            w = w + eta * step if w.any() else w + eta * tied_step(y, X)
+            total = total + w
+        averages.append(total / (6 * len(averages) + 6))
+
+    class Last(Never):
+        """A monitor that prefers the last iterate."""
+
+        def __call__(self, scores):
+            self.calls = getattr(self, "calls", 0) + 1
+            return float(self.calls)
+
+    objective = Objective(TypeTwoBound(parse_measure("AP")), groups.queries, groups.shards)
+    found = Perceptron(learning_rate=eta, max_passes=3).solve(
+        objective, Linear(), groups.features, Last(groups), np.random.default_rng(0)
+    )
+    np.testing.assert_allclose(found.scorer.coefficients, averages[-1], atol=1e-6)
+
+
+def tied_step(y, X):
+    """Where all scores are 0 the worst ranking inverts every pair, and documents of a class are alike."""
+    return 2 * (X[y > 0].mean(axis=0) - X[y == 0].mean(axis=0))
+
+
+@pytest.mark.parametrize("margin", ["exponential", "logistic"])
+def test_section_4_3_boosting_lowers_a_type_two_bound_until_no_feature_can(margin):
+    groups = linear_data(8, 5, seed=11)
+    surrogate = TypeTwoBound(parse_measure("AP"), margin=margin)
+    found = solved(QueryBoosting(rounds=60, tolerance=np.inf), surrogate, groups)
+    bounds = [row["bound"] for row in found.trace]
+    assert found.status == "converged"
+    assert (np.diff(bounds) < 0).all()
+    assert all(row["bound"] >= 1 - row["train_measure"] for row in found.trace)
+    # The first coefficient minimises the bound along its feature.
+    first, objective = found.trace[0], Objective(surrogate, groups.queries, groups.shards, normalise=False)
+    around = [
+        objective.value((first["alpha"] + shift) * groups.features[:, first["feature"]].astype(float))
+        for shift in (-0.05, 0.0, 0.05)
+    ]
+    assert around[1] == min(around)
+    assert around[1] == pytest.approx(first["bound"], rel=1e-6)
+    # Queries weigh −φ'(x) Δ of their most violated ranking, which for the exponential is the bound itself.
+    w = first["alpha"] * groups.features[:, first["feature"]].astype(float)
+    weights = objective.query_weights(w)
+    if margin == "exponential":
+        bound = [
+            surrogate.bind(groups.queries.part(q, q + 1), np.ones(1)).value(w[5 * q : 5 * q + 5])
+            for q in range(8)
+        ]
+        np.testing.assert_allclose(weights, np.array(bound) / 8, rtol=1e-12)
+    after = found.trace[1]
+    table = weak_ranker_table(objective, groups.features, signed=False)
+    assert after["weighted_measure"] == pytest.approx((weights / weights.sum() @ table)[after["feature"]])

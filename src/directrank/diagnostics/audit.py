@@ -1,28 +1,21 @@
 """Compare a model's loss with its bounds and approximations, query by query."""
 
 from dataclasses import dataclass
-from itertools import groupby, permutations
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
-from directrank.data.queries import Queries
 from directrank.errors import DataError, MeasureNameError
 from directrank.measures import parse_measure
-from directrank.measures.exchange.tables import values_at_ranks
-from directrank.measures.positions import perfect_positions, positions_of
+from directrank.measures.positions import positions_of
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.rankings.permutations import coefficients
 
 # A bound may fall short of the loss by rounding.
 ROUNDING = 1e-9
-#: The longest list whose rankings are enumerated; it has 720 of them.
-MAX_LENGTH = 6
-# Values nearer to that of the best ranking are perfect.
-PERFECT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -178,38 +171,5 @@ def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measur
     scores = groups.to_inner(scores)[rows].astype(np.float64)
     values = chosen.query_values(queries, positions_of(queries, scores))
     found = [row for cls in SURROGATES for row in cls.audit_rows(chosen, queries, scores)]
-    found += enumerated_rows(chosen, queries, scores)
     left_out = [str(each) for each in groups.queries.qid[constant]]
     return Audit(chosen.name, [str(each) for each in queries.qid], 1.0 - values, found, left_out)
-
-
-def enumerated_rows(measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-    r"""Return the sum over all pairs of rankings as a row, if no list is longer than `MAX_LENGTH`.
-
-    .. math:: \sum_{\pi^* \in \Pi^*, \, \pi \in \Pi \setminus \Pi^*} [E(\pi^*) - E(\pi)] \,
-        [1 - (F(\pi^*) - F(\pi))]_+
-
-    F is the mean over pairs of different relevance, as in the other rows. Where the best ranking has a value
-    below 1, the distance is added.
-
-    References
-    ----------
-    .. [1] J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures in learning to
-       rank", SIGIR 2008, Eq. (7).
-    """
-    if queries.longest > MAX_LENGTH:
-        return []
-    each = enumerate(np.split(scores, queries.indptr[1:-1]))
-    values = np.array([_sum_of_hinges(measure, queries.part(q, q + 1), own) for q, own in each])
-    best = measure.query_values(queries, perfect_positions(queries))
-    name = "sum of slack-rescaled hinges, Eq. (7)"
-    return [AuditRow(name, "type two", values + 1.0 - best, np.zeros(queries.n_queries), True)]
-
-
-def _sum_of_hinges(measure: Measure, one: Queries, scores: np.ndarray) -> float:
-    rankings = np.array(list(permutations(range(one.n_docs))))
-    values = values_at_ranks(measure, one, np.argsort(rankings, axis=1))
-    F = np.array([coefficients(ranking, one.relevance, "cross") @ scores for ranking in rankings])
-    perfect = values >= values.max() - PERFECT
-    losses, margins = values.max() - values[~perfect], F[perfect, None] - F[None, ~perfect]
-    return float((losses * np.maximum(1.0 - margins, 0.0)).sum())

@@ -6,7 +6,7 @@ from directrank.estimators.committees import AutoRanker, Ensemble
 from directrank.estimators.objects import SurrogateRanker
 from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
-from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
+from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralPerceptron, StructuralSVM
 from directrank.estimators.presets.coordinate import CoordinateAscent
 from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, PLRank, YetiLoss
 from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine

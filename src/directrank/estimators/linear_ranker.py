@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from directrank.estimators.parameters import ABOVE_0, FROM_1, Penalty, estimator
+from directrank.estimators.parameters import ABOVE_0, FROM_0, FROM_1, Penalty, estimator
 from directrank.estimators.ranker import Ranker
 from directrank.solvers import LBFGS, SGD
 
@@ -31,11 +31,13 @@ class GradientRanker(LinearRanker):
         int, "Largest number of iterations from each start; epochs for SGD.", FROM_1
     ] = 200
     learning_rate: Annotated[float, "Step size of SGD.", ABOVE_0] = 0.01
+    tolerance: Annotated[float, "Change of the objective in an epoch below which SGD stops.", FROM_0] = 1e-3
 
     def _gradient_method(self, **options) -> LBFGS | SGD:
         """Return the solver that the parameters describe, with options that both solvers have."""
         if self.solver == "lbfgs":
             return LBFGS(penalty=self.penalty, max_iterations=self.max_iterations, **options)
         return SGD(
-            penalty=self.penalty, max_epochs=self.max_iterations, learning_rate=self.learning_rate, **options
-        )
+            penalty=self.penalty, max_epochs=self.max_iterations, learning_rate=self.learning_rate,
+            tolerance=self.tolerance, **options,
+        )  # fmt: skip

@@ -10,7 +10,7 @@ from directrank.surrogates.pairs.fidelity import Fidelity
 from directrank.surrogates.pairs.order_preserving import OrderPreserving
 from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference
 from directrank.surrogates.pairs.runs import SwapDrop
-from directrank.surrogates.pointwise import SquaredError
+from directrank.surrogates.pointwise import LinearLoss, SquaredError
 from directrank.surrogates.policy import PolicyMeasure
 from directrank.surrogates.positions.expected import ExpectedMeasure
 from directrank.surrogates.positions.gaussian import GaussianNoise
@@ -22,6 +22,7 @@ from directrank.surrogates.type_one import TypeOneBound
 #: Every surrogate.
 SURROGATES = (
     SquaredError,
+    LinearLoss,
     MeasureItself,
     TypeOneBound,
     SmoothedPositions,
@@ -51,6 +52,7 @@ __all__ = [
     "Fidelity",
     "GainCrossEntropy",
     "GaussianNoise",
+    "LinearLoss",
     "MeasureItself",
     "NoisyNeighbours",
     "Objective",

@@ -1,9 +1,10 @@
-"""Squared error on each document: what regression minimises, blind to queries and positions."""
+"""Squared error on each document: of regression, and of the linear loss on preferences with its penalty."""
 
 import numpy as np
 
-from directrank.contracts import Curvature, Surrogate, Targets, ValueAndGradient
+from directrank.contracts import Curvature, Measure, Surrogate, Targets, ValueAndGradient
 from directrank.data.queries import Queries
+from directrank.measures.capabilities import Standardised
 
 
 class SquaredError(Surrogate):
@@ -32,6 +33,55 @@ class SquaredError(Surrogate):
         of_query = np.repeat(weights, queries.sizes)
         confidence = 1.0 if queries.confidence is None else queries.confidence
         return BoundSquaredError(queries.relevance, of_query * confidence)
+
+
+class LinearLoss(Surrogate):
+    r"""The linear loss on preferences, with a penalty on the scores, as a squared error.
+
+    .. math:: 2 \sum_{i \to k} a_{ik} (s_k - s_i) + \sum_i s_i^2
+        = \sum_i \Big(s_i - \sum_k (a_{ik} - a_{ki})\Big)^2 + \text{const}
+
+    Its minimiser in expectation is the expected weight of preferences won less that of those lost. It ranks
+    best for the weighted pairwise disagreement under low noise, and for other distributions it need not.
+    Another factor of the penalty would change the unit of the scores alone.
+
+    Parameters
+    ----------
+    measure : Standardised
+        WPD, by whose standard form documents win and lose; any other has its own, less the mean of the query.
+
+    Raises
+    ------
+    TypeError
+        If the measure has no standard form.
+
+    Traits
+    ------
+    bound: no. convex: yes. smooth: yes. shift-invariant in scores: no.
+
+    References
+    ----------
+    .. [1] J. Duchi, L. Mackey, M. Jordan, "On the consistency of ranking algorithms", ICML 2010, section 5.
+    .. [2] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
+       order-preserving losses and standardized supervision", ICML 2011, section 5.3.
+    """
+
+    offers = frozenset({ValueAndGradient, Curvature, Targets})
+    is_bound, is_convex, is_smooth = False, True, True
+
+    def __init__(self, measure: Measure):
+        if not isinstance(measure, Standardised):
+            raise TypeError(
+                f"LinearLoss needs a measure with supervision; {measure.name} has none. "
+                "WPD, DCG, nDCG and ZeroOne have."
+            )
+        self.measure = measure
+
+    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSquaredError":
+        """Bind to some queries with a weight each."""
+        won = self.measure.supervision(queries)
+        mean = np.add.reduceat(won, queries.indptr[:-1]) / queries.sizes
+        return BoundSquaredError(won - np.repeat(mean, queries.sizes), np.repeat(weights, queries.sizes))
 
 
 class BoundSquaredError:

@@ -2,11 +2,13 @@
 
 from typing import Annotated, Literal
 
+import numpy as np
+
 from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import ABOVE_0, FROM_1, AnyMeasure, Interval, estimator, positional
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
+from directrank.solvers import BCFW, CuttingPlane, Perceptron, QueryBoosting, WorkingSets
 from directrank.surrogates import TypeOneBound, TypeTwoBound, WorkingSetBound
 from directrank.surrogates.margins import margin_named
 
@@ -21,7 +23,9 @@ VARIANTS = {
 class AdaRank(LinearRanker):
     """Boosting of single features over weighted queries, bound on the measure.
 
-    The bound is of type one. The paper weighs queries by the bound at the ensemble, and ends where the
+    The bound is of type one, or of type two (Xu et al., SIGIR 2008, section 4.3). Of type two, a query weighs
+    what its bound falls with the margin, each step minimises the bound along the weak ranker, and a run ends
+    where none lowers it. The paper weighs queries by the bound at the ensemble, and ends where the
     training measure does not rise. RankLib multiplies the weights each round, sets a feature aside that is
     chosen twice in a row, and ends where the training measure falls. Both keep the best first rounds by the
     selection measure.
@@ -43,23 +47,35 @@ class AdaRank(LinearRanker):
     tolerance: Annotated[
         float | None,
         "Stop when the training measure falls by this much or more in a round; by default 0 for the paper's "
-        "variant, which stops where it does not rise, and 0.002 for RankLib's; infinite: never.",
+        "variant, which stops where it does not rise, and 0.002 for RankLib's; infinite: never, as with a "
+        "bound of type two.",
         Interval(0, infinite=True),
     ] = None
+    bound: Annotated[
+        Literal["type-one", "type-two"],
+        "φ of the measure; or over all rankings, for AP, nDCG, RR, P, WTA or WPD of two classes.",
+    ] = "type-one"
 
     def components(self):
-        """Return the type-one bound, and boosting over queries."""
+        """Return the bound, and boosting over queries."""
         options = dict(VARIANTS[self.variant])
+        if self.bound == "type-two":
+            options["tolerance"] = np.inf
         if self.tolerance is not None:
             options["tolerance"] = self.tolerance
         solver = QueryBoosting(rounds=self.rounds, signed=self.signed, **options)
-        bound = TypeOneBound(parse_measure(self.measure), margin_named(self.margin))
-        return bound, solver, Linear()
+        measure = parse_measure(self.measure)
+        if self.bound == "type-two":
+            return TypeTwoBound(measure, margin=self.margin), solver, Linear()
+        return TypeOneBound(measure, margin_named(self.margin)), solver, Linear()
 
 
 @estimator
 class StructuralSVM(LinearRanker):
     """The margin-rescaled hinge over all rankings: SVM^map, SVM^ndcg, SVM^mrr and the like.
+
+    With a `margin` φ it is another bound of type two (Xu et al., SIGIR 2008): the largest loss times φ over
+    all rankings, or Eq. (7), their sum.
 
     References
     ----------
@@ -86,6 +102,14 @@ class StructuralSVM(LinearRanker):
         Literal["binary", "all"],
         'Two classes, or the gains of all grades (nDCG, P or WTA, with ``feature_map="pairs"``).',
     ] = "binary"
+    margin: Annotated[
+        Literal["margin-rescaled", "exponential", "logistic", "hinge"],
+        "The hinge of Eq. (9), or the factor of the loss of a ranking. Rankings of measures without a search "
+        "are enumerated, of at most six documents.",
+    ] = "margin-rescaled"
+    aggregate: Annotated[
+        Literal["max", "sum"], "Over rankings. A sum enumerates them, of at most six documents."
+    ] = "max"
     averaged: Annotated[
         bool, 'Return the average of the iterates rather than the last one (``solver="bcfw"``).'
     ] = True
@@ -102,8 +126,9 @@ class StructuralSVM(LinearRanker):
     def components(self):
         """Return the type-two bound, and the solver chosen."""
         surrogate = TypeTwoBound(
-            parse_measure(self.measure), feature_map=self.feature_map, grades=self.grades
-        )
+            parse_measure(self.measure), feature_map=self.feature_map, grades=self.grades,
+            margin=self.margin, aggregate=self.aggregate,
+        )  # fmt: skip
         if self.solver == "bcfw":
             solver = BCFW(
                 C=self.C, averaged=self.averaged, tolerance=self.tolerance, max_passes=self.max_passes
@@ -114,6 +139,29 @@ class StructuralSVM(LinearRanker):
                 line_search=self.solver == "ocas",
             )  # fmt: skip
         return surrogate, solver, Linear()
+
+
+@estimator
+class StructuralPerceptron(LinearRanker):
+    """Averaged perceptron over the most violated rankings, each with its loss.
+
+    References
+    ----------
+    .. [1] M. Collins, "Discriminative training methods for hidden Markov models", EMNLP 2002.
+    .. [2] J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures in learning to
+       rank", SIGIR 2008, section 4.3.
+    """
+
+    measure: Annotated[AnyMeasure, "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff."] = positional(
+        default="AP"
+    )
+    learning_rate: Annotated[float, "Step size; a loss of 1 asks for a margin of 1.", ABOVE_0] = 1.0
+    max_passes: Annotated[int, "Largest number of passes over the queries.", FROM_1] = 50
+
+    def components(self):
+        """Return the margin-rescaled bound, and the perceptron."""
+        solver = Perceptron(learning_rate=self.learning_rate, max_passes=self.max_passes)
+        return TypeTwoBound(parse_measure(self.measure)), solver, Linear()
 
 
 @estimator

@@ -18,7 +18,14 @@ from directrank.estimators.parameters import (
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
-from directrank.surrogates import OrderPreserving, Pairwise, PairwiseHinge, SwapDrop, gain_difference
+from directrank.surrogates import (
+    LinearLoss,
+    OrderPreserving,
+    Pairwise,
+    PairwiseHinge,
+    SwapDrop,
+    gain_difference,
+)
 
 #: Relative duality gap to which the hinge is solved.
 GAP = 1e-4
@@ -136,12 +143,18 @@ class ConsistentRank(GradientRanker):
     ----------
     .. [1] D. Buffoni, C. Calauzènes, P. Gallinari, N. Usunier, "Learning scoring functions with
        order-preserving losses and standardized supervision", ICML 2011.
+    .. [2] J. Duchi, L. Mackey, M. Jordan, "On the consistency of ranking algorithms", ICML 2010.
     """
 
     measure: Annotated[
         AnyMeasure,
         "DCG or nDCG, with or without a cutoff, WPD or ZeroOne. AP and ERR provably have no standard form.",
     ] = positional(default="nDCG")
+    loss: Annotated[
+        Literal["order-preserving", "linear"],
+        "The loss of the paper; or Duchi et al.'s, linear in preferences with a penalty on scores, which is "
+        "consistent with WPD under low noise, and reads neither `margin` nor `normalise`.",
+    ] = "order-preserving"
     margin: Annotated[Literal["huber", "squared_hinge"], "φ of the difference of two scores."] = "huber"
     width: Width = 0.5
     normalise: Annotated[bool, "Divide the loss of each query by n(n − 1), its number of pairs."] = False
@@ -149,6 +162,8 @@ class ConsistentRank(GradientRanker):
 
     def components(self):
         """Return the order-preserving loss, and a gradient method."""
+        if self.loss == "linear":
+            return LinearLoss(parse_measure(self.measure)), self._gradient_method(), Linear()
         surrogate = OrderPreserving(
             parse_measure(self.measure), margin=self.margin, width=self.width, normalise=self.normalise
         )

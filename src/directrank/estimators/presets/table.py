@@ -3,7 +3,7 @@
 from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
-from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralSVM
+from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralPerceptron, StructuralSVM
 from directrank.estimators.presets.coordinate import CoordinateAscent
 from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, PLRank, YetiLoss
 from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
@@ -13,6 +13,7 @@ from directrank.estimators.presets.trees import TreeRanker
 
 BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
 QIN = "Qin, Liu, Li, Information Retrieval 2010"
+XU = "Xu, Liu, Lu, Li, Ma, SIGIR 2008"
 YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
 CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
 SMOOTHED = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}
@@ -82,6 +83,16 @@ PRESETS = (
         measure="DCG", fixed=NORMALISED, grid=PENALTIES,
     ),
     Method(
+        "linear-wpd", ConsistentRank, "linear loss on preferences with a penalty on scores",
+        "Duchi, Mackey, Jordan, ICML 2010", measure="WPD", fixed={"loss": "linear"}, grid=PENALTIES,
+        in_all=False,
+    ),
+    Method(
+        "consistent-ndcg-sgd", ConsistentRank, "consistent-ndcg by stochastic gradient descent, as published",
+        BUFFONI, measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
+        fixed={**HINGE, "solver": "sgd", "tolerance": 1e-5},
+    ),
+    Method(
         "approxap", ApproxRank, "smooth approximation of average precision", QIN,
         measure="AP", grid=SMOOTHED,
     ),
@@ -113,7 +124,24 @@ PRESETS = (
         "svmp", StructuralSVM, "structural SVM on precision at a cutoff", "Joachims, ICML 2005",
         measure="P@5", takes_measure=True, grid=FIRST_RANKS,
     ),
-    Method("permurank", PermuRank, paper="Xu, Liu, Lu, Li, Ma, SIGIR 2008", takes_measure=True),
+    Method("permurank", PermuRank, paper=XU, takes_measure=True),
+    Method(
+        "svm-exponential", StructuralSVM, "largest loss times exp(−margin) over all rankings", XU,
+        measure="AP", takes_measure=True, fixed={"margin": "exponential"}, grid=C, in_all=False,
+    ),
+    Method(
+        "svm-logistic", StructuralSVM, "largest loss times log2(1 + exp(−margin)) over all rankings", XU,
+        measure="AP", takes_measure=True, fixed={"margin": "logistic"}, grid=C, in_all=False,
+    ),
+    Method(
+        "adarank-type-two", AdaRank, "boosting of single features over queries weighted by a type-two bound",
+        XU, measure="AP", takes_measure=True, fixed={"bound": "type-two", "rounds": 100},
+        in_all=False,
+    ),
+    Method(
+        "perceptron", StructuralPerceptron, paper=f"Collins, EMNLP 2002; {XU}", measure="AP",
+        takes_measure=True, grid={"learning_rate": (0.01, 0.1, 1.0)}, in_all=False,
+    ),
     Method("rankboost", RankBoost, paper="Freund, Iyer, Schapire, Singer, JMLR 2003"),
     Method("frank", FRank, paper="Tsai, Liu, Qin, Chen, Ma, SIGIR 2007"),
     Method(

@@ -3,36 +3,56 @@
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from directrank.contracts import Curvature, CutKernel, Measure, MostViolated, Surrogate, ValueAndGradient
+from directrank.contracts import (
+    Curvature,
+    CutKernel,
+    Measure,
+    MostViolated,
+    QueryValues,
+    QueryWeights,
+    Surrogate,
+    Value,
+    ValueAndGradient,
+)
 from directrank.data.queries import Queries
-from directrank.errors import check_choice
+from directrank.errors import DataError, check_choice
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
-from directrank.measures.positions import perfect_positions
-from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin
+from directrank.measures.exchange.tables import values_at_ranks
+from directrank.measures.positions import perfect_positions, positions_of
+from directrank.surrogates.audit_row import AuditRow, row_of_values
+from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
 from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
+    coefficients,
     position_coefficients,
     two_classes_message,
 )
 from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
 
 GRADES = ("binary", "all")
+RESCALED = "margin-rescaled"
+#: The longest list whose rankings are enumerated; it has 720 of them.
+MAX_LENGTH = 6
+# Values nearer to that of the best ranking are perfect, and planes nearer to the highest are as high.
+PERFECT = 1e-12
 
 
 class TypeTwoBound(Surrogate):
-    r"""The margin-rescaled hinge over all rankings: SVM^map's bound, for any sum over documents.
+    r"""Bounds over all rankings: the margin-rescaled hinge of SVM^map, or a loss times a margin φ.
 
     .. math:: \max_{\pi} \; E(\pi^*, y) - E(\pi, y) - [F(\pi^*) - F(\pi)] \;\ge\; E(\pi^*, y) - E(\pi_s, y)
 
     where F is linear in the scores and largest for the ranking by score. Inside a class π* is ordered as π
-    is.
+    is. With a margin the bound is the maximum, or the sum, of
+    :math:`[E(\pi^*, y) - E(\pi, y)] \, \varphi(F(\pi^*) - F(\pi))`.
 
     Parameters
     ----------
@@ -44,11 +64,19 @@ class TypeTwoBound(Surrogate):
     grades : {"binary", "all"}, default="binary"
         Two classes: the documents whose positions the measure reads, and the others. Or the gains of all
         grades, which needs the map of Eq. (2) and O(n³) a query.
+    margin : {"margin-rescaled", "exponential", "logistic", "hinge"}, default="margin-rescaled"
+        φ; "hinge" is the slack-rescaled one.
+    aggregate : {"max", "sum"}, default="max"
+        The largest over the pairs of a perfect and an imperfect ranking; or Eq. (7), their sum, which needs a
+        margin φ.
 
     Raises
     ------
     TypeError
-        If the measure is not a sum over documents.
+        If the measure is not a sum over documents and the margin is rescaled.
+    DataError
+        If rankings have to be enumerated, as for the sum and for measures that are no sum over documents, and
+        a list is longer than `MAX_LENGTH`.
 
     Traits
     ------
@@ -63,12 +91,13 @@ class TypeTwoBound(Surrogate):
     curvature is instead how far the slope with respect to a score can change, over one unit of score.
 
     O(n log n + R N) a query of R relevant and N irrelevant documents; O((R + N) log N) beyond some hundred
-    thousand pairs.
+    thousand pairs. A margin φ takes some tens of such searches. Its value is that of a ranking, and the
+    maximum can lie above it by the error that an audit prints.
 
     References
     ----------
     .. [1] J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures in learning to
-       rank", SIGIR 2008, Eqs. (8), (9).
+       rank", SIGIR 2008, Eqs. (6) to (9).
     .. [2] Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optimizing average
        precision", SIGIR 2007.
     """
@@ -76,10 +105,20 @@ class TypeTwoBound(Surrogate):
     offers = frozenset({ValueAndGradient, Curvature, MostViolated, CutKernel})
     is_bound, is_convex, is_smooth = True, True, False
 
-    def __init__(self, measure: Measure, *, feature_map: str = "cross", grades: str = "binary"):
+    def __init__(
+        self, measure: Measure, *, feature_map="cross", grades="binary", margin=RESCALED, aggregate="max"
+    ):
         check_choice("feature_map", feature_map, FEATURE_MAPS)
         check_choice("grades", grades, GRADES)
-        if grades == "binary" and not isinstance(measure, TwoClassMeasure):
+        check_choice("aggregate", aggregate, ("max", "sum"))
+        self.margin = None if margin == RESCALED else margin_named(margin)
+        if self.margin is None and aggregate == "sum":
+            raise ValueError('aggregate="sum" needs a margin φ: "hinge" for Eq. (7)')
+        if self.margin is not None and grades == "all":
+            raise ValueError('grades="all" has the margin-rescaled hinge only')
+        self.aggregate = aggregate
+        self.enumerates = aggregate == "sum" or not isinstance(measure, TwoClassMeasure)
+        if grades == "binary" and self.margin is None and self.enumerates:
             raise TypeError(
                 f"TypeTwoBound needs a measure with relevant_terms; {measure.name} has none. "
                 "AP, nDCG, RR, P, WTA and WPD have one; PermuRank takes any measure."
@@ -92,27 +131,41 @@ class TypeTwoBound(Surrogate):
         if grades == "all" and feature_map != "pairs":
             raise ValueError("grades='all' needs feature_map='pairs': only there the search is exact")
         self.measure, self.feature_map, self.grades = measure, feature_map, grades
-        self.is_bound = not (grades == "binary" and measure.graded)
-        if grades == "all":
+        self.takes_classes = grades == "binary" and not (self.margin and self.enumerates)
+        self.is_bound = not (self.takes_classes and measure.graded)
+        if self.margin is not None:
+            self.offers = frozenset({Value, ValueAndGradient, MostViolated, QueryValues, QueryWeights})
+            self.variant = self.margin.name + (", sum" if aggregate == "sum" else "")
+        elif grades == "all":
             self.offers = self.offers - {CutKernel}
 
     def uninformative(self, queries: Queries) -> np.ndarray:
         """Return the queries with one value for all rankings, or with documents of one class only."""
         constant = self.measure.uninformative(queries)
-        if self.grades == "all":
+        if not self.takes_classes:
             return constant
         relevant = self.measure.n_read(queries)
         return constant | (relevant == 0) | (relevant == queries.sizes)
 
     def notes(self, queries: Queries) -> list[str]:
         """Return the message that more than two grades were taken as two classes."""
-        return [] if self.grades == "all" else two_classes_message(self.measure, queries)
+        return two_classes_message(self.measure, queries) if self.takes_classes else []
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-        """Return this bound and those of `FACTORS` on each query, with the map "cross"."""
-        if not isinstance(measure, TwoClassMeasure):
-            return []
+        """Return this bound and those of `FACTORS` on each query, with the map "cross".
+
+        If all lists are short, Eq. (7) is the last row.
+        """
+        rows = cls._searched_rows(measure, queries, scores) if isinstance(measure, TwoClassMeasure) else []
+        if queries.longest <= MAX_LENGTH:
+            summed = cls(measure, margin="hinge", aggregate="sum")
+            name = "sum of slack-rescaled hinges, Eq. (7)"
+            rows.append(replace(row_of_values(name, summed, queries, scores), kind="type two"))
+        return rows
+
+    @classmethod
+    def _searched_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
         surrogate = cls(measure)
         bound = BoundTwoClasses(surrogate, queries, np.ones(queries.n_queries))
         losses, direction = bound.most_violated(scores)
@@ -128,7 +181,7 @@ class TypeTwoBound(Surrogate):
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: an assignment; or the table of a programme where the curve is not convex."""
-        if self.grades == "all":
+        if self.grades == "all" or self.enumerates:
             return 0.02 * queries.sizes**3.0
         relevant = self.measure.n_read(queries)
         curve = self.measure.relevant_terms(queries.sizes, relevant).curve
@@ -138,7 +191,10 @@ class TypeTwoBound(Surrogate):
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeTwo":
         """Bind to some queries with a weight each."""
-        kind = BoundTwoClasses if self.grades == "binary" else BoundGrades
+        if self.margin is not None:
+            kind = BoundEnumerated if self.enumerates else BoundSearched
+        else:
+            kind = BoundTwoClasses if self.grades == "binary" else BoundGrades
         return kind(self, queries, weights)
 
 
@@ -159,9 +215,9 @@ class BoundTypeTwo(ABC):
         gradient = direction * np.repeat(self.weights, self.queries.sizes)
         return float(self.weights @ losses + gradient @ scores), gradient.astype(scores.dtype)
 
-    @abstractmethod
     def slope_ranges(self) -> np.ndarray:
         """Return how far the slope with respect to each score can change, float64 (n_docs,)."""
+        raise NotImplementedError
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the range of the slope with respect to each score, over one unit of score, (n_docs,)."""
@@ -221,14 +277,14 @@ class BoundTwoClasses(BoundTypeTwo):
         """
         found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.plugin.n_relevant > 0):
-            found_on_hull = hull(lambda rho, q=int(q): self._search(scores, q, rho))
+            found_on_hull = hull(lambda rho, q=int(q): self.search(scores, q, rho)[:2])
             for name, factor in FACTORS.items():
                 value, above = largest(*found_on_hull, factor)
                 found[name][:, q] = value + self.out_of_reach[q], above - value
         return {name: (values[0], values[1]) for name, values in found.items()}
 
-    def _search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float]:
-        """Return loss and margin of the ranking of query q that maximises ρΔ − x."""
+    def search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float, np.ndarray]:
+        """Return loss, margin and direction of the ranking of query q that maximises ρΔ − x."""
         plugin, one = self.plugin, slice(q, q + 1)
         s = scores[plugin.indptr[q] : plugin.indptr[q + 1]]
         alone = plugin._replace(
@@ -240,7 +296,7 @@ class BoundTwoClasses(BoundTypeTwo):
         )
         loss, direction = np.empty(1), np.empty_like(s)
         most_violated_rankings(alone, s, loss, direction)
-        return float(loss[0] / rho), _margin(-direction, s)
+        return float(loss[0] / rho), _margin(-direction, s), direction
 
 
 def _margin(direction: np.ndarray, scores: np.ndarray) -> float:
@@ -278,6 +334,110 @@ class BoundGrades(BoundTypeTwo):
             )
             losses[q] += loss
         return losses, direction
+
+
+class Tangents(NamedTuple):
+    """A bound of a margin φ on each query.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_queries,), float64
+    gradient : ndarray of shape (n_docs,), float64
+    steepness : ndarray of shape (n_queries,), float64
+        −Δ φ'(x), added up over the pairs of rankings that the value adds up.
+    """
+
+    values: np.ndarray
+    gradient: np.ndarray
+    steepness: np.ndarray
+
+
+class BoundMargins(BoundTypeTwo):
+    """What bounds with a margin φ share: cuts that touch them, and weights of queries for boosting."""
+
+    @abstractmethod
+    def tangents(self, scores: np.ndarray) -> Tangents:
+        """Return the bound on each query, with its derivatives."""
+
+    def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the offset and the direction of the plane that touches the bound of each query."""
+        values, gradient, _ = self.tangents(scores)
+        return values - np.add.reduceat(gradient * scores, self.queries.indptr[:-1]), gradient
+
+    def value(self, scores: np.ndarray) -> float:
+        """Return the weighted sum of the bound."""
+        return float(self.weights @ self.tangents(scores.astype(np.float64)).values)
+
+    def query_values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the measure of each query, float64 (n_queries,)."""
+        return self.measure.query_values(self.queries, positions_of(self.queries, scores))
+
+    def query_weights(self, scores: np.ndarray) -> np.ndarray:
+        """Return −Δ φ'(x) of each query's most violated rankings times its weight, float64 (n_queries,)."""
+        return self.weights * self.tangents(scores.astype(np.float64)).steepness
+
+
+class BoundSearched(BoundMargins, BoundTwoClasses):
+    """The largest Δ φ(x) at a corner of the hull of all rankings of two classes."""
+
+    def tangents(self, scores: np.ndarray) -> Tangents:
+        """See `BoundMargins`."""
+        margin: Any = self.surrogate.margin
+        indptr, n = self.queries.indptr, self.queries.n_queries
+        values, steepness, gradient = self.out_of_reach.copy(), np.zeros(n), np.zeros_like(scores)
+        for q in np.flatnonzero(self.plugin.n_relevant > 0):
+            loss, x, direction = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), margin)
+            values[q] += _value(margin, loss, x)
+            steepness[q] = -loss * float(margin.slope(np.array(x)))
+            gradient[indptr[q] : indptr[q + 1]] = steepness[q] * direction
+        return Tangents(values, gradient, steepness)
+
+
+class BoundEnumerated(BoundMargins):
+    """The largest Δ φ(x), or the sum, over all pairs of rankings of short lists.
+
+    F under the map "cross" is the mean over pairs of different relevance.
+    """
+
+    def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
+        super().__init__(surrogate, queries, weights)
+        long = np.flatnonzero((weights > 0) & (queries.sizes > MAX_LENGTH))
+        if len(long):
+            raise DataError(
+                f"query {queries.qid[long[0]]} has {queries.sizes[long[0]]} documents: {surrogate.name} "
+                f"enumerates all rankings, of lists of at most {MAX_LENGTH}; use PermuRank's working sets"
+            )
+        trained = np.flatnonzero(weights > 0).tolist()
+        self.pairs = {q: self._pairs(queries.part(q, q + 1)) for q in trained}
+
+    def _pairs(self, one: Queries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return F of the perfect and of the imperfect rankings as coefficients, and the latter's losses."""
+        rankings = np.array(list(permutations(range(one.n_docs))))
+        values = values_at_ranks(self.measure, one, np.argsort(rankings, axis=1))
+        F = np.array([coefficients(each, one.relevance, self.surrogate.feature_map) for each in rankings])
+        perfect = values >= values.max() - PERFECT
+        return F[perfect], F[~perfect], values.max() - values[~perfect]
+
+    def tangents(self, scores: np.ndarray) -> Tangents:
+        """See `BoundMargins`."""
+        margin: Any = self.surrogate.margin
+        indptr, n = self.queries.indptr, self.queries.n_queries
+        values, steepness, gradient = self.out_of_reach.copy(), np.zeros(n), np.zeros_like(scores)
+        for q, (perfect, imperfect, losses) in self.pairs.items():
+            rows = slice(indptr[q], indptr[q + 1])
+            x = (perfect @ scores[rows])[:, None] - imperfect @ scores[rows]
+            each, slopes = losses * margin.value(x), -losses * margin.slope(x)
+            if self.surrogate.aggregate == "max":
+                highest = each >= each.max() * (
+                    1.0 - PERFECT
+                )  # all of them, so that tied documents are alike
+                values[q] += each.max()
+                slopes *= highest / highest.sum()
+            else:
+                values[q] += each.sum()
+            steepness[q] = slopes.sum()
+            gradient[rows] = slopes.sum(axis=0) @ imperfect - slopes.sum(axis=1) @ perfect
+        return Tangents(values, gradient, steepness)
 
 
 def most_violated_assignment(
@@ -364,6 +524,28 @@ def hull(search: Callable[[float], tuple[float, float]]) -> tuple[np.ndarray, np
         best = [max(old, _value(each, *c)) for old, each in zip(best, FACTORS.values(), strict=True)]
         waiting += [(a, c), (c, b)]
     return np.array(corners), np.array(edges).reshape(-1, 2, 2), np.array(outer).reshape(-1, 2)
+
+
+def best_corner(search: Callable[[float], tuple[float, float, Any]], factor: Margin) -> tuple:
+    """Return the corner of the hull with the largest Δ φ(x), by bisection, and what the search says of it.
+
+    The logarithm of Δ φ(x) is concave along the hull, as φ is log-concave and falls. No ranking lies below
+    the line through a corner on which ρΔ − x is that of the corner: the maximum is where it rises.
+    """
+    low, high = search(1e-9), search(1e9)
+    best = max(low, high, key=lambda each: _value(factor, *each[:2]))
+    while _value(factor, high[0], low[1]) > (1.0 + NEGLIGIBLE) * _value(factor, *best[:2]):
+        rho = (high[1] - low[1]) / max(high[0] - low[0], 1e-12)
+        c = search(max(rho, 1e-9))
+        if rho * c[0] - c[1] <= rho * low[0] - low[1] + 1e-12 * (1.0 + abs(c[1])):
+            break
+        best = max(best, c, key=lambda each: _value(factor, *each[:2]))
+        margin = np.array(c[1])
+        if factor.value(margin) + c[0] * rho * factor.slope(margin) > 0:
+            low = c
+        else:
+            high = c
+    return best
 
 
 def _value(factor, loss: float, margin: float) -> float:
