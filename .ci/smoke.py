@@ -32,11 +32,10 @@ def scores(path: str) -> np.ndarray:
 
 
 def trained_and_used(folder: Path) -> None:
-    """Train on a CSV, rank, evaluate, compare with two processes; in a folder with a difficult name."""
+    """Train on a file, rank, evaluate, compare with two processes; in a folder with a difficult name."""
     made = directrank.make_ranking(30, 8, 3, random_state=0)
-    data, model = folder / "clicks.csv", folder / "model.dr"
-    table = np.column_stack([made.qid, made.relevance, made.X])
-    np.savetxt(data, table, "%.6g", delimiter=",", header="qid,relevance,f1,f2,f3", comments="")
+    data, model = folder / "clicks.txt", folder / "model.dr"
+    directrank.write_letor(made, data)
     assert command("--version").startswith(f"directrank {directrank.__version__} (commit ")
     command("fit", "ranksvm", data, "-o", model, "-q")
     command("rank", model, data, "-o", folder / "scores.run", "-q")
@@ -49,7 +48,7 @@ def trained_and_used(folder: Path) -> None:
     assert {"results.csv", "results.json", "report.html"} <= written, written
     command("compare", data, "--kfold", 3, "--methods", "regression,ranksvm", "--jobs", 2, "--out", out, "-q")
     print("compare with two worker processes, twice; the second run reuses the store: fine")
-    command("fit", "ranksvm", folder / "none.csv", code=3)
+    command("fit", "ranksvm", folder / "none.txt", code=3)
     print("exit codes: fine")
 
 
