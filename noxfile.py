@@ -89,6 +89,12 @@ def dirty(session: nox.Session, fill: str) -> None:
     prepared(session).run("python", "-m", "pytest", "-q", *checked, *files, env=environment)
 
 
+@nox.session(venv_backend="none")
+def release(session: nox.Session) -> None:
+    """Wheel and sdist in dist/, tried in clean environments of every Python of the machine; -- --demo."""
+    session.run("python", ".ci/release.py", *session.posargs)
+
+
 @nox.session
 def browser(session: nox.Session) -> None:
     """The tests of the page in Chromium; they fail where it is missing."""

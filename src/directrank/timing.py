@@ -15,7 +15,7 @@ from typing import Any
 
 _current: "ContextVar[Profile | None]" = ContextVar("profile", default=None)
 Watcher = Callable[[str, float], None]
-_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 
 COMPILING = "Compiling kernels (first run only)…"
 #: Seconds of compilation after which it is announced.
@@ -148,17 +148,16 @@ def current_profile() -> Profile | None:
 
 
 @contextmanager
-def watching(watcher: Watcher) -> Iterator[None]:
-    """Pass the name of the measure and its value to a function, whenever the monitor of a fit computes it."""
-    token = _watcher.set(watcher)
+def watching(*watchers: Watcher) -> Iterator[None]:
+    """Pass the name of the measure and its value to functions, whenever the monitor of a fit computes it."""
+    token = _watchers.set((*_watchers.get(), *watchers))
     try:
         yield
     finally:
-        _watcher.reset(token)
+        _watchers.reset(token)
 
 
 def tell(measure: str, value: float) -> None:
     """Tell whoever watches that the monitor has a value."""
-    watcher = _watcher.get()
-    if watcher is not None:
+    for watcher in _watchers.get():
         watcher(measure, value)

@@ -1,18 +1,40 @@
-"""README and docs/: commands that they show can be parsed, and their code of Python does what it says."""
+"""README and docs/: commands that they show can be parsed, and their blocks of code run.
 
+Blocks of Python and of terminal sessions run page by page, in their order, in one folder with the files that
+pages name, and what they print is compared where the page shows it. A block of Python whose first line is a
+comment with the name of a file is written to that file. A block that does not run has a comment before it:
+<!-- not executed: why -->.
+"""
+
+import os
 import re
 import shlex
+import shutil
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import typer
 
-from directrank import RankSVM, make_ranking
+from directrank import RankSVM, convert_data, load, load_letor, make_ranking, save, write_letor
 from directrank.cli.app import app
+from directrank.experiments.demos import write_folds
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r"(?:<!-- not executed: (?P<why>[^>]+) -->\n)?```(?P<of>python|console)\n(?P<code>.*?)```"
+    r"(?:\n\nprints\n\n```text\n(?P<printed>.*?)```)?",
+    re.S,
+)
+#: test_readme.py runs README's code, and test_scaled_… below that of scaling.md.
+ELSEWHERE = ("README.md", "scaling.md")
+#: Pages whose blocks take more than a moment, or need a library that is no part of the tests.
+HEAVY = ("rivals.md", "recipes.md", "start.md", "trees.md")
 
 
 def commands(page: Path) -> list[list[str]]:
@@ -43,3 +65,96 @@ def test_scores_of_a_scaled_model_by_hand(scaling):
     exec("\n".join(lines), names)
     assert len(code.splitlines()) <= 6
     np.testing.assert_allclose(names["scores"], ranker.predict(X), rtol=1e-12)
+
+
+def blocks(page: Path) -> list[re.Match]:
+    return list(BLOCK.finditer(page.read_text(encoding="utf-8")))
+
+
+def running(page: Path) -> list[re.Match]:
+    return [each for each in blocks(page) if not each["why"]]
+
+
+def prepared() -> dict:
+    """Write the files that pages name to the current folder; return the names that they take for granted."""
+    write_folds(make_ranking(45, 8, 4, random_state=5), Path("OHSUMED"))
+    train, vali, test = load_letor("OHSUMED/Fold1")
+    for name, part in (("train", train), ("vali", vali), ("test", test)):
+        write_letor(part, f"{name}.txt")
+    convert_data("train.txt", "train.store")
+    ranker = RankSVM().fit(train)
+    save(ranker, "model.dr")
+    frame = pd.DataFrame(train.X, columns=["bm25_title", "bm25_body", "price", "other"])
+    frame = frame.assign(search_id=train.qid, clicked=train.relevance, brand="none")
+    frame.to_parquet("clicks.parquet")
+    sizes, sizes_valid = (np.unique(each.qid, return_counts=True)[1] for each in (train, vali))
+    return {
+        "train": train, "vali": vali, "test": test, "ranker": ranker, "load": load, "frame": frame, "np": np,
+        "scores": ranker.predict(test), "background": np.arange(5), "X": train.X, "y": train.relevance,
+        "qid": train.qid, "sizes": sizes, "X_valid": vali.X, "y_valid": vali.relevance,
+        "sizes_valid": sizes_valid,
+    }  # fmt: skip
+
+
+def wordings(text: str) -> list[str]:
+    """Lines without their numbers, whose last digits depend on the processor, and without columns."""
+    return [" ".join(re.sub(r"[-+]?[\d.,]*\d(e-?\d+)?", "#", line).split()) for line in text.splitlines()]
+
+
+def run_session(code: str, folder: Path) -> None:
+    """Run the lines that begin with $, and look for the lines shown below each in what it prints."""
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    for name, words in (("python", ""), ("directrank", "-m directrank ")):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+        (programs / name).chmod(0o755)
+    steps = [
+        each.partition("\n")[::2] for each in re.split(r"^\$ ", code.replace("\\\n", " "), flags=re.M)[1:]
+    ]
+    mark = "== end of a step =="
+    script = "trap 'kill $(jobs -p) 2>&-' EXIT\n" + "".join(
+        f"{command}\necho '{mark}'\n" for command, _ in steps
+    )
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-e", "-c", script], env=environment, capture_output=True, text=True)
+    assert len(done.stdout.split(mark)) == len(steps) + 1, done.stderr
+    for (command, shown), printed in zip(steps, done.stdout.split(mark), strict=False):
+        lines = wordings(printed)
+        for line in wordings(shown):
+            assert line in ("", "…") or line in lines, f"$ {command}\n{line}\nis not in\n{printed}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=f"{page.name}: {len(running(page))} of {len(blocks(page))} blocks",
+            marks=[pytest.mark.heavy] * (page.name in HEAVY),
+        )
+        for page in PAGES
+        if running(page) and page.name not in ELSEWHERE
+    ],
+)
+@pytest.mark.filterwarnings("ignore")  # as for a reader, for whom they are no errors
+def test_blocks_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = prepared()
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    for block in running(page):
+        code = block["code"].replace("8000", port)
+        file = re.match(r"# (\w+\.py)\n", code)
+        if file:
+            Path(file[1]).write_text(code, encoding="utf-8")
+        elif block["of"] == "console":
+            if not (shutil.which("bash") and shutil.which("curl")):
+                pytest.skip("sessions need bash and curl")
+            run_session(code, tmp_path)
+        else:
+            for library in re.findall(r"^(?:import|from) (optuna|mlflow|pyterrier|ir_datasets)", code, re.M):
+                pytest.importorskip(library)
+            capsys.readouterr()
+            exec(compile(code, page.name, "exec"), names)
+            assert block["printed"] in (None, capsys.readouterr().out)

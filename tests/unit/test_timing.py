@@ -113,6 +113,15 @@ def test_who_watches_is_told_of_every_value_of_the_monitor():
     assert len(seen) == told
 
 
+def test_fit_tells_callbacks_and_prints(capsys):
+    train, seen, outer = make_ranking(12, 6, 3, random_state=0), [], []
+    with watching(lambda *told: outer.append(told)):
+        ranker = RankSVM().fit(train, callbacks=[lambda *told: seen.append(told)], verbose=True)
+    assert seen == outer != []
+    assert capsys.readouterr().out.splitlines() == [f"{name} {value}" for name, value in seen]
+    assert {name for name, _ in seen} == {ranker.selected_by_}
+
+
 @pytest.fixture
 def compilation(clock, monkeypatch):
     """A process that has compiled nothing, and the lines that it says."""

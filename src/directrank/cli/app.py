@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -115,8 +116,25 @@ def _print_version(requested: bool) -> None:
     if requested:
         from directrank import __version__
 
-        typer.echo(f"directrank {__version__}")
+        commit = _commit()
+        typer.echo(f"directrank {__version__}" + (f" (commit {commit})" if commit else ""))
         raise typer.Exit
+
+
+def _commit() -> str:
+    """Return the commit of the sources: that of the build, or of the checkout that they lie in."""
+    import subprocess
+
+    package = Path(__file__).parents[1]
+    checkout = package.parents[1]
+    try:
+        if (checkout / ".git").exists():
+            command = ("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+            said = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+            return said.stdout.strip()
+        return (package / "COMMIT").read_text(encoding="utf-8")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 @app.callback()

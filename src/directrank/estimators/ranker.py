@@ -1,6 +1,7 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -37,7 +38,7 @@ from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
 from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
-from directrank.timing import current_profile, phase, tell
+from directrank.timing import Watcher, current_profile, phase, tell, watching
 
 
 class MeanMonitor:
@@ -157,6 +158,7 @@ class Ranker(BaseEstimator):
     def fit(
         self, X, y=None, qid=None, *,
         sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
+        callbacks: Sequence[Watcher] = (), verbose: bool = False,
     ):  # fmt: skip
         """Learn a ranking function from queries.
 
@@ -177,6 +179,10 @@ class Ranker(BaseEstimator):
             The validation set.
         eval_qid, group, eval_group : array, optional
             The qid of `eval_set`; or sizes of consecutive queries instead of one qid per row.
+        callbacks : sequence of callable, default=()
+            Called with the name of the measure that chooses among iterates, and its value, at each iterate.
+        verbose : bool, default=False
+            Whether to print these values.
 
         Returns
         -------
@@ -194,7 +200,8 @@ class Ranker(BaseEstimator):
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
         own = groups is not X and groups.is_copy
-        return self._adopt(*self._train(groups, weights, validation, own))
+        with watching(*callbacks, *([print] if verbose else [])):
+            return self._adopt(*self._train(groups, weights, validation, own))
 
     def _train(self, groups, weights, validation: QueryGroups | None, own=False) -> tuple[Solution, Measure]:
         """Return the solution, with a scorer of raw features, and the measure that selected it.

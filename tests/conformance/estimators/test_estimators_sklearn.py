@@ -1,4 +1,4 @@
-"""Every estimator: scikit-learn's own checks.
+"""Every estimator with its default parameters: scikit-learn's own checks, of which none may fail.
 
 Checks of constructors and of one short fit come first; ``-m "not sklearn"`` skips all others. Estimators
 share one `fit`: the first group has the others of one estimator of each kind, the second those of all.
@@ -7,7 +7,11 @@ share one `fit`: the first group has the others of one estimator of each kind, t
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from estimator_examples import REPRESENTATIVES, estimators
+from directrank import Ranker, StructuralSVM
+from directrank.measures import NDCG
+from directrank.solvers import LBFGS
+from directrank.surrogates import SmoothedPositions
+from estimator_examples import CLASSES, REPRESENTATIVES
 
 #: A check of each kind: parameters, tags, refusals, and one fit with its prediction.
 FIRST = {
@@ -21,6 +25,16 @@ FIRST = {
     "check_requires_y_none",
     "check_n_features_in",
 }
+
+
+def estimators():
+    """Return every estimator that learns from one query, with its default parameters.
+
+    In scikit-learn's checks every document is relevant, and two classes, which a structural SVM on AP or nDCG
+    compares, are one; weighted pairwise disagreement compares all grades.
+    """
+    defaults = [cls() for cls in CLASSES if cls is not StructuralSVM]
+    return [*defaults, StructuralSVM("WPD"), Ranker(SmoothedPositions(NDCG(10)), LBFGS())]
 
 
 def checks():

@@ -180,7 +180,7 @@ class PermuRank(LinearRanker):
     """
 
     measure: Annotated[AnyMeasure, "Any; with a cutoff the features of Eq. (2) are used."] = positional(
-        default="AP"
+        default="nDCG"
     )
     C: Annotated[
         float,

@@ -24,7 +24,7 @@ class CoordinateAscent(LinearRanker):
        Retrieval 10, 2007.
     """
 
-    measure: Annotated[AnyMeasure, "The measure to maximise."] = positional(default="AP")
+    measure: Annotated[AnyMeasure, "The measure to maximise."] = positional(default="nDCG")
     half_width: Annotated[
         float,
         "Half of the window, relative to weights of length 1 of features of unit spread in queries.",
