@@ -10,23 +10,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
+from directrank.data import QueryGroups
+from directrank.errors import install_line
 from directrank.experiments.identity import described, library_of
 from directrank.experiments.rivals import Learned, Learner, Rows, Task, rows_of, settings
 
+#: From features and a number of rounds to scores by these first rounds.
+Predict = Callable[[np.ndarray, int], np.ndarray]
 #: A fit stops after this many rounds without a better validation value, or after as many as are allowed.
 PATIENCE, ROUNDS = 50, 500
 
 
 class Watch:
-    """The validation value after each round, and whether to stop.
-
-    Parameters
-    ----------
-    monitor : callable or None
-        As of `Task`; None measures nothing and never stops.
-    rows : Rows or None
-        Those of the validation set.
-    """
+    """The validation value after each round, and whether to stop; without a monitor it never stops."""
 
     def __init__(self, monitor: Callable[[np.ndarray], float] | None, rows: Rows | None):
         self.monitor, self.rows = monitor, rows
@@ -51,13 +47,7 @@ class Watch:
 
 
 class BoostedTrees(Learner):
-    """Trees grown for an objective of another library.
-
-    Parameters
-    ----------
-    objective : str
-        As the library calls it.
-    """
+    """Trees grown for an objective of another library, which is called as there."""
 
     library: ClassVar[str]
     #: The library's estimator, whose parameters these are.
@@ -73,9 +63,9 @@ class BoostedTrees(Learner):
         self.objective = objective
 
     @property
-    def is_installed(self) -> bool:
-        """Whether the library can be imported."""
-        return find_spec(self.library) is not None
+    def install(self) -> str:
+        """The command that installs the library; empty if it can be imported."""
+        return "" if find_spec(self.library) else install_line(self.library)
 
     @property
     def estimator(self) -> Any:
@@ -101,25 +91,23 @@ class BoostedTrees(Learner):
         watch = Watch(task.monitor, None if task.vali is None else rows_of(task.vali))
         predict = self.grow(task, rows_of(task.train), watch, task.rounds or limit)
         rounds = task.rounds or (watch.best if watch.values else limit)
-        scores = [_scored(predict, groups, rounds) for groups in (task.vali, task.to_score)]
+
+        def scored(groups: QueryGroups | None) -> np.ndarray | None:
+            if groups is None:
+                return None
+            rows = rows_of(groups)
+            return rows.to_caller(np.asarray(predict(rows.X, rounds)))
+
         message = f"{rounds} of at most {limit} rounds"
-        return Learned(scores[0], scores[1], "complete", message, rounds, tuple(watch.values))
+        scores = scored(task.vali), scored(task.to_score)
+        return Learned(*scores, "complete", message, rounds, tuple(watch.values))
 
     @abstractmethod
-    def grow(
-        self, task: Task, train: Rows, watch: Watch, rounds: int
-    ) -> Callable[[np.ndarray, int], np.ndarray]:
+    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
         """Return a function that scores features by the first rounds of a model.
 
         Where `watch` has a monitor it is called after each round, and says when to stop.
         """
-
-
-def _scored(predict: Callable[[np.ndarray, int], np.ndarray], groups, rounds: int) -> Any:
-    if groups is None:
-        return None
-    rows = rows_of(groups)
-    return rows.to_caller(np.asarray(predict(rows.X, rounds)))
 
 
 #: Second names of parameters, which CatBoost refuses beside the first.
@@ -143,9 +131,7 @@ class CatBoost(BoostedTrees):
         known = inspect.signature(self.estimator).parameters
         return {name: each.default for name, each in known.items() if name not in SYNONYMS}
 
-    def grow(
-        self, task: Task, train: Rows, watch: Watch, rounds: int
-    ) -> Callable[[np.ndarray, int], np.ndarray]:
+    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
         """Return the predictions of a fitted `CatBoostRanker`."""
         ranker = self.estimator(loss_function=self.objective)
         given = {**task.parameters, self.rounds_name: rounds}
@@ -168,9 +154,7 @@ class LightGBM(BoostedTrees):
         "lambdarank_truncation_level", "max_bin", "min_data_in_bin", "path_smooth",
     )  # fmt: skip
 
-    def grow(
-        self, task: Task, train: Rows, watch: Watch, rounds: int
-    ) -> Callable[[np.ndarray, int], np.ndarray]:
+    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
         """Return the predictions of a fitted `LGBMRanker`."""
         import lightgbm
 
@@ -209,9 +193,7 @@ class XGBoost(BoostedTrees):
         "lambdarank_score_normalization", "ndcg_exp_gain",
     )  # fmt: skip
 
-    def grow(
-        self, task: Task, train: Rows, watch: Watch, rounds: int
-    ) -> Callable[[np.ndarray, int], np.ndarray]:
+    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
         """Return the predictions of a booster."""
         import xgboost
 

@@ -292,9 +292,12 @@ class Rival(Entry):
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
                 raise ValueError(f"{self.label}: the grid of {name} must be a list of one value or more")
             _check_plain(f"{self.label}: the grid of {name}", list(values))
-        self.learner.check(dict.fromkeys([*self.grid, *self.fixed]))
+        if self.learner is not self.estimator:  # others would import their library
+            self.learner.check(dict.fromkeys([*self.grid, *self.fixed]))
         object.__setattr__(self, "summary", self.summary or _summary(self.estimator))
         object.__setattr__(self, "name", self.name or self.label)
+        for name in ("is_random", "partial", "reads_docid"):
+            object.__setattr__(self, name, getattr(self.learner, name))
 
     @property
     def method(self) -> "Rival":
@@ -305,21 +308,6 @@ class Rival(Entry):
     def learner(self) -> Learner:
         """What is trained."""
         return self.estimator if isinstance(self.estimator, Learner) else ForeignEstimator(self.estimator)
-
-    @property
-    def is_random(self) -> bool:
-        """Whether a fit depends on its seed."""
-        return self.learner.is_random
-
-    @property
-    def partial(self) -> bool:
-        """Whether documents may be without a score."""
-        return self.learner.partial
-
-    @property
-    def reads_docid(self) -> bool:
-        """Whether the names of documents decide the scores."""
-        return self.learner.reads_docid
 
     @property
     def names(self) -> tuple[str, ...]:

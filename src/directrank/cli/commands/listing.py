@@ -14,7 +14,6 @@ from directrank.cli.output import print_columns, print_json, print_paragraph, re
 from directrank.errors import install_line
 
 if TYPE_CHECKING:
-    from directrank.experiments.entries import NamedRival
     from directrank.experiments.rivals import Rival
 
 #: Packages that only some inputs need.
@@ -56,7 +55,7 @@ def methods(
     rows = [*([each.name, each.summary] for each in RIVALS), *map(list, FORMS.items())]
     print_columns(["of other libraries", "what it does"], rows)
     missing = [(each.extra, each.name) for each in METHODS if not each.installed]
-    missing += [(each.learner.library, each.name) for each in RIVALS if not each.learner.is_installed]
+    missing += [(each.estimator.library, each.name) for each in RIVALS if each.estimator.install]
     for extra in dict(missing):
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
@@ -80,17 +79,17 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _rival_facts(named: "NamedRival") -> dict:
+def _rival_facts(named: "Rival") -> dict:
     return {
         "name": named.name,
         "aliases": [],
-        "class": named.learner.estimator_name,
+        "class": named.estimator.estimator_name,
         "summary": named.summary,
         "paper": named.paper,
         "measure": None,
         "takes_measure": False,
         "grid": {name: list(values) for name, values in named.grid.items()},
-        "install": None if named.learner.is_installed else named.install,
+        "install": named.estimator.install or None,
     }
 
 
