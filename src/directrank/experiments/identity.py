@@ -27,7 +27,7 @@ DECISIVE = (
     "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
     "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
     "experiments/entries.py", "experiments/rivals.py", "experiments/boosted.py",
-    "experiments/submissions.py", "diagnostics/audit.py", "diagnostics/test_diagnostics.py",
+    "experiments/submissions.py", "diagnostics/audit.py",
 )  # fmt: skip
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 

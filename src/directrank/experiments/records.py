@@ -13,12 +13,13 @@ from typing import Annotated, Any, Self
 from directrank.contracts import Measure
 from directrank.data.files.options import MISSING
 from directrank.data.folds import PARTS
-from directrank.diagnostics.test_diagnostics import CUTOFFS
 from directrank.estimators.method import UNKNOWN
 from directrank.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.storage.typed_json import Number, Plain, Record, demand, demand_names, not_empty
 
+#: nDCG is recorded at the cutoffs 1 … CUTOFFS.
+CUTOFFS = 10
 Parameters = dict[str, Plain]
 Scalar = str | bool | float | None
 #: By convention, set and measure.
