@@ -55,28 +55,10 @@ EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of `check`.
+    """The result of `check`; all values are expected ones, and documents are numbered from 0.
 
-    Attributes
-    ----------
-    surrogate, measure : str
-        Their names.
-    outcomes : sequence of (float, sequence of float)
-        The distribution.
-    scores : ndarray of shape (n_docs,)
-        The minimiser of the expected surrogate, with mean 0.
-    value : float
-        The expected measure of the order of `scores`, in expectation over ties.
-    best_value : float
-        The expected measure of the best ranking.
-    best_ranking : tuple of int
-        That ranking, documents in order.
-    regret : float
-        ``best_value - value``, ≥ 0.
-    consistent : bool
-        Whether the regret is only rounding. True does not prove consistency; False refutes it.
-    supervision : ndarray of shape (n_docs,) or None
-        The expected standard form of the measure, which ranks best; None if it has none.
+    `consistent` says whether the regret is only rounding: True does not prove consistency, False refutes it.
+    `supervision` is the expected standard form of the measure, which ranks best; None if it has none.
     """
 
     surrogate: str
@@ -130,15 +112,8 @@ class Verdict:
 class Distribution:
     """A finite distribution of relevance for the documents of one query.
 
-    Parameters
-    ----------
-    outcomes : sequence of (float, sequence of float)
-        Probability and relevance of each document; the same documents in the same order each time.
-
-    Raises
-    ------
-    ValueError
-        If probabilities do not add up to one, or outcomes have different lengths.
+    Outcomes are probabilities with the relevance of each document, the same ones in the same order each time;
+    what is no distribution is a `ValueError`.
     """
 
     def __init__(self, outcomes: Outcomes):
@@ -157,17 +132,7 @@ class Distribution:
         self.document = self.queries.row % self.n_docs
 
     def expected_values(self, measure: Measure, scores: np.ndarray) -> np.ndarray:
-        """Return the expected measure of the order of some scores, over outcomes and ties.
-
-        Parameters
-        ----------
-        measure : Measure
-        scores : ndarray of shape (n_orders, n_docs)
-
-        Returns
-        -------
-        ndarray of shape (n_orders,)
-        """
+        """Return the expected measure, over outcomes and ties, of orders by scores (n_orders, n_docs)."""
         times, outcomes = len(scores), len(self.probability)
         n_docs = self.n_docs * outcomes * times
         queries = Queries(
@@ -188,26 +153,7 @@ class Distribution:
 def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Verdict:
     """Minimise the expected surrogate over a distribution, and compare its ranking with the best one.
 
-    Parameters
-    ----------
-    surrogate : Surrogate
-        One that offers `ValueAndGradient`.
-    measure : Measure
-    distribution : sequence of (float, sequence of float)
-        Probability and relevance of each document, for 2 to 8 documents; see `Distribution`.
-
-    Returns
-    -------
-    Verdict
-
-    Raises
-    ------
-    TypeError
-        If the surrogate has no value, or gradients cannot minimise it.
-    ValueError
-        If the distribution is not valid.
-    DataError
-        If every outcome has documents of one grade only.
+    A surrogate without a value, or that gradients cannot minimise, is a `TypeError`; see `Distribution`.
 
     References
     ----------

@@ -23,13 +23,7 @@ def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) 
 
 
 def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
-    """Return probability and relevance of each outcome of a JSON file.
-
-    Raises
-    ------
-    DataError
-        With the file, the outcome and the expected form.
-    """
+    """Return probability and relevance of each outcome of a JSON file."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)

@@ -239,12 +239,7 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
 
 
 def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
-    """Return AP of a score that ties all documents: with ties in the caller's row order, and expected.
-
-    Returns
-    -------
-    in_order, expected : ndarray of shape (n_queries,), float64
-    """
+    """Return AP of each query for a score that ties all: with ties in the caller's order, and expected."""
     tied = np.zeros(queries.n_docs)
     in_order, expected = (
         AP().query_values(queries, positions_of(queries, tied, ties=ties)) for ties in ("input", "expected")

@@ -12,17 +12,7 @@ NEGATIVE_ZERO = np.uint32(0x80000000)
 
 
 def column_ranges(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which columns are constant over all rows, and which within every query.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_docs, n_features), float32
-    indptr : ndarray of shape (n_queries + 1,), int64
-
-    Returns
-    -------
-    constant, constant_within : ndarray of shape (n_features,), bool
-    """
+    """Return which columns are constant over all rows, and which within every query."""
     constant, within = np.ones(X.shape[1], np.bool_), np.ones(X.shape[1], np.bool_)
     _mark_changes(X, indptr, constant, within)
     return constant, within

@@ -71,26 +71,9 @@ def run_demo(
     *,
     force: bool = False,
 ) -> Story:
-    """Draw the collection, write its folds as LETOR files, and compare methods on them.
+    """Draw the collection, write its folds as LETOR files in ``data``, and compare methods on them.
 
     Kernels are compiled before training, so that training times do not include compilation.
-
-    Parameters
-    ----------
-    folder : path
-        For ``data/Fold1 … Fold3``, ``results.csv`` and the other files of a comparison.
-    observer : Observer, optional
-    force : bool, default=False
-        Whether the folder may hold other files; those of the demo replace files of their names.
-
-    Returns
-    -------
-    Story
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
     """
     folder = Path(folder)
     made: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
@@ -154,23 +137,7 @@ def run_text_demo(
     *,
     force: bool = False,
 ) -> Story:
-    """Write a collection of texts, index it, compute features, compare methods, and search.
-
-    Parameters
-    ----------
-    folder : path
-        For ``texts``, ``index``, ``features``, ``model.dr``, ``results.csv`` and the other files of a
-        comparison.
-    observer, force
-        As in `run_demo`.
-
-    Raises
-    ------
-    DataError
-        If the extra `text` is not installed.
-    OSError
-        If the folder cannot be written.
-    """
+    """Write a collection of texts, index it, compute features, compare methods, and search."""
     folder = Path(folder)
     claim_folder(folder, force=force)
     write_texts(make_texts(), folder / "texts")

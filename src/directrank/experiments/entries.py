@@ -61,12 +61,7 @@ def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
     """Return the methods that a list stands for: names with commas, or a sequence of names and objects.
 
     ``all`` stands for directrank's own methods. An object with `fit` and `predict` is a rival called as its
-    class.
-
-    Raises
-    ------
-    ValueError
-        If a method is unknown, or its library is not installed, or an object is no method.
+    class. What is unknown or no method, or whose library is not installed, is a `ValueError`.
     """
     if isinstance(spec, str):
         pieces = split_specs(spec)

@@ -85,14 +85,7 @@ class Here:
 
 
 class Cluster:
-    """The workers of a Dask cluster, which make fits and read the data themselves; cells end in this process.
-
-    Parameters
-    ----------
-    plan : Plan
-    client : distributed.Client
-    here : Here
-    """
+    """The workers of a Dask cluster, which make fits and read the data; cells end in this process."""
 
     room = 1 << 30
 
@@ -181,15 +174,7 @@ class Processes:
             self._threads[-1].start()
 
     def take(self) -> Outcome:
-        """Wait for a step to end.
-
-        Raises
-        ------
-        MethodError
-            If processes die one after the other without finishing anything.
-        Exception
-            The error that the step raised.
-        """
+        """Wait for a step to end; raise its error, or a `MethodError` if processes only die."""
         while True:
             with contextlib.suppress(queue.Empty):
                 outcome = self._outcomes.get(timeout=LOOK)
@@ -258,16 +243,11 @@ class ProcessDiedError(Exception):
 
 
 class Worker:
-    """A Python process that answers: it applies a function to what the parent sends.
+    """A Python process that answers: it applies the function of `serialised` to what the parent sends.
 
     The process reads from its standard input and answers on its standard output. The parent keeps these pipes
     open as long as it lives, and the process ends with it. The process has a session of its own, so that
     Ctrl-C reaches the parent alone.
-
-    Parameters
-    ----------
-    work : bytes
-        The return value of `serialised`.
     """
 
     def __init__(self, work: bytes):
@@ -282,15 +262,7 @@ class Worker:
         )
 
     def answer(self, question: Any) -> Any:
-        """Return what the function makes of an object.
-
-        Raises
-        ------
-        ProcessDiedError
-            If the process ended in the middle of its work.
-        Exception
-            The error that its work raised.
-        """
+        """Return what the function makes of an object; raise its error, or a `ProcessDiedError`."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(OSError):  # the process has died, which the answer shows

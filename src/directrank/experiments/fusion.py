@@ -232,14 +232,6 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
 
     Every normalisation and every share of `AMOUNTS` is judged by cross-validation, and the best one is
     learned on all queries if its gain over RRF is convincing; see `ENOUGH`.
-
-    Parameters
-    ----------
-    measure : Measure
-    union : Union
-        Judged queries.
-    normalisations : sequence of str
-    seed : int
     """
     n, n_legs = union.queries.n_queries, union.scores.shape[1]
     equal, rng = np.full(n_legs, 1.0 / n_legs), np.random.default_rng(seed)

@@ -168,18 +168,8 @@ class UndescribedError(ValueError):
 def described(value: Any, place: str = "") -> Any:
     """Return a value as plain values: of an estimator its class, the code of the class and its parameters.
 
-    Parameters
-    ----------
-    value : object
-        Numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are defined
-        at the top of a module.
-    place : str, optional
-        The name of the value, for messages.
-
-    Raises
-    ------
-    UndescribedError
-        If it is, or holds, anything else.
+    It may hold numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are
+    defined at the top of a module. Anything else is an `UndescribedError`, which says its `place`.
     """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value

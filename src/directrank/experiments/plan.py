@@ -56,20 +56,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every cell of a comparison, fold by fold.
-
-    Attributes
-    ----------
-    dataset : str
-    folds : sequence of FoldSource
-    methods : sequence of Entry
-    options : Options
-    cells : sequence of PlannedCell
-    finished : dict of str to Cell
-        Records of finished cells, by key.
-    fitted : set of str
-        Keys of finished fits of the other cells.
-    """
+    """Every cell of a comparison, with the records of finished ones and the keys of other finished fits."""
 
     dataset: str
     folds: Sequence[FoldSource]
@@ -159,13 +146,7 @@ class Observer:
 def make_plan(
     dataset: str, folds: Sequence[FoldSource], methods: Sequence[Entry], options: Options, store: Store
 ) -> Plan:
-    """Return the plan of a comparison, with the records of it that the store has.
-
-    Raises
-    ------
-    ValueError
-        If two methods have one label.
-    """
+    """Return the plan of a comparison, with the records of it that the store has."""
     labels = [method.label for method in methods]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
@@ -179,14 +160,7 @@ def make_plan(
 
 
 def points_of(method: Entry, search: str) -> list[dict[str, Any]]:
-    """Return the points of a method's grid that a search tries, in the grid's order.
-
-    Parameters
-    ----------
-    method : Entry
-    search : str
-        ``grid`` for all of them, ``random:N`` for N different ones drawn at random, always the same.
-    """
+    """Return the points of a method's grid that a search tries: all, or random ones, always the same."""
     points = method.points()
     number = len(points) if search == GRID else int(search.removeprefix("random:"))
     if number >= len(points):

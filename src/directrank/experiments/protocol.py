@@ -183,13 +183,7 @@ def compare(
 
 
 def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
-    """Return the plan of a comparison and the store of its results; train and write nothing.
-
-    Raises
-    ------
-    DataError, ValueError
-        As `compare`.
-    """
+    """Return the plan of a comparison and the store of its results; train and write nothing."""
     if options.keep_models and options.out is None:
         raise ValueError("keep_models needs a folder: name it by out")
     with of_option("methods"):
@@ -210,13 +204,7 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
 
 
 def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
-    """Run a plan, test the differences between methods, and write the files of results.
-
-    Raises
-    ------
-    DataError, OSError
-        As `compare`.
-    """
+    """Run a plan, test the differences between methods, and write the files of results."""
     options = plan.options
     if options.out is not None:
         claim_folder(options.out, force=options.force)

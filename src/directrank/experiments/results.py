@@ -43,13 +43,6 @@ def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) ->
     There are none unless two methods or more finished every fold. A method that failed on a fold is not
     chosen there, nor are runs that do not rank the validation set. Of equal validation values the first
     method's counts.
-
-    Parameters
-    ----------
-    cells : sequence of Ranking or FailedCell
-        Those of every method on every fold, in the order of the methods.
-    folds : sequence of str
-        The names of the folds.
     """
     chosen = []
     for fold in folds:
@@ -134,14 +127,8 @@ def seeds_note(result: "Comparison") -> list[str]:
 class Winner(NamedTuple):
     """The method of directrank with the highest mean validation value over folds.
 
-    Attributes
-    ----------
-    label : str
-    parameters : dict
-        The point of its grid with the highest mean validation value over folds and seeds, and settings.
-    command : str
-        The line that trains it at this point on the data of the comparison, and saves it; "" where the data
-        are no file.
+    Its parameters are the point of its grid with the highest mean validation value over folds and seeds, and
+    settings; `command` trains it at this point, and is "" where the data are no file.
     """
 
     label: str

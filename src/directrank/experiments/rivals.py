@@ -28,17 +28,7 @@ class Rows(NamedTuple):
     """Documents as other libraries take them: queries one after the other, rows in the caller's order.
 
     The inner order of `QueryGroups` is no choice: it is by relevance, and some libraries break ties by the
-    order of rows.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_docs, n_features), float32
-        Raw features, with NaN for missing ones.
-    relevance : ndarray of shape (n_docs,), float64
-    sizes : ndarray of shape (n_queries,), int64
-        Documents of each query.
-    place : ndarray of shape (n_docs,), int64
-        The caller's row of each document.
+    order of rows. `sizes` are the documents of each query, `place` the caller's row of each document.
     """
 
     X: np.ndarray
@@ -73,19 +63,7 @@ def without_relevance(groups: QueryGroups) -> QueryGroups:
 
 
 class Learner(ABC):
-    """A way to score the documents of a fold.
-
-    Attributes
-    ----------
-    stops_early : bool
-        Whether the measure of selection chooses inside a fit.
-    is_random : bool
-        Whether a fit depends on a seed.
-    partial : bool
-        Whether documents may be without a score: runs hold what was retrieved.
-    reads_docid : bool
-        Whether the names of documents decide the scores: runs find documents by them.
-    """
+    """A way to score the documents of a fold; its attributes are as those of `Entry`."""
 
     stops_early = False
     is_random = False
@@ -124,14 +102,9 @@ VOICES = ("verbose", "logging_level", "verbose_eval", "silent")
 
 
 class ForeignEstimator(Learner):
-    """An object with `fit` and `predict`, trained on raw features.
+    """An object with `fit` and `predict`, a copy of which is trained on raw features.
 
     Queries are passed to a `fit` that has an argument for them: ``qid``, ``group_id`` or ``group``.
-
-    Parameters
-    ----------
-    estimator : object
-        It is copied before it is fitted.
     """
 
     def __init__(self, estimator: Any):

@@ -55,22 +55,7 @@ def significance(
     """Return which differences between methods are significant, measure by measure.
 
     The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
-    skipped. Corrections are over the pairs of one measure.
-
-    Parameters
-    ----------
-    result : Comparison
-    convention : str
-        One of those in the report.
-    baseline : str, optional
-        Only pairs with this method are tested; all pairs by default.
-    correction : {"holm", "bh"}, default="holm"
-        Which adjusted p-value must be below `ALPHA` for a letter.
-
-    Raises
-    ------
-    ValueError
-        If there is no such baseline or correction.
+    skipped. Corrections are over the pairs of one measure: all, or those with a baseline.
     """
     check_correction(correction)
     failed = {cell.method for cell in result.failures}
@@ -149,14 +134,7 @@ def _contrasts(
 
 
 def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndarray]:
-    """Return what paired differences say, an array of shape (n_pairs,) by name.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
-    error : bool, default=False
-        Whether smaller values are better.
-    """
+    """Return what paired differences (n_queries, n_pairs) say, an array (n_pairs,) by name."""
     low, high = bootstrap_interval(differences)
     gains = -differences if error else differences
     return {
@@ -187,16 +165,9 @@ def _letters(n: int) -> list[str]:
 
 
 def t_test(differences: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of Student's paired t-test, (n_pairs,).
+    """Return two-sided p-values of Student's paired t-test, (n_pairs,), of differences (n_queries, n_pairs).
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        1 where all differences are 0 or there are fewer than two; 0 where all are the same other number.
+    They are 1 where all differences are 0 or there are fewer than two; 0 where all are the same other number.
     """
     from scipy.special import stdtr
 
@@ -213,10 +184,6 @@ def randomisation_test(differences: np.ndarray) -> np.ndarray:
     statistic is the mean. One matrix of signs serves all pairs, so that the test is a matrix product. All 2^n
     patterns of signs are tried if there are no more than `FLIPS`; otherwise `FLIPS` random ones and the
     observed one, so that p is never 0.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
     """
     n, n_pairs = differences.shape
     exact = 2**n <= FLIPS
@@ -229,16 +196,7 @@ def randomisation_test(differences: np.ndarray) -> np.ndarray:
 
 
 def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the percentile bootstrap interval of the mean difference over queries.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_pairs,)
-    """
+    """Return low and high ends, (n_pairs,), of the percentile bootstrap of mean differences over queries."""
     n = len(differences)
     rng = np.random.default_rng(0)
     means = [
@@ -262,20 +220,10 @@ def effect_size(differences: np.ndarray) -> np.ndarray:
 
 
 def power(effect: float, n_queries: int, alpha: float = ALPHA) -> float:
-    """Return the probability that the two-sided paired t-test finds a difference, in [0, 1].
+    """Return the probability that the two-sided paired t-test finds an effect, not 0; see `effect_size`.
 
-    Parameters
-    ----------
-    effect : float
-        The difference in units of its standard deviation over queries; see `effect_size`. Not 0.
-    n_queries : int
-    alpha : float, default=0.05
-        The level of the test.
-
-    Notes
-    -----
-    T² of differences with mean d and standard deviation s follows the noncentral F-distribution with 1 and
-    n − 1 degrees of freedom and noncentrality n (d/s)², if differences are normal.
+    T² of differences with mean d and standard deviation s follows the noncentral F-distribution with 1 and n
+    − 1 degrees of freedom and noncentrality n (d/s)², if differences are normal.
     """
     from scipy.stats import ncf, t
 

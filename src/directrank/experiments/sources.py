@@ -34,19 +34,9 @@ class Splits(NamedTuple):
 
 @dataclass(frozen=True)
 class FoldSource:
-    """One fold: its name, the digest of each split, and a function that reads it.
+    """One fold: its name, SHA-256 and files of each split, how to read it, and columns of its tables.
 
-    Attributes
-    ----------
-    name : str
-    digests : dict of str to str
-        SHA-256 in hex of the bytes of each split, by ``train``, ``vali``, ``test``.
-    files : dict of str to list of str
-        The files of each split; empty for data in memory.
-    load : callable
-        Returns the `Splits`; refuses splits that share queries.
-    columns : sequence of Columns
-        Those of the tables among the files.
+    The function refuses splits that share queries. Data in memory have no files.
     """
 
     name: str
@@ -64,27 +54,11 @@ class FoldSource:
 def folds_of(
     source: Any, how: ReadOptions | None = None, *, k: int | None = None, seed: int = 0
 ) -> tuple[str, list[FoldSource]]:
-    """Return the name of a data set and its folds.
+    """Return the name of a data set and its folds, of a folder or of training, validation and test set.
 
-    Parameters
-    ----------
-    source : path, or sequence of three paths, or of three QueryGroups
-        A folder as `directrank.find_folds` takes it, or the training, validation and test set.
-    how : ReadOptions, optional
-        How files are read.
-    k : int, optional
-        Split all queries at random into k pieces: in fold i, piece i is the test set, the next one the
-        validation set, and the others are the training set. The source may then be one file or one
-        QueryGroups, too.
-    seed : int, default=0
-        The seed of that split.
-
-    Raises
-    ------
-    DataError
-        If there are no folds, a file is missing, or there are fewer than k queries.
-    ValueError
-        If the source is none of these, or k < 3.
+    With `k`, all queries are split at random into k pieces: in fold i, piece i is the test set, the next one
+    the validation set, and the others are the training set. The source may then be one file or one
+    QueryGroups, too.
     """
     how = how or ReadOptions()
     if k is not None:
@@ -148,13 +122,7 @@ def _shown(paths: Iterable[Path]) -> list[str]:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256, in hex, of the bytes of a file.
-
-    Raises
-    ------
-    DataError
-        If it is a folder, a pipe or a device.
-    """
+    """Return the SHA-256, in hex, of the bytes of a file; refuse a folder, a pipe and a device."""
     refuse_special(path)
     return hashed_file.file_digest(path)
 

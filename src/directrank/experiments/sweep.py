@@ -25,15 +25,7 @@ Made = FitRecord | Failure | Cell | FailedCell
 
 
 class Step(NamedTuple):
-    """A fit of a cell; or, where `key` is the cell's, its last step, with the records of all fits.
-
-    Attributes
-    ----------
-    cell, key : str
-        Keys in the plan.
-    fits, refits : sequence of FitRecord or Failure
-        For the last step.
-    """
+    """A fit of a cell; or, where `key` is the cell's, its last step, with the records of all fits."""
 
     cell: str
     key: str
@@ -46,13 +38,7 @@ Outcome = tuple[Step, Made]
 
 
 class Executor(Protocol):
-    """Makes steps.
-
-    Attributes
-    ----------
-    room : int
-        How many steps can be started at a time.
-    """
+    """Makes steps, of which `room` can be started at a time."""
 
     room: int
 
@@ -104,16 +90,7 @@ class _Open:
 
 
 class Sweep:
-    """The work on a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-    store : Store
-    observer : Observer
-    executor : Executor
-    reader : FoldReader
-    """
+    """The work on a plan."""
 
     def __init__(self, plan: Plan, store: Store, observer: Observer, executor: Executor, reader: FoldReader):
         self.plan, self.store, self.observer = plan, store, observer

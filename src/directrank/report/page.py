@@ -58,20 +58,7 @@ def document(
     data: dict[str, Any] | None = None,
     scripts: Sequence[str] = (),
 ) -> str:
-    """Return a page in the form of the reports.
-
-    Parameters
-    ----------
-    title, subtitle : str
-    opening : str
-        What stands before the sections: markup, or a text.
-    sections : sequence of dict
-        With ``id``, ``title`` and ``blocks``.
-    data : dict, optional
-        For the script.
-    scripts : sequence of str
-        Files of the script; without any, the page has none.
-    """
+    """Return a page in the form of the reports; without files of a script it has none."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 

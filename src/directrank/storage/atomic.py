@@ -19,20 +19,7 @@ PART = re.compile(r"\..*\.[0-9a-f]{16}\.directrank-part", re.DOTALL)
 
 
 def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
-    """Write a file so that a reader, or a crash, meets the old content or the new, never a part.
-
-    Parameters
-    ----------
-    path : path
-        The target, as `open_atomically` takes it; its folder must exist.
-    content : bytes or str
-        Text is written as UTF-8.
-
-    Raises
-    ------
-    OSError
-        As `open_atomically`.
-    """
+    """Write a file so that a reader, or a crash, meets the old content or the new, never a part."""
     with open_atomically(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
@@ -41,15 +28,10 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
 def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a binary file for writing; it takes its name, and replaces an old one, if the block succeeds.
 
-    The content goes to a temporary file in the same folder, which is forced to disk and then renamed. The
-    new file has the permissions of the old one. A symbolic link stays, and the file that it names is
-    replaced. A device, a pipe and ``-``, standard output, are written to directly.
-
-    Raises
-    ------
-    OSError
-        Naming the target, which is write-protected or cannot be written; the old content of a regular file
-        is intact and no temporary file remains.
+    The content goes to a temporary file in the same folder, which is forced to disk and then renamed. The new
+    file has the permissions of the old one. A symbolic link stays, and the file that it names is replaced. A
+    device, a pipe and ``-``, standard output, are written to directly. An `OSError` names the target, whose
+    old content is intact, and no temporary file remains.
     """
     try:
         with _opened(path) as file:

@@ -36,15 +36,7 @@ def create_matrix(path: str | os.PathLike, shape: tuple[int, int]) -> np.ndarray
 
 
 def open_matrix(path: str | os.PathLike) -> np.ndarray:
-    """Map a file of NumPy's format that holds rows of float32; the file is never written to.
-
-    Raises
-    ------
-    ValueError
-        If it is another file, or cut.
-    OSError
-        If it cannot be read.
-    """
+    """Map a file of NumPy's format with rows of float32, or raise ValueError; it is never written to."""
     # A private copy of each page that is written: kernels are compiled for arrays that can be written.
     with open(path, "rb") as file:
         return _mapped(file, mmap.ACCESS_COPY)

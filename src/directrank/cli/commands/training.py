@@ -333,18 +333,7 @@ def _distributed(
     *,
     verify: bool = True,
 ) -> Iterator[Mapping[str, "QueryGroups"]]:
-    """Yield the data as they are, or on the workers of a cluster.
-
-    Parameters
-    ----------
-    scheduler : str or None
-        The option; None for this process.
-    data : mapping of str to QueryGroups
-    stores : mapping of str to Path or None
-        The files that the data were read from as they are: workers open stores themselves.
-    verify : bool, default=True
-        Compare the features of stores with their digests where they are opened.
-    """
+    """Yield the data as they are, or on the workers of a cluster, which open stores themselves."""
     if scheduler is None:
         yield data
         return
@@ -365,14 +354,7 @@ def _distributed(
 
 
 def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]:
-    """Return a profile as plain values.
-
-    Parameters
-    ----------
-    profile : Profile
-    bytes_of_features : int
-        The size of the training features.
-    """
+    """Return a profile as plain values."""
     from directrank.experiments.fits import peak_memory
 
     read = profile.facts.get("read")

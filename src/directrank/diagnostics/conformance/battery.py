@@ -27,16 +27,7 @@ CUTOFF = 3
 
 @dataclass(frozen=True)
 class Report:
-    """What came of trying one thing.
-
-    Attributes
-    ----------
-    kind, name : str
-        Such as ``measure`` and ``Patience``.
-    verdicts : list of Verdict
-    notes : list of str
-        What was found besides.
-    """
+    """What came of trying one thing, such as the ``measure`` ``Patience``."""
 
     kind: str
     name: str

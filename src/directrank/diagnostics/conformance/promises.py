@@ -19,16 +19,7 @@ class BrokenPromiseError(AssertionError):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of trying one promise.
-
-    Attributes
-    ----------
-    promise : str
-        In words.
-    kept : bool
-    said : str
-        Why it is broken, or a remark.
-    """
+    """What came of trying one promise: why it is broken, or a remark."""
 
     promise: str
     kept: bool

@@ -69,19 +69,7 @@ Point = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Landscape:
-    """The settings that a method tried.
-
-    Attributes
-    ----------
-    label, by : str
-        The method, and the measure that selected the settings.
-    names : list of str
-        Of the parameters.
-    values : dict of Point to dict of str to float
-        The validation value of each point on each fold, a mean over seeds.
-    chosen : dict of Point to list of str
-        The folds that selected each point.
-    """
+    """The settings that a method tried: the validation value of each point and fold, and who chose it."""
 
     label: str
     by: str
