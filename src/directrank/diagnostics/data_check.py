@@ -1,16 +1,17 @@
 """Checks of a collection before training: what would make training or comparisons misleading."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.diagnostics.duplicates import column_hashes, column_ranges, row_hashes
 from directrank.features.medians import missing_counts
 from directrank.features.moments import column_statistics
+from directrank.kernels.compile import kernel
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import choose, heavy_tailed, with_medians
@@ -249,3 +250,76 @@ def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
 
 def _plain(values: np.ndarray) -> list[Any]:
     return [value if isinstance(value, (bool, int, float)) else str(value) for value in values.tolist()]
+
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+NEGATIVE_ZERO = np.uint32(0x80000000)
+
+
+def column_ranges(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which columns are constant over all rows, and which within every query."""
+    constant, within = np.ones(X.shape[1], np.bool_), np.ones(X.shape[1], np.bool_)
+    _mark_changes(X, indptr, constant, within)
+    return constant, within
+
+
+def column_ranges_naive(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same by definition, for tests."""
+    queries = [X[a:b] for a, b in pairwise(indptr)]
+    return np.ptp(X, axis=0) == 0, np.all([np.ptp(rows, axis=0) == 0 for rows in queries], axis=0)
+
+
+@kernel
+def _mark_changes(X, indptr, constant, within):
+    whole = X[0]
+    for q in range(len(indptr) - 1):
+        rows = X[indptr[q] : indptr[q + 1]]
+        first = rows[0]
+        for i in range(len(rows)):
+            x = rows[i]
+            for column in range(len(x)):
+                within[column] &= x[column] == first[column]
+                constant[column] &= x[column] == whole[column]
+
+
+def row_hashes(X: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each row, equal for equal rows, uint64 (n_docs,)."""
+    return _hashes(_hash_rows, X, len(X))
+
+
+def column_hashes(X: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each column, equal for equal columns, uint64 (n_features,)."""
+    return _hashes(_hash_columns, X, X.shape[1])
+
+
+def _hashes(write: Callable, X: np.ndarray, n: int) -> np.ndarray:
+    hashes = np.zeros(n, np.uint64)
+    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products that wrap around.
+        write(X.view(np.uint32), hashes)
+    return hashes
+
+
+@kernel
+def _mixed(h, bits):
+    # 0.0 and -0.0 are equal and must have the same hash.
+    value = np.uint64(0) if bits == NEGATIVE_ZERO else np.uint64(bits)
+    h = (h ^ (value + MULTIPLIER)) * MULTIPLIER
+    return h ^ (h >> np.uint64(29))
+
+
+@kernel
+def _hash_rows(bits, hashes):
+    for i in range(len(bits)):
+        row = bits[i]
+        h = np.uint64(0)
+        for k in range(len(row)):
+            h = _mixed(h, row[k])
+        hashes[i] = h
+
+
+@kernel
+def _hash_columns(bits, hashes):
+    for i in range(len(bits)):
+        row = bits[i]
+        for k in range(len(row)):
+            hashes[k] = _mixed(hashes[k], row[k])

@@ -13,7 +13,6 @@ from directrank.diagnostics import check_data
 from directrank.errors import MethodError
 from directrank.estimators.method import Entry
 from directrank.experiments.entries import methods_of, overridden
-from directrank.experiments.executors import executor_of
 from directrank.experiments.fits import fit_point, fitted_ranker
 from directrank.experiments.identity import code_digest, environment, shown
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Columns, Options, of_option
@@ -32,7 +31,7 @@ from directrank.experiments.results import FORMAT, Comparison, chosen_cells, des
 from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.store import Store, key_of
-from directrank.experiments.sweep import Sweep
+from directrank.experiments.sweep import Sweep, executor_of
 from directrank.measures.naming.names import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder

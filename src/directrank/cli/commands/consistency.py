@@ -1,16 +1,17 @@
-"""`directrank consistency`."""
+"""`directrank consistency` and `check`: what losses and plug-ins promise."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.cli.failures import UsageError, usage
+from directrank.cli.failures import DONE, FAILED, UsageError, usage
 from directrank.cli.options import JSON, Plugin, Set, argument, option
 from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
 from directrank.experiments.options import Seed
 
 if TYPE_CHECKING:
+    from directrank.diagnostics.conformance.battery import Report
     from directrank.diagnostics.consistency import Verdict
 
 
@@ -64,8 +65,7 @@ def _surrogate_and_measure(method: str, measure: str, settings: Mapping[str, Any
 
 
 def _check_one(surrogate, measure, file: Path | None, example: str | None, json: bool) -> None:
-    from directrank.diagnostics.consistency import EXAMPLES, check
-    from directrank.diagnostics.consistency_report import read_distribution
+    from directrank.diagnostics.consistency import EXAMPLES, check, read_distribution
     from directrank.errors import DataError
 
     if example is not None and example not in EXAMPLES:
@@ -83,7 +83,7 @@ def _check_one(surrogate, measure, file: Path | None, example: str | None, json:
 
 
 def _check_random(surrogate, measure, times: int, seed: int, json: bool) -> None:
-    from directrank.diagnostics.consistency_report import check_random, outcomes_text
+    from directrank.diagnostics.consistency import check_random, outcomes_text
 
     if times < 1:
         raise UsageError(f"--random {times}: expected 1 or more")
@@ -106,11 +106,53 @@ def _print(verdict: "Verdict") -> None:
 
 
 def _list_examples(json: bool) -> None:
-    from directrank.diagnostics.consistency import EXAMPLES
-    from directrank.diagnostics.consistency_report import outcomes_text
+    from directrank.diagnostics.consistency import EXAMPLES, outcomes_text
 
     if json:
         print_json({name: {"refutes": what, "outcomes": pairs} for name, (what, pairs) in EXAMPLES.items()})
         return
     rows = [[name, what, outcomes_text(outcomes)] for name, (what, outcomes) in EXAMPLES.items()]
     print_columns(["example", "what it refutes", "relevance and probability of outcomes"], rows, wrap=[-1, 1])
+
+
+def check(
+    file: Annotated[Path, argument("FILE.py", "A Python file with PLUGINS; it is run (docs/plugins.md).")],
+    json: JSON = False,
+) -> int:
+    """Try on a plug-in what every measure, surrogate, solver and method promises.
+
+    Whatever the file adds is tried on small collections: ties against all their orders, gradients against
+    differences, the same bits for any number of threads, and more. Exit code 4 if a promise is broken.
+    """
+    from directrank.cli.progress import spinner
+    from directrank.diagnostics.conformance.battery import check_plugin
+    from directrank.plugins import load_plugin
+
+    plugin = load_plugin(file)
+    with spinner(f"checking {len(plugin.things)} of {file.name}", quiet=json):
+        reports = check_plugin(plugin)
+    if json:
+        print_json([_facts(each) for each in reports])
+    else:
+        _print_reports(reports)
+    return DONE if all(each.kept for each in reports) else FAILED
+
+
+def _facts(report: "Report") -> dict:
+    promises = [vars(each) for each in report.verdicts]
+    return {"kind": report.kind, "name": report.name, "promises": promises, "notes": report.notes}
+
+
+def _print_reports(reports: list["Report"]) -> None:
+    for report in reports:
+        rows = [["kept" if each.kept else "BROKEN", each.promise, each.said] for each in report.verdicts]
+        print_columns([report.kind, report.name, ""], rows)
+        for note in report.notes:
+            print(f"note: {note}")
+        print()
+    every = [each for report in reports for each in report.verdicts]
+    kept = sum(each.kept for each in every)
+    print(
+        f"{kept} of {len(every)} promises are kept"
+        + ("" if kept == len(every) else ", the others are BROKEN")
+    )

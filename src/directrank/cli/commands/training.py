@@ -1,4 +1,4 @@
-"""`directrank fit` and `rank`."""
+"""`directrank fit`, `select`, `rank`, `export` and `convert`."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Plugin, Quiet, Reading, Set, argument, option, target
+from directrank.cli.options import JSON, Converting, Plugin, Quiet, Reading, Set, argument, option, target
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import check_file, read_documents, readable_input, with_settings
+from directrank.cli.settings import check_file, check_folder, read_documents, readable_input, with_settings
 from directrank.experiments.options import Scheduler, Seed
 
 if TYPE_CHECKING:
@@ -408,3 +408,95 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
             f"most memory: {facts['peak_memory'] / 2**20:.0f} MiB, {times:.1f} times the training features"
         )
     return lines
+
+
+def export(
+    *,
+    model: Annotated[
+        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+    ],
+    to: Annotated[str, option("--to TARGET", "The engine; docs/export.md has a table of all.")],
+    out: Annotated[Path, target("-o --out FILE", "The file to write; - for standard output.")],
+    check: Annotated[
+        Path | None,
+        option("--check DATA", "Documents with relevance: run the target's own rule on them, and compare."),
+    ] = None,
+    target_version: Annotated[
+        str | None, option("--target-version V", "Version of the engine, where files differ by it.")
+    ] = None,
+    measure: Annotated[
+        str | None, option("--measure NAME", "Measure of --check.  [default: the model's own]")
+    ] = None,
+    reading: Reading,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a ranker for another engine: source code, ONNX, Elasticsearch, Solr, Vespa and others.
+
+    What the engine cannot express is refused, never approximated.
+    """
+    from directrank.measures import parse_measure
+    from directrank.models import export as exported
+    from directrank.models import load
+    from directrank.storage.atomic import is_standard_output
+
+    with usage(f"--measure {measure}"):
+        name = None if measure is None else parse_measure(measure).name
+    check_file(out, "--out", model, check, printing=json)
+    ranker = load(model)
+    groups = None
+    if check is not None:
+        groups = read_documents(check, reading.how_for(ranker), quiet=quiet or json)
+    with usage(f"--to {to}"):
+        result = exported(ranker, to, out, target_version=target_version, check=groups, measure=name)
+    if json:
+        facts = None if result.check is None else vars(result.check)
+        print_json(
+            {"target": to, "out": str(out), "needs": result.needs, "changes": result.changes, "check": facts}
+        )
+        return
+    size = f"{len(result.content)} bytes"
+    lines = [f"Written: {out}, {size} for {to}", *(f"needs: {line}" for line in result.needs)]
+    lines += [f"changed: {line}" for line in result.changes]
+    for line in [*lines, *([] if result.check is None else [str(result.check)])]:
+        remark(line, quiet=quiet) if is_standard_output(out) else (quiet or print(line))
+
+
+def convert(
+    *,
+    data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet or Arrow.")],
+    out: Annotated[Path, target("-o --out FOLDER", "The store to write.")],
+    n_features: Annotated[
+        int | None,
+        option("--n-features N", "Features of LETOR text.  [default: the largest number of one]"),
+    ] = None,
+    force: Annotated[bool, option("--force", "Take a folder that holds other files, too.")] = False,
+    reading: Converting,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn documents into a store, which `fit`, `rank`, `evaluate` and `compare` read without loading it.
+
+    The features stay on the disk and are read as they are used, so data may be larger than memory.
+    """
+    from directrank.cli.progress import spinner
+    from directrank.data.files import columns_line
+    from directrank.data.files.reading import converted
+
+    how = replace(reading.how(), n_features=n_features)
+    check_folder(out, "--out", force=force)
+    line = columns_line(data, how)
+    remark(line, quiet=quiet or json or not line)
+    with spinner(f"converting {data}", quiet=quiet or json):
+        groups = converted(data, out, how, force=force)
+    facts = {
+        "documents": groups.n_docs, "queries": groups.n_queries, "features": groups.n_features,
+        "bytes": groups.features.nbytes, "out": str(out),
+    }  # fmt: skip
+    if json:
+        print_json(facts)
+    remark(
+        f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries with {groups.n_features} "
+        "features",
+        quiet=quiet or json,
+    )

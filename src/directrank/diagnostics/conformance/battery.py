@@ -6,9 +6,7 @@ from typing import Any
 from directrank.contracts import Curvature, HessianVector, Measure, Surrogate, ValueAndGradient
 from directrank.diagnostics.conformance import (
     of_measures,
-    of_objectives,
     of_rankers,
-    of_smooth_measures,
     of_solvers,
     of_surrogates,
 )
@@ -48,7 +46,7 @@ def check_plugin(plugin: PlugIn) -> list[Report]:
 def promises_of_measure(measure: Measure) -> tuple[Promise, ...]:
     """Return the promises that a measure makes."""
     smooth = isinstance(measure, PositionDifferentiable)
-    return (*of_measures.PROMISES, *(of_smooth_measures.PROMISES if smooth else ()))
+    return (*of_measures.PROMISES, *(of_measures.SMOOTH if smooth else ()))
 
 
 def promises_of_surrogate(surrogate: Surrogate) -> tuple[Promise, ...]:
@@ -57,11 +55,11 @@ def promises_of_surrogate(surrogate: Surrogate) -> tuple[Promise, ...]:
     if of_surrogates.has_a_value(surrogate):
         found += of_surrogates.VALUED
     if ValueAndGradient in surrogate.offers:
-        found += (*of_surrogates.DIFFERENTIABLE, *of_objectives.PROMISES)
+        found += (*of_surrogates.DIFFERENTIABLE, *of_surrogates.BOUND)
     if HessianVector in surrogate.offers:
-        found += (of_objectives.hessian_is_the_slope_of_the_gradient,)
+        found += (of_surrogates.hessian_is_the_slope_of_the_gradient,)
     if Curvature in surrogate.offers:
-        found += (of_objectives.curvature_bounds_the_second_derivative,)
+        found += (of_surrogates.curvature_bounds_the_second_derivative,)
     return found
 
 
