@@ -149,16 +149,11 @@ def _print_differences(result: "Comparison") -> None:
     ]  # fmt: skip
     if not rows:
         return
-    against = next(pair["baseline"] for pairs in tested["pairs"].values() for pair in pairs)
-    print(
-        f"\ndifference to {against} on {_n_queries(tested)} queries, with its {tested['level']:.0%} interval"
-    )
+    first = next(pair for pairs in tested["pairs"].values() for pair in pairs)
+    against = f"difference to {first['baseline']} on {first['queries']} queries"
+    print(f"\n{against}, with its {tested['level']:.0%} interval")
     head = ["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted.replace("_", " ")]
     print_columns(head, rows)
-
-
-def _n_queries(tested: dict[str, Any]) -> int:
-    return next(pair["queries"] for pairs in tested["pairs"].values() for pair in pairs)
 
 
 def agreement(
@@ -296,7 +291,14 @@ def fuse(
         form = format_of_scores("trec", None) if form.name == "scores" else form
         write_atomically(run_out, form.content(groups, scores, tag))
     if json:
-        print_json({**_facts(fusion), "comparison": table and table.to_dict(), "notes": legs.notes})
+        facts = {
+            "measure": fusion.measure,
+            "judged_queries": fusion.n_judged_,
+            "normalisation": fusion.normalisation_,
+            "learned_share": fusion.share_,
+            "weights": dict(zip(fusion.legs_, fusion.weights_.tolist(), strict=True)),
+        }
+        print_json({**facts, "comparison": table and table.to_dict(), "notes": legs.notes})
         return
     lines = [f"note: {note}" for note in legs.notes]
     if engine is not None:
@@ -311,16 +313,6 @@ def fuse(
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
     for line in lines:
         remark(line, quiet=quiet)
-
-
-def _facts(fusion: "Fusion") -> dict[str, object]:
-    return {
-        "measure": fusion.measure,
-        "judged_queries": fusion.n_judged_,
-        "normalisation": fusion.normalisation_,
-        "learned_share": fusion.share_,
-        "weights": dict(zip(fusion.legs_, fusion.weights_.tolist(), strict=True)),
-    }
 
 
 def _print_table(table: "FusionTable") -> None:
