@@ -264,7 +264,11 @@ class Rival(Entry):
         for name, values in self.grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
                 raise ValueError(f"{self.label}: the grid of {name} must be a list of one value or more")
-            _check_plain(f"{self.label}: the grid of {name}", list(values))
+            try:
+                dump(as_plain(list(values)))
+            except TypeError:
+                problem = "must hold numbers, text, lists, true, false or none"
+                raise ValueError(f"{self.label}: the grid of {name} {problem}") from None
         if self.learner is not self.estimator:  # others would import their library
             self.learner.check(dict.fromkeys([*self.grid, *self.fixed]))
         object.__setattr__(self, "summary", self.summary or _summary(self.estimator))
@@ -399,10 +403,3 @@ def _summary(estimator: Any) -> str:
 def _shown(value: Any) -> str:
     is_class = isinstance(value, type)
     return f"the class {value.__name__} (give an object of it)" if is_class else repr(value)[:60]
-
-
-def _check_plain(what: str, value: Any) -> None:
-    try:
-        dump(as_plain(value))
-    except TypeError:
-        raise ValueError(f"{what} must hold numbers, text, lists, true, false or none") from None

@@ -6,7 +6,7 @@ The tests take differences, one row a query and one column a pair of methods. Sm
 
 import math
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,8 @@ def significance(
     if baseline is not None:
         check_name("method", result.methods, baseline)
         compared = [(each, baseline) for each in whole if each != baseline and baseline in whole]
+    # The 53rd method has the letter (53).
+    letters = [*string.ascii_letters, *(f"({place})" for place in range(53, len(result.methods) + 1))]
     tests = Significance(
         alpha=ALPHA,
         correction=correction,
@@ -71,7 +73,7 @@ def significance(
         level=LEVEL,
         flips=FLIPS,
         resamples=RESAMPLES,
-        letters=dict(zip(result.methods, _letters(len(result.methods)), strict=True)),
+        letters=dict(zip(result.methods, letters, strict=False)),
         better_than={},
         pairs={each: _contrasts(result, convention, each, compared) for each in result.measures},
         intervals={each: _intervals(result, convention, each, whole) for each in result.measures},
@@ -160,10 +162,6 @@ def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, st
     return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
 
 
-def _letters(n: int) -> list[str]:
-    return [*string.ascii_letters[:n], *(f"({place})" for place in range(53, n + 1))]
-
-
 def t_test(differences: np.ndarray) -> np.ndarray:
     """Return two-sided p-values of Student's paired t-test, (n_pairs,), of differences (n_queries, n_pairs).
 
@@ -190,7 +188,14 @@ def randomisation_test(differences: np.ndarray) -> np.ndarray:
     slack = ROUNDING * np.abs(differences).sum(axis=0)
     observed = np.abs(differences.sum(axis=0)) - slack
     reached = np.zeros(n_pairs, dtype=np.int64)
-    for signs in _all_signs(n) if exact else _random_signs(n):
+    if exact:
+        patterns = np.arange(2**n)[:, None] >> np.arange(n)
+        blocks = [patterns]
+    else:
+        rng = np.random.default_rng(0)
+        blocks = (rng.integers(2, size=(size, n), dtype=np.int8) for size in _block_sizes(FLIPS, n))
+    for block in blocks:
+        signs = 1.0 - 2.0 * (block & 1)
         reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
     return reached / 2**n if exact else (reached + 1) / (FLIPS + 1)
 
@@ -312,17 +317,6 @@ def holm(p: np.ndarray) -> np.ndarray:
 def _block_sizes(total: int, n: int) -> list[int]:
     most = max(1, BLOCK // max(n, 1))
     return [min(most, total - done) for done in range(0, total, most)]
-
-
-def _all_signs(n: int) -> Iterator[np.ndarray]:
-    patterns = np.arange(2**n)[:, None] >> np.arange(n)
-    yield 1.0 - 2.0 * (patterns & 1)
-
-
-def _random_signs(n: int) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(0)
-    for size in _block_sizes(FLIPS, n):
-        yield 1.0 - 2.0 * rng.integers(2, size=(size, n), dtype=np.int8)
 
 
 @dataclass(frozen=True)

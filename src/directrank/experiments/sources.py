@@ -72,7 +72,10 @@ def folds_of(
         raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
     if all(isinstance(part, QueryGroups) for part in parts):
         names = parts[0].feature_names
-        return source_name(parts), [_of_groups(Splits(*(columns_in_order(part, names) for part in parts)))]
+        splits = Splits(*(columns_in_order(part, names) for part in parts))
+        digests = {name: _groups_digest(split) for name, split in splits._asdict().items()}
+        load = partial(_without_shared_queries, splits)
+        return source_name(parts), [FoldSource("fold", digests, {}, load)]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
     return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how, digest_of)]
@@ -135,11 +138,6 @@ def _joined(digests: Sequence[str]) -> str:
     return digests[0] if len(digests) == 1 else _text_digest(" ".join(digests))
 
 
-def _of_groups(splits: Splits) -> FoldSource:
-    digests = {name: _groups_digest(split) for name, split in splits._asdict().items()}
-    return FoldSource("fold", digests, {}, partial(_without_shared_queries, splits))
-
-
 def _groups_digest(groups: QueryGroups) -> str:
     digest = hashlib.sha256()
     queries = groups.queries
@@ -176,8 +174,9 @@ def _divided(source: Any, how: ReadOptions, k: int, seed: int) -> tuple[str, lis
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
         files = {split: _shown(pool.files) for split in PARTS if pool.files}
-        load = partial(_turned, pool, k, seed, turn)
-        folds.append(FoldSource(f"Fold{turn + 1}", digests, files, load, columns))
+        folds.append(
+            FoldSource(f"Fold{turn + 1}", digests, files, partial(pool.fold, k, seed, turn), columns)
+        )
     return name, folds
 
 
@@ -210,21 +209,17 @@ class _Pool:
     how: ReadOptions
     groups: QueryGroups | None = None
 
-    def __call__(self) -> QueryGroups:
+    def fold(self, k: int, seed: int, turn: int) -> Splits:
+        """Return one fold of a random split into k pieces."""
         if self.groups is None:
             how = replace(self.how, digests=self.files)
             self.groups = read_parts({"all": list(self.files)}, how)["all"]
-        return self.groups
-
-
-def _turned(pool: _Pool, k: int, seed: int, turn: int) -> Splits:
-    """Return one fold of a random split into k pieces."""
-    groups = pool()
-    if groups.n_queries < k:
-        raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
-    pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
-    test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
-    return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
+        groups = self.groups
+        if groups.n_queries < k:
+            raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
+        pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
+        test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
+        return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
 
 
 def _without_shared_queries(splits: Splits) -> Splits:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 import cloudpickle
 
@@ -52,37 +52,18 @@ class Step(NamedTuple):
 Outcome = tuple[Step, Made]
 
 
-class Executor(Protocol):
-    """Makes steps, of which `room` can be started at a time."""
-
-    room: int
-
-    @property
-    def waits(self) -> bool:
-        """Whether `take` would wait for others."""
-        ...
-
-    def start(self, step: Step) -> None:
-        """Start a step."""
-        ...
-
-    def take(self) -> Outcome:
-        """Return a step that has ended, with its record; this waits for one."""
-        ...
-
-
 def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None) -> Made:
     """Make a step: a fit, or the choice among the fits of a cell and its test."""
     if step.key == step.cell:
-        return assemble(plan, plan.cell(step.cell), splits, step.fits, step.refits)
-    fit = plan.fit(step.key)
+        return assemble(plan, plan.cell[step.cell], splits, step.fits, step.refits)
+    fit = plan.fit[step.key]
     test = without_relevance(splits.test) if fit.method.stores_scores else None
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads)
 
 
-def killed(times: int) -> Failure:
+def killed() -> Failure:
     """Return the record of a step whose processes died."""
-    message = f"the process that worked on it died {times} times (killed, out of memory or crashed)"
+    message = f"the process that worked on it died {MOST_DEATHS} times (killed, out of memory or crashed)"
     problem = Problem(type="ProcessDied", message=message, traceback="", parameters={})
     return Failure(error=problem, warnings={})
 
@@ -107,7 +88,9 @@ class _Open:
 class Sweep:
     """The work on a plan."""
 
-    def __init__(self, plan: Plan, store: Store, observer: Observer, executor: Executor, reader: FoldReader):
+    def __init__(
+        self, plan: Plan, store: Store, observer: Observer, executor: "Executor", reader: FoldReader
+    ):
         self.plan, self.store, self.observer = plan, store, observer
         self.executor, self.reader = executor, reader
         #: Records of cells that have ended.
@@ -141,17 +124,15 @@ class Sweep:
                     self.executor.start(self._ready.popleft())
                     running += 1
                 else:
-                    self._begin(left.popleft())
+                    cell = left.popleft()
+                    self._open[cell.key] = _Open(cell)
+                    self._want(self._open[cell.key], cell.fits)
             if running:
                 if self.executor.waits or time.monotonic() - self._committed > COMMIT:
                     self._commit()
                 step, record = self.executor.take()
                 running -= 1
                 self._finish(step, record)
-
-    def _begin(self, cell: PlannedCell) -> None:
-        self._open[cell.key] = _Open(cell)
-        self._want(self._open[cell.key], cell.fits)
 
     def _want(self, state: _Open, fits: Sequence[Fit]) -> None:
         """Take fits of a cell from the store, and have those made that are not there."""
@@ -191,7 +172,7 @@ class Sweep:
             return
         assert isinstance(record, FitRecord | Failure)
         state.records[step.key] = record
-        self._unwritten.append((step.key, self.plan.fit(step.key).label, record))
+        self._unwritten.append((step.key, self.plan.fit[step.key].label, record))
         self.observer.fitted()
         state.pending.discard(step.key)
         if state.failed:
@@ -233,7 +214,7 @@ COMMAND = (
 
 
 @contextlib.contextmanager
-def executor_of(plan: Plan, reader: FoldReader, observer: Observer) -> Iterator[Executor]:
+def executor_of(plan: Plan, reader: FoldReader, observer: Observer) -> "Iterator[Executor]":
     """Yield what makes the steps of a plan: a cluster, processes, or this process."""
     if plan.options.scheduler is not None:
         from directrank.integrations.dask import connect
@@ -264,7 +245,7 @@ class Here:
     def take(self) -> Outcome:
         """Make the next step."""
         step = self._steps.popleft()
-        cell = self.plan.cell(step.cell)
+        cell = self.plan.cell[step.cell]
         if step.cell not in (step.key, self._announced):
             self._announced = step.cell
             self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
@@ -312,7 +293,7 @@ class Cluster:
         try:
             return step, task.result()
         except KilledWorker:
-            return step, killed(MOST_DEATHS)
+            return step, killed()
 
 
 #: Readers of this process, when it is a worker of a cluster: that of the last comparison only.
@@ -327,7 +308,7 @@ def _in_task(plan: Plan, step: Step, run: str, sent: Any) -> Any:
             load_sent(sent)
             _READERS.clear()
             _READERS[run] = FoldReader()
-        splits = _READERS[run](plan.cell(step.cell).fold)
+        splits = _READERS[run](plan.cell[step.cell].fold)
     return perform(plan, step, splits, 1)
 
 
@@ -397,32 +378,35 @@ class Processes:
                     except ProcessDiedError:
                         self._end(worker)
                         worker = None
-                        self._count_death()
+                        self._deaths += 1
+                        if self._deaths > 2 * self.room + 2:
+                            problem = (
+                                "processes die before they finish anything, perhaps of too little memory"
+                            )
+                            raise MethodError(f"{problem}; try fewer --jobs") from None
                     if self._over:
                         break
                 else:
-                    self._outcomes.put((step, killed(MOST_DEATHS)))
+                    self._outcomes.put((step, killed()))
         except Exception as error:
             self._outcomes.put(error)
         finally:
             if worker is not None:
                 self._end(worker)
 
-    def _count_death(self) -> None:
-        self._deaths += 1
-        if self._deaths > 2 * self.room + 2:
-            problem = "processes die before they finish anything, perhaps of too little memory"
-            raise MethodError(f"{problem}; try fewer --jobs")
-
     def _end(self, worker: "Worker") -> None:
         self._workers.discard(worker)
         worker.end()
 
 
+#: What makes steps, of which `room` can be started at a time; `waits` says whether `take` would wait.
+Executor = Here | Cluster | Processes
+
+
 def steps_of(plan: Plan) -> Callable[[Step], Any]:
     """Return what a process does with the steps that it gets."""
     reader = FoldReader()
-    return lambda step: perform(plan, step, reader(plan.cell(step.cell).fold), 1)
+    return lambda step: perform(plan, step, reader(plan.cell[step.cell].fold), 1)
 
 
 class ProcessDiedError(Exception):

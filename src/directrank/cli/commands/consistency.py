@@ -68,13 +68,11 @@ def consistency(
         refuting, verdict = sum(not each.consistent for each in verdicts), verdicts[0]
         facts = {"distributions": random, "refuting": refuting, "worst": verdict.to_dict()}
         if not json:
-            print(
-                f"{surrogate.name}, {judge.name}: {refuting} of {random} random distributions refute consistency"
-            )
-        if not json and refuting:
+            found = f"{refuting} of {random} random distributions refute consistency"
+            print(f"{surrogate.name}, {judge.name}: {found}")
+            if not refuting:
+                return
             print(f"the worst: {checks.outcomes_text(verdict.outcomes, '.3f')}")
-        if not json and not refuting:
-            return
     else:
         if example is not None and example not in examples:
             raise UsageError(f"no example is called {example!r}; there are {', '.join(examples)}")
