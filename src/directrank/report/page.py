@@ -15,7 +15,6 @@ import numpy as np
 from markupsafe import Markup
 
 from directrank.experiments import Comparison
-from directrank.experiments.records import Described
 from directrank.experiments.significance import per_query
 from directrank.report.blocks import plural
 from directrank.report.charts import lines_of
@@ -154,7 +153,10 @@ def payload(facts: Facts) -> dict[str, Any]:
     result = facts.result
     return {
         "methods": result.methods,
-        "texts": [_text(each) for each in facts.content.methods],
+        "texts": [  # what the filter searches
+            " ".join(filter(None, (each.label, each.summary, each.paper, each.measure)))
+            for each in facts.content.methods
+        ],
         "folds": result.folds,
         "measures": facts.measures,
         "conventions": result.conventions,
@@ -164,11 +166,6 @@ def payload(facts: Facts) -> dict[str, Any]:
         "significance": {each: _pairs(facts, each) for each in result.conventions},
         "queries": _queries(facts),
     }
-
-
-def _text(method: Described) -> str:
-    """Return the text that the filter searches: the method's label, what it does, its paper."""
-    return " ".join(filter(None, (method.label, method.summary, method.paper, method.measure)))
 
 
 def _pairs(facts: Facts, convention: str) -> dict[str, Any]:
@@ -215,7 +212,11 @@ def _queries(facts: Facts) -> dict[str, Any]:
         "unit": UNIT,
         "methods": [facts.index[each] for each in methods],
         "values": _values(facts, methods, chosen),
-        "ranked": [_ranked(facts, each, chosen) for each in methods],
+        "ranked": [
+            [[int(grade) if grade == int(grade) else grade for grade in lists[at]] for at in chosen]
+            for method in methods
+            for lists in [[grades for cell in facts.result.of(method) for grades in cell.ranked]]
+        ],
     }
 
 
@@ -253,8 +254,3 @@ def _units(value: float) -> int:
     if units % 10 == 5:
         units += 1 if round(value, 4) > value else -1
     return units
-
-
-def _ranked(facts: Facts, method: str, chosen: list[int]) -> list[list[float]]:
-    lists = [grades for cell in facts.result.of(method) for grades in cell.ranked]
-    return [[int(grade) if grade == int(grade) else grade for grade in lists[at]] for at in chosen]

@@ -64,7 +64,11 @@ def training(facts: Facts) -> list[Markup]:
         _ends(facts),
         *gathered("Training curves, by method", [_curves(facts, label) for label in facts.result.methods]),
     ]
-    warnings = _warnings(facts)
+    runs: dict[str, list[str]] = {}
+    for cell in facts.content.cells:
+        for text in cell.warnings:
+            runs.setdefault(text, []).append(f"{cell.method} on {cell.fold}")
+    warnings = [f"{text} ({', '.join(where)})" for text, where in runs.items()]
     return [*blocks, warned("Warnings during training", warnings)] if warnings else blocks
 
 
@@ -136,15 +140,6 @@ def _points(training: Training, name: str) -> list[tuple[float, float]]:
     if len(points) <= POINTS:
         return points
     return [points[round(at * (len(points) - 1) / (POINTS - 1))] for at in range(POINTS)]
-
-
-def _warnings(facts: Facts) -> list[str]:
-    """Return every warning once, with the runs that raised it."""
-    runs: dict[str, list[str]] = {}
-    for cell in facts.content.cells:
-        for text in cell.warnings:
-            runs.setdefault(text, []).append(f"{cell.method} on {cell.fold}")
-    return [f"{text} ({', '.join(where)})" for text, where in runs.items()]
 
 
 Named = tuple[str, str]
@@ -308,16 +303,14 @@ def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
         for label, found in shares.items()
     }
     most = max(abs(value) for each in values.values() for value in each) or 1.0
-    rows = [
-        facts.row(label, [Cell(_percent(value), value, tone=_shade(value, most)) for value in each])
-        for label, each in values.items()
-    ]
+
+    def shaded(value: float) -> Cell:
+        shade = f"{'up' if value >= 0 else 'down'}{min(9, int(10 * abs(value) / most))}"
+        return Cell(_percent(value), value, tone=shade)
+
+    rows = [facts.row(label, list(map(shaded, each))) for label, each in values.items()]
     caption = f"The {len(names)} features that the methods use most"
     return grid(caption, ["method", *map(_feature, names)], rows, name="weights")
-
-
-def _shade(value: float, most: float) -> str:
-    return f"{'up' if value >= 0 else 'down'}{min(9, int(10 * abs(value) / most))}"
 
 
 def _own(label: str, found: Shares) -> Markup:
@@ -351,29 +344,22 @@ def time(facts: Facts) -> list[Markup]:
     if not known:
         return []
     totals = {label: math.fsum(cell.fit_seconds for cell in facts.result.of(label)) for label in known}
-    most = max(totals.values()) or 1.0
+    most, rows = max(totals.values()) or 1.0, []
+    for label, seconds in totals.items():
+        cells = facts.result.of(label)
+        fits = sum(len(cell.tried) + len(cell.seeds) * facts.content.refit for cell in cells)
+        each = seconds / fits
+        bar = Cell("", seconds, bar=(0.0, 100.0 * seconds / most, "plus"), tone="barcell")
+        numbers = [Cell(str(fits), fits), Cell(f"{seconds:.1f}", seconds), Cell(f"{each:.2f}", each)]
+        rows.append(facts.row(label, [*numbers, bar]))
+    columns = ["method", "fits", "seconds", "seconds per fit", "share of the slowest method"]
     return [
-        grid(
-            "Time of all fits, over folds, settings and seeds",
-            ["method", "fits", "seconds", "seconds per fit", "share of the slowest method"],
-            [_time_row(facts, label, totals[label], most) for label in known],
-        ),
+        grid("Time of all fits, over folds, settings and seeds", columns, rows),
         note(
             "Seconds are wall-clock time on the machine named under Reproduce. The first fit of a method may "
             "include the compilation of its kernels."
         ),
     ]
-
-
-def _time_row(facts: Facts, label: str, seconds: float, most: float) -> Row:
-    cells = facts.result.of(label)
-    fits = sum(len(cell.tried) for cell in cells)
-    if facts.content.refit:
-        fits += sum(len(cell.seeds) for cell in cells)
-    each = seconds / fits
-    bar = Cell("", seconds, bar=(0.0, 100.0 * seconds / most, "plus"), tone="barcell")
-    numbers = [Cell(str(fits), fits), Cell(f"{seconds:.1f}", seconds), Cell(f"{each:.2f}", each)]
-    return facts.row(label, [*numbers, bar])
 
 
 #: Behind a setting selected at the end of its grid.
@@ -395,16 +381,12 @@ def at_the_end(cell: Ranking) -> list[str]:
 
 def _still_rises(name: str, cell: Ranking, values: dict[Any, float]) -> bool:
     chosen, tried = cell.chosen, [fit.parameters[name] for fit in cell.tried if name in fit.parameters]
-    numbers: list[float] = sorted({value for value in tried if _is_number(value)})
+    numbers: list[float] = sorted({value for value in tried if type(value) in (int, float)})
     if len(numbers) < FEWEST or chosen[name] not in (numbers[0], numbers[-1]):
         return False
     next_one = numbers[1] if chosen[name] == numbers[0] else numbers[-2]
     here, inside = (values.get(_key(chosen | {name: each})) for each in (chosen[name], next_one))
     return here is not None and inside is not None and here > inside
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _key(parameters: dict[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -439,9 +421,16 @@ def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     """Return a chart over one parameter or a map of two, and the best points."""
     if any(cell.validation is None for cell in facts.result.of(label)):
         return None
-    found = _gathered(facts, label, by)
-    if len(found.values) < 2:
+    tried: dict[Point, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    chosen: dict[Point, list[str]] = defaultdict(list)
+    for cell in facts.result.of(label):
+        chosen[_point(cell.chosen)].append(cell.fold)
+        for fit in cell.tried:
+            tried[_point(fit.parameters)][cell.fold].append(fit.validation or 0.0)
+    if len(tried) < 2:
         return None
+    values = {point: {fold: mean(all_) for fold, all_ in folds.items()} for point, folds in tried.items()}
+    found = Landscape(label, by, [name for name, _ in next(iter(values))], values, chosen)
     pictures = {1: _costs, 2: _map}.get(len(found.names))
     blocks = [pictures(facts, found)] if pictures else []
     summary = f"{label}: {len(found.values)} settings tried"
@@ -451,17 +440,6 @@ def landscape(facts: Facts, label: str, by: str) -> Markup | None:
 def shown(value: Any) -> str:
     """Return a setting's value as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _gathered(facts: Facts, label: str, by: str) -> Landscape:
-    found: dict[Point, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    chosen: dict[Point, list[str]] = defaultdict(list)
-    for cell in facts.result.of(label):
-        chosen[_point(cell.chosen)].append(cell.fold)
-        for fit in cell.tried:
-            found[_point(fit.parameters)][cell.fold].append(fit.validation or 0.0)
-    values = {point: {fold: mean(all_) for fold, all_ in folds.items()} for point, folds in found.items()}
-    return Landscape(label, by, [name for name, _ in next(iter(values), ())], values, chosen)
 
 
 def _point(parameters: dict[str, Any]) -> Point:
@@ -478,7 +456,13 @@ def _costs(facts: Facts, found: Landscape) -> Markup:
     order = _ordered({point[0][1] for point in found.values})
     numeric = _are_numbers(order)
     at = {value: float(value) if numeric else float(index) for index, value in enumerate(order)}
-    lines = _cost_lines(facts, found, at)
+    lines = []
+    for index, fold in enumerate(facts.result.folds):
+        values = {point: folds[fold] for point, folds in found.values.items() if fold in folds}
+        below = {point: (at[point[0][1]], value - max(values.values())) for point, value in values.items()}
+        if below:
+            marked = [below[point] for point, folds in found.chosen.items() if fold in folds]
+            lines.append(Line(fold, sorted(below.values()), f"k{index % 8} thin", marked=marked))
     costs = defaultdict(list)
     for x, cost in (point for line in lines for point in line.points):
         costs[x].append(cost)
@@ -496,17 +480,6 @@ def _costs(facts: Facts, found: Landscape) -> Markup:
         across_name=name,
     )
     return figure(drawing, f"{title}. A dot is the setting that a fold selected.", [middle, *lines])
-
-
-def _cost_lines(facts: Facts, found: Landscape, at: dict[Any, float]) -> list[Line]:
-    lines = []
-    for index, fold in enumerate(facts.result.folds):
-        values = {point: folds[fold] for point, folds in found.values.items() if fold in folds}
-        costs = {point: (at[point[0][1]], value - max(values.values())) for point, value in values.items()}
-        if costs:
-            marked = [costs[point] for point, folds in found.chosen.items() if fold in folds]
-            lines.append(Line(fold, sorted(costs.values()), f"k{index % 8} thin", marked=marked))
-    return lines
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
@@ -560,11 +533,19 @@ def settings(facts: Facts) -> list[Markup]:
     if not facts.trained:
         return []
     by = str(facts.content.select_by)
+    known = [cell for cell in facts.result.finished if cell.tried and cell.chosen]
+    count = sum(bool(at_the_end(cell)) for cell in known)
+    ends = "No fold selects the end of a grid where the validation value still rises."
+    if count:
+        ends = (
+            f"{count} of {len(known)} are at the end of the grid where the validation value still rises "
+            f"({MARK}): a wider grid may do better, with --grid."
+        )
     blocks: list[Markup] = [
         paragraph(
             f"Settings are selected on the validation queries of each fold, by {by} under the standard "
             "convention. Where the folds select different settings, the charts below show how much it "
-            f"matters. {_at_ends(facts)}"
+            f"matters. {ends}"
         ),
         _selected(facts, by),
     ]
@@ -600,18 +581,6 @@ def _selected(facts: Facts, by: str) -> Markup:
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)
-
-
-def _at_ends(facts: Facts) -> str:
-    """Return how many selected settings are at the end of a grid, and what to do about it."""
-    known = [cell for cell in facts.result.finished if cell.tried and cell.chosen]
-    count = sum(bool(at_the_end(cell)) for cell in known)
-    if not count:
-        return "No fold selects the end of a grid where the validation value still rises."
-    return (
-        f"{count} of {len(known)} are at the end of the grid where the validation value still rises "
-        f"({MARK}): a wider grid may do better, with --grid."
-    )
 
 
 def _settings(cell: Ranking) -> Parameters:

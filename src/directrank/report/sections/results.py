@@ -9,7 +9,7 @@ from markupsafe import Markup
 from directrank.experiments.cells import TOP
 from directrank.experiments.results import CHOSEN, seeds_note, unfinished_lines
 from directrank.experiments.significance import power_line
-from directrank.experiments.tables import MARK, Table, p_value
+from directrank.experiments.tables import MARK, p_value
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import (
     FEW,
@@ -17,7 +17,6 @@ from directrank.report.blocks import (
     Cell,
     Column,
     DotRow,
-    Row,
     details,
     dots,
     enumerated,
@@ -39,19 +38,22 @@ from directrank.report.facts import Facts, mean
 
 def results(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
+    runs = [each.label for each in facts.content.methods if each.name.startswith("runs:")]
+    elsewhere = f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
     origin = (
         "Every method was trained on the training queries. Its settings were selected on the validation "
-        f"queries by {facts.content.select_by}. It was then tested once, on the test queries. "
-        f"{_made_elsewhere(facts)}"
+        f"queries by {facts.content.select_by}. It was then tested once, on the test queries. {elsewhere}"
         if facts.trained
         else "Each row is a ranking that was made elsewhere, evaluated on the same queries. "
     )
+    seeds = "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
+    dagger = f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
     values = (
         "Values lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
     )
     blocks: list[Markup] = [paragraph(origin + values)]
     for convention in facts.result.conventions:
-        said = (_lowered(facts, convention), _tested(facts, convention), _seeds(facts), _unfinished(facts))
+        said = (_lowered(facts, convention), _tested(facts, convention), seeds, dagger)
         notes = [note(each) for each in said if each]
         blocks.append(variant(_results_table(facts, convention), *notes, convention=convention))
     if len(facts.result.conventions) > 1:
@@ -82,32 +84,22 @@ def _results_table(facts: Facts, convention: str) -> Markup:
     widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
     rows = []
     for label in facts.ranked(convention, facts.main):
-        at = indices[label]
-        padded = [mark.ljust(width) for mark, width in zip(marks[at], widths, strict=True)]
-        rows.append(_results_row(facts, table, convention, at, padded, summaries[label]))
+        at, cells = indices[label], []
+        for column, (measure, value) in enumerate(zip(table.columns, table.rows[at][1], strict=True)):
+            if value is None:
+                cells.append(Cell("failed", tone="failed"))
+                continue
+            ends = facts.interval(convention, measure, label)
+            title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
+            mark = marks[at][column].ljust(widths[column])
+            cells.append(Cell(table.shown(at, column), value, table.best(at, column), mark, title=title))
+        rows.append(facts.row(label, [*cells, Cell(summaries[label], tone="what")], table.letter(at)))
     n = len(facts.result.folds)
     folds = f"mean of {n} folds" if n > 1 else "one fold"
     return grid(
         f"Test, {folds}, convention {convention}",
         [*columns, "what it does" if facts.trained else "file"], rows, name="results", exact=True,
     )  # fmt: skip
-
-
-def _results_row(
-    facts: Facts, table: Table, convention: str, row: int, marks: Sequence[str], summary: str
-) -> Row:
-    label, values = table.rows[row]
-    cells = []
-    for column, (measure, value) in enumerate(zip(table.columns, values, strict=True)):
-        if value is None:
-            cells.append(Cell("failed", tone="failed"))
-            continue
-        ends = facts.interval(convention, measure, label)
-        title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
-        cells.append(
-            Cell(table.shown(row, column), value, table.best(row, column), marks[column], title=title)
-        )
-    return facts.row(label, [*cells, Cell(summary, tone="what")], table.letter(row))
 
 
 def _tested(facts: Facts, convention: str) -> str:
@@ -122,22 +114,6 @@ def _tested(facts: Facts, convention: str) -> str:
         f"after {RULES[tests.correction]} within a measure. A missing mark does not show that two "
         "methods are equal."
     )
-
-
-def _seeds(facts: Facts) -> str:
-    """Return which rows are means over more seeds than others."""
-    return "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
-
-
-def _made_elsewhere(facts: Facts) -> str:
-    """Return which rows were not trained here."""
-    runs = [each.label for each in facts.content.methods if each.name.startswith("runs:")]
-    return f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
-
-
-def _unfinished(facts: Facts) -> str:
-    """Return what the dagger means."""
-    return f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
 
 
 def _lowered(facts: Facts, convention: str) -> str:
@@ -202,19 +178,13 @@ def curves(facts: Facts) -> list[Markup]:
     return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
 
 
-def _mean_curves(facts: Facts, convention: str) -> dict[str, list[float]]:
-    """Return the mean over folds of each method's curve, the best method first."""
-    curves = {}
+def _curves_of(facts: Facts, convention: str) -> Markup | None:
+    curves: dict[str, list[float]] = {}
     for label in facts.ranked(convention, facts.main):
         cells = facts.result.of(label)
         if label in facts.whole and all(cell.curve for cell in cells):
             by_fold = (cell.curve[convention] for cell in cells)
             curves[label] = [mean(values) for values in zip(*by_fold, strict=True)]
-    return curves
-
-
-def _curves_of(facts: Facts, convention: str) -> Markup | None:
-    curves = _mean_curves(facts, convention)
     if not curves:
         return None
     cutoffs = range(1, len(next(iter(curves.values()))) + 1)
@@ -331,16 +301,6 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
         "method", "tied documents", Column("queries affected", "with tied documents of different relevance"),
         "expected", "by row order", "gain by row order",
     ]  # fmt: skip
-    rows = _ties_rows(facts, measure)
-    table = grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
-    most = max(abs(row.cells[-1].value or 0.0) for row in rows)
-    if most > LITTLE:
-        return [table]
-    said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
-    return [paragraph(said), details("Ties of each method", table)]
-
-
-def _ties_rows(facts: Facts, measure: str) -> list[Row]:
     rows = []
     for label in facts.result.methods:
         cells = facts.result.of(label)
@@ -355,7 +315,12 @@ def _ties_rows(facts: Facts, measure: str) -> list[Row]:
         difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
         rows.append(facts.row(label, [*counts, score(expected), score(by_rows), difference]))
-    return rows
+    table = grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
+    most = max(abs(row.cells[-1].value or 0.0) for row in rows)
+    if most > LITTLE:
+        return [table]
+    said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
+    return [paragraph(said), details("Ties of each method", table)]
 
 
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
