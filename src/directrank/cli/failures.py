@@ -69,7 +69,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     from directrank.experiments.interrupts import stoppable
 
-    warnings.showwarning = _short_warning
+    warnings.showwarning = lambda message, *_, **__: _print_error(f"warning: {message}")
     if isinstance(sys.stdout, io.TextIOWrapper):  # Paths may hold bytes that are not text.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -139,7 +139,3 @@ def _print_error(message: str) -> None:
     from directrank.storage.names import printable
 
     print("directrank:", printable(" ".join(message.split())), file=sys.stderr)
-
-
-def _short_warning(message, *_, **__) -> None:
-    _print_error(f"warning: {message}")

@@ -171,7 +171,12 @@ def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Ver
     >>> check(OrderPreserving(DCG()), DCG(), graded).ranking, check(Pairwise(), DCG(), graded).ranking
     ((0, 1, 2), (1, 0, 2))
     """
-    _refuse_what_has_no_minimiser(surrogate)
+    if ValueAndGradient not in surrogate.offers:
+        raise TypeError(f"{surrogate.name} offers no ValueAndGradient, so that it cannot be minimised here")
+    if Reweighable in surrogate.requires:
+        raise TypeError(f"the weights of {surrogate.name} follow the ranking: it has no minimiser of its own")
+    if not surrogate.is_smooth:
+        raise TypeError(f"{surrogate.name} has corners, so that gradients do not find its minimiser")
     outcomes = Distribution(distribution)
     scores = minimiser(surrogate, outcomes)
     value = float(outcomes.expected_values(measure, merged(scores)[None])[0])
@@ -183,15 +188,6 @@ def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Ver
         surrogate.name, measure.name, distribution, scores, value, best_value, best_ranking, regret,
         consistent, supervision,
     )  # fmt: skip
-
-
-def _refuse_what_has_no_minimiser(surrogate: Surrogate) -> None:
-    if ValueAndGradient not in surrogate.offers:
-        raise TypeError(f"{surrogate.name} offers no ValueAndGradient, so that it cannot be minimised here")
-    if Reweighable in surrogate.requires:
-        raise TypeError(f"the weights of {surrogate.name} follow the ranking: it has no minimiser of its own")
-    if not surrogate.is_smooth:
-        raise TypeError(f"{surrogate.name} has corners, so that gradients do not find its minimiser")
 
 
 def random_distribution(
@@ -263,17 +259,17 @@ def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
         raise DataError(f"{path}: not JSON: {error}") from None
     if not isinstance(written, list) or not written:
         raise DataError(f"{path}: {FORM}")
-    return [_outcome(each, f"{path}: outcome {number}") for number, each in enumerate(written, start=1)]
-
-
-def _outcome(written: Any, where: str) -> tuple[float, list[float]]:
-    if not isinstance(written, dict) or written.keys() != {"probability", "relevance"}:
-        raise DataError(f"{where}: {FORM}")
-    probability, relevance = written["probability"], written["relevance"]
-    grades: list[Any] = relevance if isinstance(relevance, list) else [None]
-    if not all(type(each) in (int, float) for each in [probability, *grades]):
-        raise DataError(f"{where}: probability and relevance are numbers; {FORM}")
-    return float(probability), [float(each) for each in grades]
+    outcomes = []
+    for number, outcome in enumerate(written, start=1):
+        where = f"{path}: outcome {number}"
+        if not isinstance(outcome, dict) or outcome.keys() != {"probability", "relevance"}:
+            raise DataError(f"{where}: {FORM}")
+        probability, relevance = outcome["probability"], outcome["relevance"]
+        grades: list[Any] = relevance if isinstance(relevance, list) else [None]
+        if not all(type(each) in (int, float) for each in [probability, *grades]):
+            raise DataError(f"{where}: probability and relevance are numbers; {FORM}")
+        outcomes.append((float(probability), [float(each) for each in grades]))
+    return outcomes
 
 
 def outcomes_text(outcomes: Outcomes, digits: str = "g") -> str:

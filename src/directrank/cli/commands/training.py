@@ -61,6 +61,8 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Train one ranker and save it."""
+    from directrank.data.supervision_files import with_preferences, with_rankings
+    from directrank.diagnostics import check_data
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
     from directrank.storage.atomic import is_standard_output
@@ -77,8 +79,15 @@ def fit(
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
         with phase("reading"), readable_input(train) as file:
-            data = _supervised(_read(file, valid, how, quiet=quiet or json), preferences, rankings)
-        checks = _checked(data["train"], quiet=quiet or json)
+            data = _read(file, valid, how, quiet=quiet or json)
+            if preferences is not None:
+                data["train"] = with_preferences(data["train"], preferences)
+            elif rankings:
+                data = {name: with_rankings(groups) for name, groups in data.items()}
+        with phase("data check"):
+            checks = check_data(data["train"]).lines()
+        for line in checks:
+            remark(f"data check: {line}", quiet=quiet or json)
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
             _train(ranker, chosen.label, used, quiet=quiet or json)
@@ -242,29 +251,6 @@ def _read(train: Path, valid: Path | None, how: "ReadOptions", *, quiet: bool) -
     return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
 
 
-def _supervised(
-    data: dict[str, "QueryGroups"], preferences: Path | None, rankings: bool
-) -> dict[str, "QueryGroups"]:
-    """Return the data with preferences in place of training grades, or with rankings in place of all."""
-    from directrank.data.supervision_files import with_preferences, with_rankings
-
-    if preferences is not None:
-        return data | {"train": with_preferences(data["train"], preferences)}
-    return {name: with_rankings(groups) for name, groups in data.items()} if rankings else data
-
-
-def _checked(train: "QueryGroups", *, quiet: bool) -> list[str]:
-    """Print the sentences of the data check, and return them."""
-    from directrank.diagnostics import check_data
-    from directrank.timing import phase
-
-    with phase("data check"):
-        checks = check_data(train).lines()
-    for line in checks:
-        remark(f"data check: {line}", quiet=quiet)
-    return checks
-
-
 def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet: bool) -> None:
     from directrank.cli.progress import training
     from directrank.errors import DataError, MethodError, UnfitPairError
@@ -390,24 +376,16 @@ def _print_profile(facts: dict[str, Any]) -> None:
         for each in facts["phases"]
     ]
     print_columns(["phase", "times", "seconds", "share", "read passes"], rows)
-    for line in _sentences(facts):
-        print(line)
-
-
-def _sentences(facts: dict[str, Any]) -> list[str]:
-    steps, lines = dict(facts["pass"]), []
+    steps, peak = dict(facts["pass"]), facts["peak_memory"]
     read = steps.pop("read", None)
     if read is not None:
-        lines.append(f"a read pass, the sum of all training features, takes {read:.4f} s")
+        print(f"a read pass, the sum of all training features, takes {read:.4f} s")
     if steps and read:
         costs = ", ".join(f"{name} {seconds / read:.1f}" for name, seconds in steps.items())
-        lines.append(f"a gradient, step by step, in read passes: {costs}")
-    if facts["peak_memory"]:
-        times = facts["peak_memory"] / max(1, facts["bytes_of_features"])
-        lines.append(
-            f"most memory: {facts['peak_memory'] / 2**20:.0f} MiB, {times:.1f} times the training features"
-        )
-    return lines
+        print(f"a gradient, step by step, in read passes: {costs}")
+    if peak:
+        times = peak / max(1, facts["bytes_of_features"])
+        print(f"most memory: {peak / 2**20:.0f} MiB, {times:.1f} times the training features")
 
 
 def export(

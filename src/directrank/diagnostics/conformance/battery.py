@@ -81,7 +81,11 @@ def _reports(thing: Any, origin: str) -> list[Report]:
     kind, made = kind_of(thing), whole(thing, origin)
     found = []
     if kind is Kind.MEASURE:
-        found = [check_measure(each) for each in _variants(thing, made)]
+        found = [check_measure(made)]
+        # A class that takes a cutoff is tried with one, too.
+        if isinstance(thing, type) and issubclass(thing, Definition) and thing.cutoff_is() != "none":
+            cut: Any = thing
+            found.append(check_measure(cut(cutoff=CUTOFF)))
     elif kind is Kind.SURROGATE:
         found = [check_surrogate(made)]
     elif kind is Kind.SOLVER:
@@ -90,11 +94,3 @@ def _reports(thing: Any, origin: str) -> list[Report]:
         configured = configured_method(method, None, AP())
         found.append(Report("method", method.name, tried(configured, of_rankers.PROMISES)))
     return found
-
-
-def _variants(thing: Any, made: Measure) -> list[Measure]:
-    """Return a measure as it is, and a class that takes a cutoff also with one."""
-    if not (isinstance(thing, type) and issubclass(thing, Definition)) or thing.cutoff_is() == "none":
-        return [made]
-    cut: Any = thing
-    return [made, cut(cutoff=CUTOFF)]
