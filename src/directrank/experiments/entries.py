@@ -10,10 +10,17 @@ from typing import Any, TypeVar
 from directrank.estimators.method import Entry, split_specs
 from directrank.estimators.methods import configured
 from directrank.estimators.ranker import Ranker
-from directrank.experiments.boosted import ROUNDS, CatBoost, LightGBM, XGBoost
 from directrank.experiments.identity import is_installed
 from directrank.experiments.options import of_option
-from directrank.experiments.rivals import Rival, can_be_rival, has_methods
+from directrank.experiments.rivals import (
+    ROUNDS,
+    CatBoost,
+    LightGBM,
+    Rival,
+    XGBoost,
+    can_be_rival,
+    has_methods,
+)
 from directrank.experiments.submissions import RunFiles
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.names import printable

@@ -26,7 +26,7 @@ from directrank.storage.strict_json import as_plain, dump
 DECISIVE = (
     "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
     "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
-    "experiments/entries.py", "experiments/rivals.py", "experiments/boosted.py",
+    "experiments/entries.py", "experiments/rivals.py",
     "experiments/submissions.py", "diagnostics/audit.py",
 )  # fmt: skip
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")

@@ -213,24 +213,20 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
         connection.execute("COMMIT")
     application, version, _ = _kind(connection)
     _refuse_kind(path, application, version)
-    _write_ahead(connection)
-    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if problem != "ok":
-        raise _unusable(path, problem)
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
     # This statement alone does not wait for locks when several processes open a new file at once.
-    deadline = time.monotonic() + PATIENCE
-    while True:
+    deadline, waiting = time.monotonic() + PATIENCE, True
+    while waiting:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            return
+            waiting = False
         except sqlite3.OperationalError as error:
             busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
             if not busy or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise _unusable(path, problem)
 
 
 def _kind(connection: sqlite3.Connection) -> tuple[int, int, int]:

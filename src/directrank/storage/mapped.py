@@ -73,7 +73,10 @@ def _mapped(file, access: int) -> np.ndarray:
     if size != at + 4 * math.prod(shape):
         raise ValueError(f"{size} bytes, expected {at + 4 * math.prod(shape)} for {shape[0]} × {shape[1]}")
     memory = mmap.mmap(file.fileno(), 0, access=access)
-    _keep_small(memory)
+    # Its rows are dropped from memory from now on, where the operating system can do that.
+    if hasattr(mmap, "MADV_DONTNEED") and PAGES.exists():
+        memory.madvise(mmap.MADV_SEQUENTIAL)
+        _mappings.add(memory)
     return np.frombuffer(memory, np.float32, offset=at).reshape(shape)
 
 
@@ -85,10 +88,3 @@ def _shape(file) -> tuple[tuple[int, int], int]:
     if len(shape) != 2 or by_columns or kind != np.dtype("<f4") or not math.prod(shape):
         raise ValueError(f"{kind} of shape {shape}, expected rows of float32")
     return shape, file.tell()
-
-
-def _keep_small(memory: mmap.mmap) -> None:
-    """Drop rows of a mapped file from memory from now on, where the operating system can do that."""
-    if hasattr(mmap, "MADV_DONTNEED") and PAGES.exists():
-        memory.madvise(mmap.MADV_SEQUENTIAL)
-        _mappings.add(memory)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Plugin, Reading, argument, names, option, target
+from directrank.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, read_documents
 from directrank.experiments.options import Seed
@@ -14,12 +14,9 @@ if TYPE_CHECKING:
     from directrank.diagnostics import Audit
 
 
-MODEL = argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
-
-
 def explain(
     *,
-    model: Annotated[Path, MODEL],
+    model: Model,
     data: Annotated[Path, argument("DATA", "Documents; they need no relevance.")],
     query: Annotated[str, option("--query QID", "The query.")],
     docs: Annotated[
@@ -123,7 +120,7 @@ def _print_explanation(facts: dict[str, Any]) -> None:
 
 def importance(
     *,
-    model: Annotated[Path, MODEL],
+    model: Model,
     data: Annotated[Path, argument("DATA", "Documents with relevance, not those of training.")],
     measure: Annotated[str | None, option("--measure NAME", "The measure.  [default: nDCG@10]")] = None,
     repeats: Annotated[int, option("--repeats N", "Number of shuffles, over which losses are averaged.")] = 5,
@@ -170,9 +167,7 @@ def importance(
 
 def audit(
     *,
-    model: Annotated[
-        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
-    ],
+    model: Model,
     data: Annotated[Path, argument("DATA", "Documents with relevance, such as the training data.")],
     measure: Annotated[
         str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Converting, Plugin, Quiet, Reading, Set, argument, option, target
+from directrank.cli.options import (
+    JSON,
+    Converting,
+    Model,
+    Plugin,
+    Quiet,
+    Reading,
+    Set,
+    argument,
+    option,
+    target,
+)
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, check_folder, read_documents, readable_input, with_settings
 from directrank.experiments.options import Scheduler, Seed
@@ -155,9 +166,7 @@ def select(
 
 def rank(
     *,
-    model: Annotated[
-        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
-    ],
+    model: Model,
     data: Annotated[
         Path, argument("DATA", "Documents to rank; they need no relevance. - for standard input.")
     ],
@@ -390,9 +399,7 @@ def _print_profile(facts: dict[str, Any]) -> None:
 
 def export(
     *,
-    model: Annotated[
-        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
-    ],
+    model: Model,
     to: Annotated[str, option("--to TARGET", "The engine; docs/export.md has a table of all.")],
     out: Annotated[Path, target("-o --out FILE", "The file to write; - for standard output.")],
     check: Annotated[
