@@ -139,8 +139,12 @@ def _features(groups: QueryGroups) -> list[Finding]:
     def names(which: np.ndarray) -> list[str]:
         return [feature_name(groups, column) for column in np.flatnonzero(which).tolist()]
 
-    equal = _equal_columns(groups.features, ~constant)
-    duplicates = [f"{feature_name(groups, b)} = {feature_name(groups, a)}" for a, b in equal]
+    hashes, first, duplicates = column_hashes(groups.features).tolist(), {}, []
+    for column in np.flatnonzero(~constant).tolist():
+        earlier = first.setdefault(hashes[column], column)
+        same = (groups.features[:, each] for each in (earlier, column))
+        if earlier != column and np.array_equal(*same, equal_nan=True):
+            duplicates.append(f"{feature_name(groups, column)} = {feature_name(groups, earlier)}")
     one_or_more = ("feature is", "features are")
     return [
         *_listing(
@@ -187,18 +191,6 @@ def _listing(code: str, sentence: str, words: tuple[str, str], names: Sequence[A
 def feature_name(groups: QueryGroups, column: int) -> str:
     """Return the name of a feature: the caller's, or its number from 1 as in LETOR files."""
     return groups.feature_names[column] if groups.feature_names else f"feature {column + 1}"
-
-
-def _equal_columns(X: np.ndarray, wanted: np.ndarray) -> list[tuple[int, int]]:
-    """Return pairs of an earlier column and one that equals it."""
-    hashes = column_hashes(X).tolist()
-    first: dict[int, int] = {}
-    pairs = []
-    for column in np.flatnonzero(wanted).tolist():
-        earlier = first.setdefault(hashes[column], column)
-        if earlier != column and np.array_equal(X[:, earlier], X[:, column], equal_nan=True):
-            pairs.append((earlier, column))
-    return pairs
 
 
 def _duplicate_documents(groups: QueryGroups) -> list[Finding]:

@@ -75,7 +75,10 @@ def assemble(
         "method": cell.method.label,
         "measure": name_of(cell.method.measure),
         "options": plan.cell_options,
-        "parts": {name: describe(split) for name, split in splits._asdict().items()},
+        "parts": {
+            name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
+            for name, split in splits._asdict().items()
+        },
     }
     known = [[fit for fit in those if isinstance(fit, FitRecord)] for those in (fits, refits)]
     failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)
@@ -94,11 +97,6 @@ def assemble(
         if isinstance(made, Failure)
         else replace(made, **ended)
     )
-
-
-def describe(part: QueryGroups) -> Part:
-    """Return the size of a split and how many documents have each grade."""
-    return replace(sizes(part.n_queries, part.queries.relevance), features=part.n_features)
 
 
 def sizes(n_queries: int, relevance: np.ndarray) -> Part:

@@ -91,7 +91,14 @@ def rival_of(piece: str) -> Rival:
     """
     source, _, rest = piece.strip().partition(":")
     if source.lower() == "runs":
-        return _runs(piece, rest)
+        label, equals, folder = (each.strip() for each in rest.partition("="))
+        folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
+        if not (label and equals and folder):
+            raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
+        path, shown = Path(folder), printable(folder)
+        if not path.exists():
+            raise ValueError(f"{piece}: there is no folder {shown}")
+        return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {shown}", name=piece)
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
     found = [each for each in RIVALS if each.name.lower() == piece.strip().lower()]
@@ -116,17 +123,6 @@ def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
         shown = f"the class {piece.__name__}" if isinstance(piece, type) else repr(piece)[:60]
         expected = "expected a name, or an object with fit and predict"
         raise ValueError(f"{shown} is no method of a comparison: {expected}") from None
-
-
-def _runs(piece: str, rest: str) -> Rival:
-    label, equals, folder = (each.strip() for each in rest.partition("="))
-    folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
-    if not (label and equals and folder):
-        raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
-    path = Path(folder)
-    if not path.exists():
-        raise ValueError(f"{piece}: there is no folder {printable(folder)}")
-    return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {printable(folder)}", name=piece)
 
 
 def _installed(piece: str, dotted: str) -> Rival:

@@ -123,12 +123,7 @@ def query_values(measure: Measure, union: Union, scores: np.ndarray) -> np.ndarr
 class Legs:
     """Runs to be fused, which a fusion calls its legs, with judgments of some queries.
 
-    Attributes
-    ----------
-    names : tuple of str
-    union : Union
-    notes : list of str
-        How many queries are not judged, or not in a run.
+    `notes` say how many queries are not judged, or not in a run.
     """
 
     names: tuple[str, ...]
@@ -264,17 +259,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FusionTable:
-    """Rules of fusion on the same judged queries, each tested against the learned weights.
+    """Rules of fusion on the same judged queries, the learned weights first and tested against the others.
 
-    Attributes
-    ----------
-    measure : str
-    kfold : int
-    rows : list of Row
-        The learned weights first. What is learned or chosen is cross-validated over queries.
-    tests : list of PairedTest
-        Of the learned weights and each further row.
-    p_holm : ndarray of shape (n_rows - 1,)
+    What is learned or chosen is cross-validated over queries. `p_holm` are adjusted p-values, (n_rows - 1,).
     """
 
     measure: str

@@ -321,18 +321,10 @@ class Pair(Record):
 
 
 class Significance(Record):
-    """The tests of differences between methods under a convention.
+    """The tests of differences between methods under a convention, by measure.
 
-    Attributes
-    ----------
-    letters : dict of str to str
-        The letter of each method.
-    better_than : dict of str to dict of str to str
-        By measure and method, the letters of the methods that it is significantly better than.
-    pairs : dict of str to list of Pair
-        By measure.
-    intervals : dict of str to dict of str to (float, float)
-        By measure and method, the bootstrap interval of its mean.
+    `letters` are those of the methods, `better_than` by method those of the methods that it is significantly
+    better than, and `intervals` by method the bootstrap interval of its mean.
     """
 
     alpha: Number

@@ -345,13 +345,6 @@ class Rival(Entry):
         """Return the scores of a fold; what the rival prints goes to the standard error.
 
         A last fit is on training and validation set together; the validation set alone chooses its rounds.
-
-        Raises
-        ------
-        MethodError
-            If the scores of all documents of a set are equal, or the rival ends the process.
-        DataError
-            If a score is missing or NaN.
         """
         # As many threads as our kernels can use on these data: a small set is slower with more.
         n_threads = min(task.threads, len(task.train.shards))

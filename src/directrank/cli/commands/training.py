@@ -74,6 +74,8 @@ def fit(
     """Train one ranker and save it."""
     from directrank.data.supervision_files import with_preferences, with_rankings
     from directrank.diagnostics import check_data
+    from directrank.estimators.outcome import remedy
+    from directrank.measures import evaluate as measured
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
     from directrank.storage.atomic import is_standard_output
@@ -105,15 +107,32 @@ def fit(
             with phase("saving"):
                 save(ranker, out)
             with phase("evaluation"):
-                facts = _facts(chosen.label, ranker, used, out)
-    facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
-    measured = None if profiled is None else _profile_facts(profiled, data["train"].features.nbytes)
+                by = ranker.selected_by_
+                values = {
+                    name: measured(groups, ranker.predict(groups), measures=ranker.chooser_)[by]
+                    for name, groups in used.items()
+                }
+    facts = {
+        "method": chosen.label,
+        "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
+        "selected_by": by,
+        "values": values,
+        "status": ranker.status_,
+        "message": ranker.message_,
+        "remedy": remedy(ranker),
+        "certificate": ranker.certificate_,
+        "scaling": ranker.scaling_,
+        "scaling_reason": ranker.scaling_reason_,
+        "notes": [*ranker.notes_, *filter(None, [saved_as_ranker(ranker)])],
+        "model": str(out),
+    }
+    times = None if profiled is None else _profile_facts(profiled, data["train"].features.nbytes)
     if json:
-        print_json({**facts, "data_check": checks, "profile": measured})
+        print_json({**facts, "data_check": checks, "profile": times})
         return
     _print_outcome(chosen.label, facts, to_stderr=is_standard_output(out))
-    if measured is not None:
-        _print_profile(measured)
+    if times is not None:
+        _print_profile(times)
 
 
 def select(
@@ -294,30 +313,6 @@ def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> Non
     lines += [f"note: {note}" for note in facts["notes"]] + [f"saved: {facts['model']}"]
     for line in lines:
         remark(line) if to_stderr else print(line)
-
-
-def _facts(label: str, ranker: Any, data: Mapping[str, "QueryGroups"], out: Path) -> dict[str, Any]:
-    from directrank.estimators.outcome import remedy
-    from directrank.measures import evaluate as measured
-
-    by, chooser = ranker.selected_by_, ranker.chooser_
-    return {
-        "method": label,
-        "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
-        "selected_by": by,
-        "values": {
-            name: measured(groups, ranker.predict(groups), measures=chooser)[by]
-            for name, groups in data.items()
-        },
-        "status": ranker.status_,
-        "message": ranker.message_,
-        "remedy": remedy(ranker),
-        "certificate": ranker.certificate_,
-        "scaling": ranker.scaling_,
-        "scaling_reason": ranker.scaling_reason_,
-        "notes": ranker.notes_,
-        "model": str(out),
-    }
 
 
 @contextmanager
