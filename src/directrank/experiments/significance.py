@@ -408,7 +408,9 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     (0.25, 0.25)
     """
     evaluated = [each for each in (a, b) if isinstance(each, Evaluation)]
-    name = measure or next(map(_only_measure, evaluated), None)
+    if measure is None and evaluated and len([*evaluated[0]]) != 1:
+        raise ValueError(f"there are several measures; give measure= one of {', '.join(evaluated[0])}")
+    name = measure or next((only for each in evaluated for only in each), None)
     if isinstance(a, Evaluation) and isinstance(b, Evaluation) and not np.array_equal(a.qid, b.qid):
         raise DataError("the two evaluations have different queries; evaluate both on the same data")
     values = [_values(each, name) for each in (a, b)]
@@ -418,22 +420,11 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     differences = differences[np.isfinite(differences)]
     if not len(differences):
         raise DataError("no query has a value in both; there is nothing to compare")
-    found = contrasts(differences[:, None], name is not None and _is_error(name, evaluated))
+    known = next((each.computed[name] for each in evaluated if name in each.computed), name)
+    found = contrasts(differences[:, None], known is not None and parse_measure(known).is_error)
     numbers: dict[str, Any] = {name: column.item() for name, column in found.items()}
     p = numbers.pop("p_randomisation")
     return PairedTest(queries=len(differences), p=p, **numbers)
-
-
-def _is_error(name: str, evaluated: list[Evaluation]) -> bool:
-    known = next((each.computed[name] for each in evaluated if name in each.computed), None)
-    return parse_measure(known or name).is_error
-
-
-def _only_measure(evaluation: Evaluation) -> str:
-    names = [*evaluation]
-    if len(names) != 1:
-        raise ValueError(f"there are several measures; give measure= one of {', '.join(names)}")
-    return names[0]
 
 
 def _values(given: Any, measure: str | None) -> np.ndarray:

@@ -54,6 +54,8 @@ def evaluate(
         _evaluate_one(data, runs[0], measures, convention, per_query, how, json)
         return
     from directrank.experiments.evaluated import evaluate_runs
+    from directrank.experiments.significance import lead_line
+    from directrank.report import write_report
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
@@ -63,7 +65,21 @@ def evaluate(
             diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
-    _finish(result, report, per_query, json)
+    if report is not None:
+        write_report(result, report)
+    if json:
+        print_json(result.to_dict())
+        return
+    for note in result.content.data_check.lines:
+        remark(f"note: {note}")
+    if per_query:
+        _print_queries(result)
+    print_table(result.headline(convention))
+    _print_differences(result)
+    lines = [line for each in result.measures if (line := lead_line(result, convention, each))]
+    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
+    if report is not None:
+        remark(f"Written: {report}")
 
 
 def _evaluate_one(
@@ -92,68 +108,40 @@ def _evaluate_one(
     print(result)
 
 
-def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bool) -> None:
-    """Print the results of several runs, and write their page."""
-    if report is not None:
-        from directrank.report import write_report
-
-        write_report(result, report)
-    if json:
-        print_json(result.to_dict())
-        return
-    for note in result.summary["data_check"]["lines"]:
-        remark(f"note: {note}")
-    if per_query:
-        _print_queries(result)
-    from directrank.experiments.significance import lead_line
-
-    print_table(result.headline(result.conventions[0]))
-    _print_differences(result)
-    convention = result.conventions[0]
-    lines = [line for each in result.measures if (line := lead_line(result, convention, each))]
-    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
-    if report is not None:
-        remark(f"Written: {report}")
-
-
 def _print_queries(result: "Comparison") -> None:
     """Print a line for each query and run, with every measure."""
-    convention, cells = result.conventions[0], result.cells
     rows = []
-    for place, qid in enumerate(cells[0]["qid"]):
-        for cell in cells:
-            values = [cell["per_query"][convention][name][place] for name in result.measures]
+    for place, qid in enumerate(result.finished[0].qid):
+        for run in result.finished:
+            per_query = run.per_query[result.conventions[0]]
+            values = [per_query[name][place] for name in result.measures]
             texts = ["skipped" if value is None else f"{value:.4f}" for value in values]
-            rows.append([str(qid), cell["method"], *texts])
+            rows.append([str(qid), run.method, *texts])
     print_columns(["qid", "run", *result.measures], rows)
     print()
 
 
 def _print_differences(result: "Comparison") -> None:
     """Print every tested pair: with a baseline a line a run and measure, without one only of two runs."""
-    tested = result.summary["significance"][result.conventions[0]]
-    if tested["baseline"] is None and len(result.methods) > 2:
+    tested = result.content.significance[result.conventions[0]]
+    pairs = [(measure, pair) for measure, pairs in tested.pairs.items() for pair in pairs]
+    if (tested.baseline is None and len(result.methods) > 2) or not pairs:
         return
     from directrank.experiments.tables import p_value
 
-    adjusted = f"p_{tested['correction']}"
     rows = [
         [
-            measure, pair["method"], f"{pair['difference']:+.4f}",
-            f"{pair['low']:+.4f} to {pair['high']:+.4f}",
-            f"{pair['wins']}/{pair['ties']}/{pair['losses']}",
-            *(p_value(pair[which]).removeprefix("= ") for which in ("p_randomisation", adjusted)),
+            measure, pair.method, f"{pair.difference:+.4f}", f"{pair.low:+.4f} to {pair.high:+.4f}",
+            f"{pair.wins}/{pair.ties}/{pair.losses}",
+            *(p_value(p).removeprefix("= ") for p in (pair.p_randomisation, tested.p(pair))),
         ]
-        for measure, pairs in tested["pairs"].items()
-        for pair in pairs
+        for measure, pair in pairs
     ]  # fmt: skip
-    if not rows:
-        return
-    first = next(pair for pairs in tested["pairs"].values() for pair in pairs)
-    against = f"difference to {first['baseline']} on {first['queries']} queries"
-    print(f"\n{against}, with its {tested['level']:.0%} interval")
-    head = ["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted.replace("_", " ")]
-    print_columns(head, rows)
+    first = pairs[0][1]
+    against = f"difference to {first.baseline} on {first.queries} queries"
+    print(f"\n{against}, with its {tested.level:.0%} interval")
+    adjusted = f"p {tested.correction}"
+    print_columns(["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted], rows)
 
 
 def agreement(
