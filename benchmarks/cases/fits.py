@@ -12,8 +12,7 @@ from benchmarks.case import Case, Work
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
 from directrank.data.queries import Queries
 from directrank.experiments import boosted
-from directrank.experiments.boosted import LightGBM, XGBoost
-from directrank.experiments.rivals import Task, rows_of, without_relevance
+from directrank.experiments.rivals import LightGBM, Task, XGBoost, rows_of, without_relevance
 from directrank.measures import evaluate, mean_value
 
 TREES, MOST_ITERATIONS = 50, 200

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from directrank.contracts import Measure
-from directrank.diagnostics.conformance import of_measures, of_smooth_measures
+from directrank.diagnostics.conformance import of_measures
 from directrank.diagnostics.conformance.samples import collection
 from directrank.measures import MEASURES, evaluate, parse_measure
 from directrank.measures.capabilities import PositionDifferentiable
@@ -43,7 +43,7 @@ def test_keeps_every_promise(measure, promise):
     assert promise(measure) is None, "a remark: the measure could declare more than it does"
 
 
-@pytest.mark.parametrize("promise", of_smooth_measures.PROMISES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("promise", of_measures.SMOOTH, ids=lambda each: each.__name__)
 @smooth
 def test_smooth_measures_keep_theirs(measure, promise):
     promise(measure)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.contracts import Curvature, Reweighable, ValueAndGradient
-from directrank.diagnostics.conformance.of_objectives import whole
-from directrank.diagnostics.conformance.of_surrogates import bound
+from directrank.diagnostics.conformance.of_surrogates import bound, whole
 from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
 from directrank.surrogates import SURROGATES, NoisyNeighbours, PolicyMeasure, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge

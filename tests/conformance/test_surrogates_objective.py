@@ -13,27 +13,26 @@ from directrank.contracts import (
     ValueAndGradient,
     WindowStep,
 )
-from directrank.diagnostics.conformance import of_objectives
-from directrank.diagnostics.conformance.of_objectives import whole
-from directrank.diagnostics.conformance.of_surrogates import bound, value
+from directrank.diagnostics.conformance import of_surrogates
+from directrank.diagnostics.conformance.of_surrogates import bound, value, whole
 from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
 from directrank.measures.positions import positions_of
 from surrogate_examples import differentiable, examples, pairwise, per_query
 
 
-@pairwise(of_objectives.PROMISES, ValueAndGradient)
+@pairwise(of_surrogates.BOUND, ValueAndGradient)
 def test_its_objective_keeps_every_promise(surrogate, promise):
     promise(surrogate)
 
 
 @pytest.mark.parametrize("surrogate", examples(HessianVector))
 def test_hessian_vector_is_the_slope_of_the_gradient(surrogate):
-    of_objectives.hessian_is_the_slope_of_the_gradient(surrogate)
+    of_surrogates.hessian_is_the_slope_of_the_gradient(surrogate)
 
 
 def test_curvature_bounds_the_second_derivative():
     for example in examples(Curvature):
-        of_objectives.curvature_bounds_the_second_derivative(example.values[0])
+        of_surrogates.curvature_bounds_the_second_derivative(example.values[0])
 
 
 @differentiable

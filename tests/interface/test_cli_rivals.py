@@ -7,7 +7,7 @@ import pytest
 from directrank import make_ranking
 from directrank.cli import main
 from directrank.errors import install_line
-from directrank.experiments import boosted
+from directrank.experiments import rivals
 from directrank.experiments.demos import write_folds
 
 
@@ -85,7 +85,7 @@ def test_methods_lists_what_installs_a_missing_library(capsys, monkeypatch):
     assert code == 0
     assert "lightgbm:lambdarank" in out
     assert "runs:NAME=FOLDER" in out
-    monkeypatch.setattr(boosted, "find_spec", lambda name: None)
+    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
     assert install_line("catboost") in run(capsys, "methods")[2]
     listed = {each["name"]: each for each in json.loads(run(capsys, "methods", "--json")[1])}
     assert listed["xgboost:rank:map"]["install"] == install_line("xgboost")

@@ -22,8 +22,7 @@ from directrank.experiments.records import CHOSEN
 from directrank.experiments.results import described_choice
 from directrank.report import render
 from directrank.report.blocks import paragraph
-from directrank.report.payload import MOST_VALUES, UNIT
-from directrank.report.sections import SECTIONS, Section
+from directrank.report.page import MOST_VALUES, SECTIONS, UNIT, Section
 from directrank.storage.typed_json import encode
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@10", "WPD")

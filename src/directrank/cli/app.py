@@ -12,15 +12,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from directrank.cli.commands import (
-    auditing,
-    checking,
     comparing,
     consistency,
-    converting,
     evaluating,
     explaining,
-    exporting,
-    fusing,
     listing,
     texts,
     training,
@@ -38,22 +33,22 @@ COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("Start here", listing.doctor),
     ("Compare methods", comparing.compare),
     ("Compare methods", comparing.report),
-    ("Train and use one ranker", converting.convert),
+    ("Train and use one ranker", training.convert),
     ("Train and use one ranker", training.fit),
     ("Train and use one ranker", training.select),
     ("Train and use one ranker", training.rank),
-    ("Train and use one ranker", exporting.export),
+    ("Train and use one ranker", training.export),
     ("Train and use one ranker", evaluating.evaluate),
     ("Train and use one ranker", evaluating.agreement),
-    ("Train and use one ranker", auditing.audit),
+    ("Train and use one ranker", explaining.audit),
     ("Train and use one ranker", explaining.explain),
     ("Train and use one ranker", explaining.importance),
-    ("Train and use one ranker", fusing.fuse),
+    ("Train and use one ranker", evaluating.fuse),
     ("From texts to a search", texts.index),
     ("From texts to a search", texts.features),
     ("From texts to a search", texts.search),
     ("Theory checks", consistency.consistency),
-    ("Plug-ins of your own", checking.check),
+    ("Plug-ins of your own", consistency.check),
 )
 
 

@@ -34,11 +34,6 @@ def usage(typed: str = "") -> Iterator[None]:
     """Turn a ValueError into a `UsageError` that begins with the option as typed; data errors pass.
 
     An error that names its option passes too: the command prints it as typed.
-
-    Parameters
-    ----------
-    typed : str, optional
-        Such as ``--seeds 0,x``.
     """
     from directrank.errors import DataError, ModelFormatError
 
@@ -54,16 +49,7 @@ def usage(typed: str = "") -> Iterator[None]:
 
 @contextmanager
 def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[None]:
-    """Turn an error that names its option into a `UsageError` that begins with the option as typed.
-
-    An option that was not typed is left out.
-
-    Parameters
-    ----------
-    parameters : sequence of click.Parameter
-    words : mapping
-        What was typed for each parameter, by its name.
-    """
+    """Turn an error that names its option into a `UsageError` that begins with the option if it was typed."""
     from directrank.errors import DataError, ModelFormatError
 
     try:
@@ -83,7 +69,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     from directrank.experiments.interrupts import stoppable
 
-    warnings.showwarning = _short_warning
+    warnings.showwarning = lambda message, *_, **__: _print_error(f"warning: {message}")
     if isinstance(sys.stdout, io.TextIOWrapper):  # Paths may hold bytes that are not text.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -153,7 +139,3 @@ def _print_error(message: str) -> None:
     from directrank.storage.names import printable
 
     print("directrank:", printable(" ".join(message.split())), file=sys.stderr)
-
-
-def _short_warning(message, *_, **__) -> None:
-    _print_error(f"warning: {message}")

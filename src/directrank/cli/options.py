@@ -210,6 +210,9 @@ Plugin = Annotated[
         "name no file that you do not trust. May be repeated.",
     ),
 ]
+Model = Annotated[
+    Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+]
 JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
 Set = Annotated[

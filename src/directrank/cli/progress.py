@@ -15,13 +15,8 @@ class Remaining:
     """An estimate from the cells that are finished.
 
     A cell that is left is expected to take the mean of its method's cells on other folds; of a method without
-    one, the mean of the methods with one. Processes that share the work are seen in how much finished work
-    an elapsed second has brought.
-
-    Parameters
-    ----------
-    left : iterable of str
-        The method of each cell that is not finished.
+    one, the mean of the methods with one. Processes that share the work are seen in how much finished work an
+    elapsed second has brought.
     """
 
     def __init__(self, left=()):
@@ -182,15 +177,7 @@ def spinner(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
-    """Name a fit while it runs, with the last value of its monitor and the longest it may still take.
-
-    Parameters
-    ----------
-    text : str
-    limit : int, optional
-        Largest number of values of the monitor.
-    quiet : bool
-    """
+    """Name a fit while it runs, with the last value of its monitor and the longest it may still take."""
     start, seen = seconds_of_work(), 0
 
     def show(measure: str, value: float) -> None:

@@ -57,18 +57,9 @@ def readable_input(path: Path) -> Iterator[Path]:
 
 
 def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = False) -> None:
-    """Raise a `UsageError` if a file cannot be written, or is an input.
+    """Raise a `UsageError` if a file, a device or a pipe cannot be written, or is an input.
 
-    Parameters
-    ----------
-    path : Path
-        A file, a device, a pipe, or ``-`` for standard output.
-    option : str
-        As typed, such as ``--out``.
-    *inputs : Path or None
-        Files that the command reads.
-    printing : bool, default=False
-        Whether the command prints something else on standard output.
+    With `printing`, standard output is for other results.
     """
     typed = f"{option} {path}"
     _check_name(path, typed)

@@ -74,18 +74,18 @@ class Audit:
 
     def summaries(self) -> list[Summary]:
         """Return one summary a row, in the order of `rows`."""
-        return [self._summary(row) for row in self.rows]
-
-    def _summary(self, row: AuditRow) -> Summary:
-        distance = row.values - self.loss
-        size = distance if row.is_bound else np.abs(distance)
-        at = int(np.argmax(size))
-        known = row.error[~np.isnan(row.error)]
-        return Summary(
-            row.name, row.kind, float(row.values.mean()), float(size.mean()), float(size[at]), self.qid[at],
-            float(known.mean()) if len(known) else float("nan"),
-            bool((distance >= -ROUNDING).all()) if row.is_bound else None,
-        )  # fmt: skip
+        found = []
+        for row in self.rows:
+            distance = row.values - self.loss
+            size = distance if row.is_bound else np.abs(distance)
+            at, known = int(np.argmax(size)), row.error[~np.isnan(row.error)]
+            summary = Summary(
+                row.name, row.kind, float(row.values.mean()), float(size.mean()), float(size[at]),
+                self.qid[at], float(known.mean()) if len(known) else float("nan"),
+                bool((distance >= -ROUNDING).all()) if row.is_bound else None,
+            )  # fmt: skip
+            found.append(summary)
+        return found
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows of text, with a row for each kind above its own."""
@@ -146,19 +146,16 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     Bounds depend on the scale of the scores: type-two bounds have a margin in score units, and smoothing has
     a steepness in inverse score units.
     """
-    return audit_scores(ranker.predict(groups), groups, measure or _own_measure(ranker))
-
-
-def _own_measure(ranker: Any) -> Measure:
-    """Return the measure that a ranker trains, or else the one by which it selects."""
-    own = ranker.get_params(deep=False).get("measure") or getattr(ranker, "chooser_", ranker.selected_by_)
-    try:
-        return parse_measure(own)
-    except MeasureNameError:
-        raise MeasureNameError(
-            f"the model was trained by {own}, a measure without a name here: load the plug-in that has it "
-            "(--plugin FILE.py), or name another measure"
-        ) from None
+    if measure is None:
+        own = ranker.get_params(deep=False).get("measure") or getattr(ranker, "chooser_", ranker.selected_by_)
+        try:
+            measure = parse_measure(own)
+        except MeasureNameError:
+            raise MeasureNameError(
+                f"the model was trained by {own}, a measure without a name here: load the plug-in that has "
+                "it (--plugin FILE.py), or name another measure"
+            ) from None
+    return audit_scores(ranker.predict(groups), groups, measure)
 
 
 def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measure") -> Audit:

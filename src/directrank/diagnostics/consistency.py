@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from scipy.optimize import minimize
 from directrank.contracts import Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
+from directrank.errors import DataError
 from directrank.features.shards import make_shards
 from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
+from directrank.storage.strict_json import StrictJSONError, parse
 from directrank.surrogates.objective import Objective
 
 Outcomes = Sequence[tuple[float, Sequence[float]]]
@@ -55,28 +58,10 @@ EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of `check`.
+    """The result of `check`; all values are expected ones, and documents are numbered from 0.
 
-    Attributes
-    ----------
-    surrogate, measure : str
-        Their names.
-    outcomes : sequence of (float, sequence of float)
-        The distribution.
-    scores : ndarray of shape (n_docs,)
-        The minimiser of the expected surrogate, with mean 0.
-    value : float
-        The expected measure of the order of `scores`, in expectation over ties.
-    best_value : float
-        The expected measure of the best ranking.
-    best_ranking : tuple of int
-        That ranking, documents in order.
-    regret : float
-        ``best_value - value``, ≥ 0.
-    consistent : bool
-        Whether the regret is only rounding. True does not prove consistency; False refutes it.
-    supervision : ndarray of shape (n_docs,) or None
-        The expected standard form of the measure, which ranks best; None if it has none.
+    `consistent` says whether the regret is only rounding: True does not prove consistency, False refutes it.
+    `supervision` is the expected standard form of the measure, which ranks best; None if it has none.
     """
 
     surrogate: str
@@ -130,15 +115,8 @@ class Verdict:
 class Distribution:
     """A finite distribution of relevance for the documents of one query.
 
-    Parameters
-    ----------
-    outcomes : sequence of (float, sequence of float)
-        Probability and relevance of each document; the same documents in the same order each time.
-
-    Raises
-    ------
-    ValueError
-        If probabilities do not add up to one, or outcomes have different lengths.
+    Outcomes are probabilities with the relevance of each document, the same ones in the same order each time;
+    what is no distribution is a `ValueError`.
     """
 
     def __init__(self, outcomes: Outcomes):
@@ -157,17 +135,7 @@ class Distribution:
         self.document = self.queries.row % self.n_docs
 
     def expected_values(self, measure: Measure, scores: np.ndarray) -> np.ndarray:
-        """Return the expected measure of the order of some scores, over outcomes and ties.
-
-        Parameters
-        ----------
-        measure : Measure
-        scores : ndarray of shape (n_orders, n_docs)
-
-        Returns
-        -------
-        ndarray of shape (n_orders,)
-        """
+        """Return the expected measure, over outcomes and ties, of orders by scores (n_orders, n_docs)."""
         times, outcomes = len(scores), len(self.probability)
         queries = self.queries.repeated(times)
         positions = positions_of(queries, scores[:, self.document].ravel())
@@ -182,26 +150,7 @@ class Distribution:
 def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Verdict:
     """Minimise the expected surrogate over a distribution, and compare its ranking with the best one.
 
-    Parameters
-    ----------
-    surrogate : Surrogate
-        One that offers `ValueAndGradient`.
-    measure : Measure
-    distribution : sequence of (float, sequence of float)
-        Probability and relevance of each document, for 2 to 8 documents; see `Distribution`.
-
-    Returns
-    -------
-    Verdict
-
-    Raises
-    ------
-    TypeError
-        If the surrogate has no value, or gradients cannot minimise it.
-    ValueError
-        If the distribution is not valid.
-    DataError
-        If every outcome has documents of one grade only.
+    A surrogate without a value, or that gradients cannot minimise, is a `TypeError`; see `Distribution`.
 
     References
     ----------
@@ -216,7 +165,12 @@ def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Ver
     >>> check(OrderPreserving(DCG()), DCG(), graded).ranking, check(Pairwise(), DCG(), graded).ranking
     ((0, 1, 2), (1, 0, 2))
     """
-    _refuse_what_has_no_minimiser(surrogate)
+    if ValueAndGradient not in surrogate.offers:
+        raise TypeError(f"{surrogate.name} offers no ValueAndGradient, so that it cannot be minimised here")
+    if Reweighable in surrogate.requires:
+        raise TypeError(f"the weights of {surrogate.name} follow the ranking: it has no minimiser of its own")
+    if not surrogate.is_smooth:
+        raise TypeError(f"{surrogate.name} has corners, so that gradients do not find its minimiser")
     outcomes = Distribution(distribution)
     scores = minimiser(surrogate, outcomes)
     value = float(outcomes.expected_values(measure, merged(scores)[None])[0])
@@ -228,15 +182,6 @@ def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Ver
         surrogate.name, measure.name, distribution, scores, value, best_value, best_ranking, regret,
         consistent, supervision,
     )  # fmt: skip
-
-
-def _refuse_what_has_no_minimiser(surrogate: Surrogate) -> None:
-    if ValueAndGradient not in surrogate.offers:
-        raise TypeError(f"{surrogate.name} offers no ValueAndGradient, so that it cannot be minimised here")
-    if Reweighable in surrogate.requires:
-        raise TypeError(f"the weights of {surrogate.name} follow the ranking: it has no minimiser of its own")
-    if not surrogate.is_smooth:
-        raise TypeError(f"{surrogate.name} has corners, so that gradients do not find its minimiser")
 
 
 def random_distribution(
@@ -282,3 +227,45 @@ def best_order(measure: Measure, outcomes: Distribution) -> tuple[float, tuple[i
     values = outcomes.expected_values(measure, -np.argsort(rankings, axis=1).astype(np.float64))
     first = int(np.argmax(values >= values.max() - NO_REGRET))
     return float(values.max()), tuple(rankings[first].tolist())
+
+
+#: The longest file of a distribution, in bytes.
+LARGEST = 2**20
+FORM = 'expected [{"probability": 0.2, "relevance": [4, 0, 0]}, …]'
+
+
+def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) -> list[Verdict]:
+    """Return the verdicts on random distributions, the largest regret first."""
+    rng = np.random.default_rng(seed)
+    tried = [random_distribution(rng) for _ in range(times)]
+    return sorted((check(surrogate, measure, each) for each in tried), key=lambda each: -each.regret)
+
+
+def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
+    """Return probability and relevance of each outcome of a JSON file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise DataError(f"{path}: longer than {LARGEST} bytes; {FORM}")
+        written = parse(content)
+    except StrictJSONError as error:
+        raise DataError(f"{path}: not JSON: {error}") from None
+    if not isinstance(written, list) or not written:
+        raise DataError(f"{path}: {FORM}")
+    outcomes = []
+    for number, outcome in enumerate(written, start=1):
+        where = f"{path}: outcome {number}"
+        if not isinstance(outcome, dict) or outcome.keys() != {"probability", "relevance"}:
+            raise DataError(f"{where}: {FORM}")
+        probability, relevance = outcome["probability"], outcome["relevance"]
+        grades: list[Any] = relevance if isinstance(relevance, list) else [None]
+        if not all(type(each) in (int, float) for each in [probability, *grades]):
+            raise DataError(f"{where}: probability and relevance are numbers; {FORM}")
+        outcomes.append((float(probability), [float(each) for each in grades]))
+    return outcomes
+
+
+def outcomes_text(outcomes: Outcomes, digits: str = "g") -> str:
+    """Return a distribution as text: the relevance of each outcome and its probability."""
+    return "; ".join(f"({', '.join(f'{y:g}' for y in grades)}) {p:{digits}}" for p, grades in outcomes)

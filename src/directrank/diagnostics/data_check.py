@@ -1,16 +1,17 @@
 """Checks of a collection before training: what would make training or comparisons misleading."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.diagnostics.duplicates import column_hashes, column_ranges, row_hashes
 from directrank.features.medians import missing_counts
 from directrank.features.moments import column_statistics
+from directrank.kernels.compile import kernel
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import choose, heavy_tailed, with_medians
@@ -138,8 +139,12 @@ def _features(groups: QueryGroups) -> list[Finding]:
     def names(which: np.ndarray) -> list[str]:
         return [feature_name(groups, column) for column in np.flatnonzero(which).tolist()]
 
-    equal = _equal_columns(groups.features, ~constant)
-    duplicates = [f"{feature_name(groups, b)} = {feature_name(groups, a)}" for a, b in equal]
+    hashes, first, duplicates = column_hashes(groups.features).tolist(), {}, []
+    for column in np.flatnonzero(~constant).tolist():
+        earlier = first.setdefault(hashes[column], column)
+        same = (groups.features[:, each] for each in (earlier, column))
+        if earlier != column and np.array_equal(*same, equal_nan=True):
+            duplicates.append(f"{feature_name(groups, column)} = {feature_name(groups, earlier)}")
     one_or_more = ("feature is", "features are")
     return [
         *_listing(
@@ -188,18 +193,6 @@ def feature_name(groups: QueryGroups, column: int) -> str:
     return groups.feature_names[column] if groups.feature_names else f"feature {column + 1}"
 
 
-def _equal_columns(X: np.ndarray, wanted: np.ndarray) -> list[tuple[int, int]]:
-    """Return pairs of an earlier column and one that equals it."""
-    hashes = column_hashes(X).tolist()
-    first: dict[int, int] = {}
-    pairs = []
-    for column in np.flatnonzero(wanted).tolist():
-        earlier = first.setdefault(hashes[column], column)
-        if earlier != column and np.array_equal(X[:, earlier], X[:, column], equal_nan=True):
-            pairs.append((earlier, column))
-    return pairs
-
-
 def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
     queries = groups.queries
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
@@ -239,12 +232,7 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
 
 
 def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
-    """Return AP of a score that ties all documents: with ties in the caller's row order, and expected.
-
-    Returns
-    -------
-    in_order, expected : ndarray of shape (n_queries,), float64
-    """
+    """Return AP of each query for a score that ties all: with ties in the caller's order, and expected."""
     tied = np.zeros(queries.n_docs)
     in_order, expected = (
         AP().query_values(queries, positions_of(queries, tied, ties=ties)) for ties in ("input", "expected")
@@ -254,3 +242,76 @@ def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
 
 def _plain(values: np.ndarray) -> list[Any]:
     return [value if isinstance(value, (bool, int, float)) else str(value) for value in values.tolist()]
+
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+NEGATIVE_ZERO = np.uint32(0x80000000)
+
+
+def column_ranges(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which columns are constant over all rows, and which within every query."""
+    constant, within = np.ones(X.shape[1], np.bool_), np.ones(X.shape[1], np.bool_)
+    _mark_changes(X, indptr, constant, within)
+    return constant, within
+
+
+def column_ranges_naive(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same by definition, for tests."""
+    queries = [X[a:b] for a, b in pairwise(indptr)]
+    return np.ptp(X, axis=0) == 0, np.all([np.ptp(rows, axis=0) == 0 for rows in queries], axis=0)
+
+
+@kernel
+def _mark_changes(X, indptr, constant, within):
+    whole = X[0]
+    for q in range(len(indptr) - 1):
+        rows = X[indptr[q] : indptr[q + 1]]
+        first = rows[0]
+        for i in range(len(rows)):
+            x = rows[i]
+            for column in range(len(x)):
+                within[column] &= x[column] == first[column]
+                constant[column] &= x[column] == whole[column]
+
+
+def row_hashes(X: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each row, equal for equal rows, uint64 (n_docs,)."""
+    return _hashes(_hash_rows, X, len(X))
+
+
+def column_hashes(X: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each column, equal for equal columns, uint64 (n_features,)."""
+    return _hashes(_hash_columns, X, X.shape[1])
+
+
+def _hashes(write: Callable, X: np.ndarray, n: int) -> np.ndarray:
+    hashes = np.zeros(n, np.uint64)
+    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products that wrap around.
+        write(X.view(np.uint32), hashes)
+    return hashes
+
+
+@kernel
+def _mixed(h, bits):
+    # 0.0 and -0.0 are equal and must have the same hash.
+    value = np.uint64(0) if bits == NEGATIVE_ZERO else np.uint64(bits)
+    h = (h ^ (value + MULTIPLIER)) * MULTIPLIER
+    return h ^ (h >> np.uint64(29))
+
+
+@kernel
+def _hash_rows(bits, hashes):
+    for i in range(len(bits)):
+        row = bits[i]
+        h = np.uint64(0)
+        for k in range(len(row)):
+            h = _mixed(h, row[k])
+        hashes[i] = h
+
+
+@kernel
+def _hash_columns(bits, hashes):
+    for i in range(len(bits)):
+        row = bits[i]
+        for k in range(len(row)):
+            hashes[k] = _mixed(hashes[k], row[k])

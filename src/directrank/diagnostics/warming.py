@@ -31,26 +31,9 @@ def warm_steps(
     select_by: str = DEFAULT_MEASURE,
     small: bool = False,
 ) -> list[Step]:
-    """Return the steps that compile all kernels: of readers, measures, checks and methods.
+    """Return the names and functions that compile all kernels: of readers, measures, checks and methods.
 
-    Parameters
-    ----------
-    methods : str or sequence of str or Configured, default="all"
-        As in `directrank.compare`.
-    select_by : str, default="nDCG@10"
-        Measure of the methods whose name does not fix it.
-    small : bool, default=False
-        Whether to compile only the kernels that train on collections of less than 2 MB.
-
-    Returns
-    -------
-    list of (str, callable)
-        The name of each step, and the function that compiles its kernels.
-
-    Examples
-    --------
-    >>> for name, compile_kernels in warm_steps("regression"):  # doctest: +SKIP
-    ...     compile_kernels()
+    With `small`, only the kernels that train on collections of less than 2 MB.
     """
     train, vali = _groups(SMALL)
     steps = [

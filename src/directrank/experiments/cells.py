@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,11 +11,14 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.data.queries import Queries
-from directrank.diagnostics.test_diagnostics import bounds, curve, ties
+from directrank.diagnostics import audit_scores
+from directrank.errors import DataError
 from directrank.estimators.method import Entry
 from directrank.experiments.fits import SCORES, attempted, restored, scores_of
 from directrank.experiments.options import Options
 from directrank.experiments.records import (
+    CUTOFFS,
+    Bound,
     Bounds,
     Cell,
     FailedCell,
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 TOP = 10
 #: The record has the coefficients of a linear model with at most this many.
 MOST_WEIGHTS = 2000
+#: The largest number of audited documents, in whole queries, none of which is longer than LONGEST.
+AUDITED, LONGEST = 10_000, 1_000
 
 
 def choice(fits: Sequence[FitRecord]) -> dict[int, FitRecord]:
@@ -70,7 +75,10 @@ def assemble(
         "method": cell.method.label,
         "measure": name_of(cell.method.measure),
         "options": plan.cell_options,
-        "parts": {name: describe(split) for name, split in splits._asdict().items()},
+        "parts": {
+            name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
+            for name, split in splits._asdict().items()
+        },
     }
     known = [[fit for fit in those if isinstance(fit, FitRecord)] for those in (fits, refits)]
     failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)
@@ -89,11 +97,6 @@ def assemble(
         if isinstance(made, Failure)
         else replace(made, **ended)
     )
-
-
-def describe(part: QueryGroups) -> Part:
-    """Return the size of a split and how many documents have each grade."""
-    return replace(sizes(part.n_queries, part.queries.relevance), features=part.n_features)
 
 
 def sizes(n_queries: int, relevance: np.ndarray) -> Part:
@@ -177,7 +180,7 @@ def _ranked_by(
     is_rival = tested.scorer.kind == SCORES
     # A run need not rank the validation set, nor hold every document.
     scored = {
-        name: Scored(getattr(splits, name), values, _retrieved(values) if is_rival else None)
+        name: Scored(getattr(splits, name), values, ~np.isnan(values) if np.isnan(values).any() else None)
         for name, values in scores.items()
         if values is not None
     }
@@ -186,13 +189,7 @@ def _ranked_by(
     # Bounds depend on the scale of the scores, which is not known of rivals.
     if not options.audit or is_rival:
         return measured
-    audit = bounds(splits.test, scored["test"].scores, options.select_by)
-    return replace(measured, bounds=None if audit is None else Bounds.read(encode(audit)))
-
-
-def _retrieved(scores: np.ndarray) -> np.ndarray | None:
-    retrieved = ~np.isnan(scores)
-    return None if retrieved.all() else retrieved
+    return replace(measured, bounds=bounds(splits.test, scored["test"].scores, options.select_by))
 
 
 def measured_sets(
@@ -217,23 +214,72 @@ def measured_sets(
             convention: {name: dict(each) for name, each in sets.items()}
             for convention, sets in evaluations.items()
         },
-        per_query={convention: _plain_values(each.per_query or {}) for convention, each in tests.items()},
+        per_query={
+            convention: {
+                name: [None if math.isnan(value) else value for value in values.tolist()]
+                for name, values in (each.per_query or {}).items()
+            }
+            for convention, each in tests.items()
+        },
         computed={
             convention: {name: measure.name for name, measure in each.computed.items()}
             for convention, each in tests.items()
         },
         qid=tests[conventions[0]].qid.tolist(),
-        curve={each: curve(*test[:2], each, test.retrieved) for each in conventions if diagnostics},
+        curve={each: curve(test, each) for each in conventions if diagnostics},
         ranked=ranked(*test[:2]),
-        ties=Ties.read(encode(ties(*test[:2], measures, test.retrieved))) if diagnostics else None,
+        ties=ties(test, measures) if diagnostics else None,
     )
 
 
-def _plain_values(per_query: Mapping[str, np.ndarray]) -> dict[str, list[float | None]]:
-    return {
-        name: [None if math.isnan(value) else value for value in values.tolist()]
-        for name, values in per_query.items()
-    }
+def curve(test: Scored, convention: str) -> list[float]:
+    """Return mean nDCG@1 … nDCG@10 of a ranking, each in [0, 1]."""
+    names = [f"nDCG@{cutoff}" for cutoff in range(1, CUTOFFS + 1)]
+    found = evaluate(
+        test.documents, test.scores, measures=names, convention=convention, retrieved=test.retrieved
+    )
+    return [found[name] for name in names]
+
+
+def ties(test: Scored, measures: Sequence[Measure]) -> Ties:
+    """Count documents with the score of another one of their query, and queries with ties between grades.
+
+    Measures are evaluated with ties in the order of rows. Documents whose score is NaN tie with nothing.
+    """
+    queries = test.documents if isinstance(test.documents, Queries) else test.documents.queries
+    inner = test.scores[queries.row]
+    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    order = np.lexsort((queries.relevance, inner, query))
+    same = (query[order[1:]] == query[order[:-1]]) & (inner[order[1:]] == inner[order[:-1]])
+    tied = np.zeros(queries.n_docs, dtype=bool)
+    tied[:-1] |= same
+    tied[1:] |= same
+    differ = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
+    values = evaluate(test.documents, test.scores, measures=measures, ties="input", retrieved=test.retrieved)
+    n_affected = len(np.unique(query[order[1:][differ]]))
+    return Ties(documents=int(tied.sum()), queries=n_affected, input=dict(values))
+
+
+def bounds(test: QueryGroups, scores: np.ndarray, measure: Measure) -> Bounds | None:
+    """Return the audit of scores of the test set, or None if there is nothing to audit.
+
+    To limit the time, large test sets are audited on some of their queries, spread evenly.
+    """
+    sizes = test.queries.sizes
+    fit = np.flatnonzero(sizes <= LONGEST)
+    step = max(1, math.ceil(int(sizes[fit].sum()) / AUDITED))
+    rows = np.isin(test.qid, test.queries.qid[fit[::step]])
+    if not rows.any():
+        return None
+    audited = test if rows.all() else QueryGroups(test.X[rows], test.relevance[rows], test.qid[rows])
+    try:
+        found = audit_scores(scores[rows], audited, measure)
+    except DataError:  # the measure is the same for every ranking of these queries
+        return None
+    loss = math.fsum(found.loss.tolist()) / len(found.loss)
+    names = [each.name for each in fields(Bound)]
+    summaries = [Bound(**{name: getattr(each, name) for name in names}) for each in found.summaries()]
+    return Bounds(measure=found.measure, queries=len(found.qid), loss=loss, rows=summaries)
 
 
 def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:

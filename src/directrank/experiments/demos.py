@@ -16,7 +16,7 @@ from directrank.experiments.results import Comparison
 from directrank.measures import DEFAULT_MEASURE, evaluate
 from directrank.models import save
 from directrank.storage.folders import claim_folder
-from directrank.text import FeatureSet, Searcher, build_index, make_features, open_index, write_features
+from directrank.text import Searcher, build_index, make_features, open_index, write_features
 from directrank.text.synthetic import make_texts, write_texts
 
 N_FOLDS = 3
@@ -71,26 +71,9 @@ def run_demo(
     *,
     force: bool = False,
 ) -> Story:
-    """Draw the collection, write its folds as LETOR files, and compare methods on them.
+    """Draw the collection, write its folds as LETOR files in ``data``, and compare methods on them.
 
     Kernels are compiled before training, so that training times do not include compilation.
-
-    Parameters
-    ----------
-    folder : path
-        For ``data/Fold1 … Fold3``, ``results.csv`` and the other files of a comparison.
-    observer : Observer, optional
-    force : bool, default=False
-        Whether the folder may hold other files; those of the demo replace files of their names.
-
-    Returns
-    -------
-    Story
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
     """
     folder = Path(folder)
     made: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
@@ -154,23 +137,7 @@ def run_text_demo(
     *,
     force: bool = False,
 ) -> Story:
-    """Write a collection of texts, index it, compute features, compare methods, and search.
-
-    Parameters
-    ----------
-    folder : path
-        For ``texts``, ``index``, ``features``, ``model.dr``, ``results.csv`` and the other files of a
-        comparison.
-    observer, force
-        As in `run_demo`.
-
-    Raises
-    ------
-    DataError
-        If the extra `text` is not installed.
-    OSError
-        If the folder cannot be written.
-    """
+    """Write a collection of texts, index it, compute features, compare methods, and search."""
     folder = Path(folder)
     claim_folder(folder, force=force)
     write_texts(make_texts(), folder / "texts")
@@ -189,21 +156,13 @@ def run_text_demo(
         documents=index.n_docs, queries=made.groups.n_queries, features=made.groups.n_features,
         methods=len(TEXT_METHODS), folds=len(result.folds),
     )  # fmt: skip
+    bm25 = made.groups.X[:, (made.groups.feature_names or ()).index("whole.bm25")]
+    hits = [
+        f"{hit.rank:>2}. {''.join(piece.text for piece in hit.title)} ({hit.bm25_rank})"
+        for hit in Searcher(index, ranker, depth=100).search(QUERY, 3).hits
+    ]
     after = TEXT_AFTER.format(
-        measure=DEFAULT_MEASURE, bm25=_bm25(made), query=QUERY, method=METHOD, folder=folder,
-        hits=_hits(Searcher(index, ranker, depth=100)),
+        measure=DEFAULT_MEASURE, query=QUERY, method=METHOD, folder=folder, hits="\n".join(hits),
+        bm25=evaluate(made.groups, bm25, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE],
     )  # fmt: skip
     return Story(result, before, after)
-
-
-def _bm25(made: FeatureSet) -> float:
-    """Return the value of BM25 alone."""
-    column = (made.groups.feature_names or ()).index("whole.bm25")
-    return evaluate(made.groups, made.groups.X[:, column], measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
-
-
-def _hits(searcher: Searcher) -> str:
-    hits = searcher.search(QUERY, 3).hits
-    return "\n".join(
-        f"{hit.rank:>2}. {''.join(piece.text for piece in hit.title)} ({hit.bm25_rank})" for hit in hits
-    )

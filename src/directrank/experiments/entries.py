@@ -1,62 +1,29 @@
 """The methods of a comparison: what names and objects stand for, with the settings that replace theirs."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from directrank.errors import install_line
 from directrank.estimators.method import Entry, split_specs
 from directrank.estimators.methods import configured
 from directrank.estimators.ranker import Ranker
-from directrank.experiments.boosted import ROUNDS, BoostedTrees, CatBoost, LightGBM, XGBoost
 from directrank.experiments.identity import is_installed
 from directrank.experiments.options import of_option
-from directrank.experiments.rivals import Rival, can_be_rival, has_methods
+from directrank.experiments.rivals import (
+    ROUNDS,
+    CatBoost,
+    LightGBM,
+    Rival,
+    XGBoost,
+    can_be_rival,
+    has_methods,
+)
 from directrank.experiments.submissions import RunFiles
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.names import printable
-
-
-@dataclass(frozen=True)
-class NamedRival:
-    """A rival that the command line knows by name; its library is imported when it is used.
-
-    Parameters
-    ----------
-    name, summary, paper : str
-    learner : BoostedTrees
-    grid, fixed : mapping
-        The points to choose from on validation, and other parameters.
-    """
-
-    name: str
-    summary: str
-    paper: str
-    learner: BoostedTrees
-    grid: Mapping[str, tuple] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def install(self) -> str:
-        """The command that installs its library."""
-        return install_line(self.learner.library)
-
-    def rival(self) -> Rival:
-        """Return it as a row of a comparison.
-
-        Raises
-        ------
-        ValueError
-            If its library is not installed.
-        """
-        if not self.learner.is_installed:
-            raise ValueError(f"{self.name} needs {self.learner.library}: {self.install}")
-        return Rival(self.name, self.learner, self.grid, self.fixed, self.summary, self.paper, self.name)
-
 
 # One step size each, small enough for early stopping to find a good number of rounds; columns are drawn at
 # random, as these libraries are mostly used. What limits the size of a tree is chosen.
@@ -66,27 +33,27 @@ _DEPTHS = {"max_depth": (3, 5, 7), "min_child_weight": (0.1, 1.0)}
 _LEVELS = {"depth": (4, 6), "l2_leaf_reg": (3.0, 30.0)}
 _BURGES, _CATBOOST = "Burges, MSR-TR-2010-82", "Gulin, Kuralenok, Pavlov, ICML 2011 workshop"
 
-#: Every rival with a name, in the order of printing.
+#: Every rival with a name, in the order of printing; its library is imported when it is used.
 RIVALS = (
-    NamedRival(
-        "lightgbm:lambdarank", "LightGBM's LambdaMART, stopped early", _BURGES,
-        LightGBM("lambdarank"), _LEAVES, _STEPS,
+    Rival(
+        "lightgbm:lambdarank", LightGBM("lambdarank"), _LEAVES, _STEPS,
+        "LightGBM's LambdaMART, stopped early", _BURGES,
     ),
-    NamedRival(
-        "lightgbm:rank_xendcg", "LightGBM's trees on the cross entropy of Bruch, stopped early",
-        "Bruch, WWW 2021", LightGBM("rank_xendcg"), _LEAVES, _STEPS,
+    Rival(
+        "lightgbm:rank_xendcg", LightGBM("rank_xendcg"), _LEAVES, _STEPS,
+        "LightGBM's trees on the cross entropy of Bruch, stopped early", "Bruch, WWW 2021",
     ),
-    NamedRival(
-        "xgboost:rank:ndcg", "XGBoost's LambdaMART for nDCG, stopped early", _BURGES,
-        XGBoost("rank:ndcg"), _DEPTHS, _STEPS,
+    Rival(
+        "xgboost:rank:ndcg", XGBoost("rank:ndcg"), _DEPTHS, _STEPS,
+        "XGBoost's LambdaMART for nDCG, stopped early", _BURGES,
     ),
-    NamedRival(
-        "xgboost:rank:map", "XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", _BURGES,
-        XGBoost("rank:map"), _DEPTHS, _STEPS,
+    Rival(
+        "xgboost:rank:map", XGBoost("rank:map"), _DEPTHS, _STEPS,
+        "XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", _BURGES,
     ),
-    NamedRival(
-        "catboost:YetiRank", "CatBoost's trees on noisy rankings, stopped early", _CATBOOST,
-        CatBoost("YetiRank"), _LEVELS, {"iterations": 300, "learning_rate": 0.1},
+    Rival(
+        "catboost:YetiRank", CatBoost("YetiRank"), _LEVELS, {"iterations": 300, "learning_rate": 0.1},
+        "CatBoost's trees on noisy rankings, stopped early", _CATBOOST,
     ),
 )  # fmt: skip
 #: Forms of names that stand for any class, or any folder.
@@ -101,88 +68,61 @@ def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
     """Return the methods that a list stands for: names with commas, or a sequence of names and objects.
 
     ``all`` stands for directrank's own methods. An object with `fit` and `predict` is a rival called as its
-    class.
-
-    Raises
-    ------
-    ValueError
-        If a method is unknown, or its library is not installed, or an object is no method.
+    class. What is unknown or no method, or whose library is not installed, is a `ValueError`.
     """
-    pieces = split_specs(spec) if isinstance(spec, str) else _listed(spec)
+    if isinstance(spec, str):
+        pieces = split_specs(spec)
+    else:
+        pieces = [spec] if isinstance(spec, Entry) or can_be_rival(spec) else list(spec)
     if not pieces:
         return list(configured([], select_by))  # raises the error about an empty list
-    missing = [each for each in RIVALS if each.name in _lowered(pieces) and not each.learner.is_installed]
+    typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
+    missing = [each for each in RIVALS if each.name.lower() in typed and each.estimator.install]
     if len(missing) > 1:
-        commands = dict.fromkeys(f"{each.name} ({each.install})" for each in missing)
+        commands = dict.fromkeys(f"{each.name} ({each.estimator.install})" for each in missing)
         raise ValueError(f"not installed: {', '.join(commands)}")
     return [method for piece in pieces for method in _methods(piece, select_by)]
-
-
-def is_rival(piece: Any) -> bool:
-    """Whether a piece of a list is a rival, or names one."""
-    return isinstance(piece, Rival) or (isinstance(piece, str) and _SOURCE.match(piece) is not None)
 
 
 def rival_of(piece: str) -> Rival:
     """Return the rival of a name, such as ``lightgbm:lambdarank``, ``sklearn:…`` or ``runs:NAME=FOLDER``.
 
-    Raises
-    ------
-    ValueError
-        If there is none, or it cannot be imported.
+    A name that stands for none, or for one that cannot be imported, is a `ValueError`.
     """
     source, _, rest = piece.strip().partition(":")
     if source.lower() == "runs":
-        return _runs(piece, rest)
+        label, equals, folder = (each.strip() for each in rest.partition("="))
+        folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
+        if not (label and equals and folder):
+            raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
+        path, shown = Path(folder), printable(folder)
+        if not path.exists():
+            raise ValueError(f"{piece}: there is no folder {shown}")
+        return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {shown}", name=piece)
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
     found = [each for each in RIVALS if each.name.lower() == piece.strip().lower()]
     if not found:
         known = ", ".join(each.name for each in RIVALS)
         raise ValueError(f"no method is called {piece!r}; there are {known}")
-    return found[0].rival()
+    if found[0].estimator.install:
+        raise ValueError(f"{found[0].name} needs {found[0].estimator.library}: {found[0].estimator.install}")
+    return found[0]
 
 
-def _methods(piece: Any, select_by: Any) -> Iterator[Entry]:
+def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
     if isinstance(piece, Rival):
-        yield piece
-    elif is_rival(piece):
-        yield rival_of(piece)
-    elif can_be_rival(piece) and not isinstance(piece, Ranker):
-        yield Rival(type(piece).__name__, piece)
-    else:
-        yield from _own(piece, select_by)
-
-
-def _own(piece: Any, select_by: Any) -> Sequence[Entry]:
-    """Return directrank's own methods that a piece stands for."""
+        return [piece]
+    if isinstance(piece, str) and _SOURCE.match(piece):
+        return [rival_of(piece)]
+    if can_be_rival(piece) and not isinstance(piece, Ranker):
+        return [Rival(type(piece).__name__, piece)]
     try:
         return configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
     except TypeError:
         shown = f"the class {piece.__name__}" if isinstance(piece, type) else repr(piece)[:60]
         expected = "expected a name, or an object with fit and predict"
         raise ValueError(f"{shown} is no method of a comparison: {expected}") from None
-
-
-def _listed(spec: Any) -> list[Any]:
-    return [spec] if isinstance(spec, Entry) or can_be_rival(spec) else list(spec)
-
-
-def _lowered(pieces: Sequence[Any]) -> set[str]:
-    """Return the names of rivals in a list, as they are written in the table."""
-    typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
-    return {each.name for each in RIVALS if each.name.lower() in typed}
-
-
-def _runs(piece: str, rest: str) -> Rival:
-    label, equals, folder = (each.strip() for each in rest.partition("="))
-    folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
-    if not (label and equals and folder):
-        raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
-    path = Path(folder)
-    if not path.exists():
-        raise ValueError(f"{piece}: there is no folder {printable(folder)}")
-    return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {printable(folder)}", name=piece)
 
 
 def _installed(piece: str, dotted: str) -> Rival:
@@ -220,20 +160,9 @@ def overridden(
 ) -> list[AnyEntry]:
     """Return methods with some of their parameters fixed, and with other grids.
 
-    Parameters
-    ----------
-    methods : sequence of Entry
-    settings : mapping of str to value
-        A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its
-        parameter, such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the
-        grid.
-    grids : mapping of str to sequence of values
-        The values that the validation set chooses from; keys are as in `settings`.
-
-    Raises
-    ------
-    ValueError
-        If no method has such a parameter, or it does not take a value.
+    A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its parameter,
+    such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the grid. One that no
+    method has, or that does not take a value, is a `ValueError`.
     """
     found = list(methods)
     for option, changes in (("settings", settings), ("grids", grids)):

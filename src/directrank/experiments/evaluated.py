@@ -100,6 +100,8 @@ def evaluate_runs(
         data, ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify)
     )
     submissions = [judged.submission(label, run) for label, run in named.items()]
+    path = Path(judged.source)
+    digests = {"test": file_digest(path)} if path.is_file() else {}
     results = Results(
         format=FORMAT,
         dataset=Path(judged.source).name or judged.source,
@@ -110,7 +112,7 @@ def evaluate_runs(
             Described(label=each.label, name=each.label, measure=None, summary=each.path, paper="", grid={})
             for each in submissions
         ],
-        folds=[FoldFiles(name=ALL, sha256=_digests(judged), files={"test": [judged.source]})],
+        folds=[FoldFiles(name=ALL, sha256=digests, files={"test": [judged.source]})],
         data_check=DataCheck(
             lines=[*judged.notes, *(note for each in submissions for note in each.notes)],
             of=judged.source,
@@ -146,8 +148,3 @@ def _ranking(
     measured = measured_sets(scored, measures, conventions, diagnostics=diagnostics)
     parts = {"test": sizes(one.queries.n_queries, judged.relevance)}
     return Ranking(**vars(measured), fold=ALL, method=one.label, measure=None, parts=parts, warnings=[])
-
-
-def _digests(judged: Judged) -> dict[str, str]:
-    path = Path(judged.source)
-    return {"test": file_digest(path)} if path.is_file() else {}

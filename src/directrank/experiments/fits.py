@@ -72,26 +72,54 @@ def fit_point(
     train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
     n_threads: int | None = None,
 ) -> FitRecord | Failure:  # fmt: skip
-    """Train a method at a point of its grid, and measure it on the validation set.
+    """Train a method at a point of its grid, and measure it on the validation set by `select_by`.
 
-    The relevance of the test set is not an argument, so no fit can depend on it.
-
-    Parameters
-    ----------
-    train, vali : QueryGroups
-        A last fit is on both together, and has no validation value.
-    test : QueryGroups, optional
-        Without relevance; only rivals need it, whose scores are stored.
-    fit : Fit
-        The method, its point and the seed.
-    select_by : Measure
-        That of the validation value, in the standard convention.
-    n_threads : int, optional
-        All processors by default.
+    No fit can depend on the relevance of the test set, which has none here; only rivals need it, whose scores
+    are stored. A last fit is on training and validation set together, and has no validation value.
     """
-    record, counts = attempted(
-        lambda: _fitted(train, vali, test, fit, select_by, n_threads), shown(fit.point)
-    )
+    entry = fit.method
+
+    def validation(scores: np.ndarray) -> float:
+        return _validation(scores, train, vali, select_by, partial=entry.partial)
+
+    def fitted() -> FitRecord:
+        started = seconds_of_work()
+        task = Task(
+            fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
+            together=joined((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
+        )  # fmt: skip
+        learned = entry.learn(task)
+        kind, tensors = SCORES, {"test": learned.test, "vali": learned.vali}
+        if learned.scorer is not None:
+            kind, tensors = take_apart(learned.scorer)
+        value = None if learned.vali is None else validation(learned.vali)
+        tensors = {name: each for name, each in tensors.items() if each is not None}
+        kind_of_scaling, reason = learned.scaling
+        made = FitRecord(
+            parameters=shown(fit.point),
+            seed=fit.seed,
+            validation=value,
+            validated_by=None if value is None else fit.validated_by,
+            seconds=seconds_of_work() - started,
+            status=learned.status,
+            message=learned.message,
+            remedy=learned.remedy,
+            certificate={name: float(each) for name, each in learned.certificate.items()},
+            iterations=len(learned.history) or len(learned.trace) or learned.rounds or 0,
+            notes=list(learned.notes),
+            history=thinned(learned.history or [{"monitor": each} for each in learned.trace]),
+            peak_memory=peak_memory(),
+            n_features=train.n_features,
+            scaling=Scaling(kind=kind_of_scaling, reason=reason),
+            scorer=Tensors(kind=kind, safetensors=base64.b64encode(save(tensors)).decode()),
+        )
+        # A record that is refused when it is read back would be made again for ever.
+        record = FitRecord.read(encode(made))
+        if kind != SCORES:
+            scorer_of(record)
+        return record
+
+    record, counts = attempted(fitted, shown(fit.point))
     return record if isinstance(record, Failure) else replace(record, warnings=counts)
 
 
@@ -189,52 +217,6 @@ def is_record_of(fit: Fit, record: FitRecord) -> bool:
     except (ValueError, KeyError, SafetensorError):
         return False
     return fit.is_last == (record.validation is None)
-
-
-def _fitted(
-    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
-    n_threads: int | None,
-) -> FitRecord:  # fmt: skip
-    started, entry = seconds_of_work(), fit.method
-
-    def validation(scores: np.ndarray) -> float:
-        return _validation(scores, train, vali, select_by, partial=entry.partial)
-
-    together = joined((train, vali)) if fit.is_last else None
-    task = Task(
-        fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
-        together=together, chooses=fit.select_by is not None,
-    )  # fmt: skip
-    learned = entry.learn(task)
-    kind, tensors = SCORES, {"test": learned.test, "vali": learned.vali}
-    if learned.scorer is not None:
-        kind, tensors = take_apart(learned.scorer)
-    value = None if learned.vali is None else validation(learned.vali)
-    tensors = {name: each for name, each in tensors.items() if each is not None}
-    kind_of_scaling, reason = learned.scaling
-    made = FitRecord(
-        parameters=shown(fit.point),
-        seed=fit.seed,
-        validation=value,
-        validated_by=None if value is None else fit.validated_by,
-        seconds=seconds_of_work() - started,
-        status=learned.status,
-        message=learned.message,
-        remedy=learned.remedy,
-        certificate={name: float(each) for name, each in learned.certificate.items()},
-        iterations=len(learned.history) or len(learned.trace) or learned.rounds or 0,
-        notes=list(learned.notes),
-        history=thinned(learned.history or [{"monitor": each} for each in learned.trace]),
-        peak_memory=peak_memory(),
-        n_features=train.n_features,
-        scaling=Scaling(kind=kind_of_scaling, reason=reason),
-        scorer=Tensors(kind=kind, safetensors=base64.b64encode(save(tensors)).decode()),
-    )
-    # A record that is refused when it is read back would be made again for ever.
-    record = FitRecord.read(encode(made))
-    if kind != SCORES:
-        scorer_of(record)
-    return record
 
 
 def _validation(

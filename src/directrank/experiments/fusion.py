@@ -58,12 +58,7 @@ def query_values(measure: Measure, union: Union, scores: np.ndarray) -> np.ndarr
 class Legs:
     """Runs to be fused, which a fusion calls its legs, with judgments of some queries.
 
-    Attributes
-    ----------
-    names : tuple of str
-    union : Union
-    notes : list of str
-        How many queries are not judged, or not in a run.
+    `notes` say how many queries are not judged, or not in a run.
     """
 
     names: tuple[str, ...]
@@ -167,14 +162,6 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
 
     Every normalisation and every share of `AMOUNTS` is judged by cross-validation, and the best one is
     learned on all queries if its gain over RRF is convincing; see `ENOUGH`.
-
-    Parameters
-    ----------
-    measure : Measure
-    union : Union
-        Judged queries.
-    normalisations : sequence of str
-    seed : int
     """
     n, n_legs = union.queries.n_queries, union.scores.shape[1]
     equal, rng = np.full(n_legs, 1.0 / n_legs), np.random.default_rng(seed)
@@ -207,17 +194,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FusionTable:
-    """Rules of fusion on the same judged queries, each tested against the learned weights.
+    """Rules of fusion on the same judged queries, the learned weights first and tested against the others.
 
-    Attributes
-    ----------
-    measure : str
-    kfold : int
-    rows : list of Row
-        The learned weights first. What is learned or chosen is cross-validated over queries.
-    tests : list of PairedTest
-        Of the learned weights and each further row.
-    p_holm : ndarray of shape (n_rows - 1,)
+    What is learned or chosen is cross-validated over queries. `p_holm` are adjusted p-values, (n_rows - 1,).
     """
 
     measure: str

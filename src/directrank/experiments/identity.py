@@ -26,8 +26,8 @@ from directrank.storage.strict_json import as_plain, dump
 DECISIVE = (
     "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
     "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
-    "experiments/entries.py", "experiments/rivals.py", "experiments/boosted.py",
-    "experiments/submissions.py", "diagnostics/audit.py", "diagnostics/test_diagnostics.py",
+    "experiments/entries.py", "experiments/rivals.py",
+    "experiments/submissions.py", "diagnostics/audit.py",
 )  # fmt: skip
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
@@ -168,18 +168,8 @@ class UndescribedError(ValueError):
 def described(value: Any, place: str = "") -> Any:
     """Return a value as plain values: of an estimator its class, the code of the class and its parameters.
 
-    Parameters
-    ----------
-    value : object
-        Numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are defined
-        at the top of a module.
-    place : str, optional
-        The name of the value, for messages.
-
-    Raises
-    ------
-    UndescribedError
-        If it is, or holds, anything else.
+    It may hold numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are
+    defined at the top of a module. Anything else is an `UndescribedError`, which says its `place`.
     """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value

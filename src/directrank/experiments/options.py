@@ -208,15 +208,10 @@ class Columns(Roles):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a comparison, in the order of the help of `directrank compare`.
+    """The options of a comparison, in the order of the help of `directrank compare`; each is checked.
 
     Names of measures become measures, and `seeds` the seeds of every fit: `seed` alone if none are named.
     `rival_seeds` are those of rivals that draw random numbers: `seeds`, or `seed` and those after it.
-
-    Raises
-    ------
-    ValueError
-        If an option has a value that it does not take.
     """
 
     select_by: Annotated[

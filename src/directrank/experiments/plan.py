@@ -56,20 +56,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every cell of a comparison, fold by fold.
-
-    Attributes
-    ----------
-    dataset : str
-    folds : sequence of FoldSource
-    methods : sequence of Entry
-    options : Options
-    cells : sequence of PlannedCell
-    finished : dict of str to Cell
-        Records of finished cells, by key.
-    fitted : set of str
-        Keys of finished fits of the other cells.
-    """
+    """Every cell of a comparison, with the records of finished ones and the keys of other finished fits."""
 
     dataset: str
     folds: Sequence[FoldSource]
@@ -82,10 +69,10 @@ class Plan:
     def read(self, key: str, value: dict[str, Any]) -> FitRecord | Cell | CollectionCheck | None:
         """Return the record of a key of the store; None if the value is not what the key stands for."""
         try:
-            if key in self._fits:
+            if key in self.fit:
                 record = FitRecord.read(value)
-                return record if is_record_of(self._fits[key], record) else None
-            if key in self._cells:
+                return record if is_record_of(self.fit[key], record) else None
+            if key in self.cell:
                 cell = read_cell(value)
                 return cell if cell.options == self.cell_options else None
             return CollectionCheck.read(value)
@@ -97,20 +84,13 @@ class Plan:
         """The options that the record of a cell states."""
         return CellOptions.read(self.options.of_a_cell)
 
-    def cell(self, key: str) -> PlannedCell:
-        """Return the cell with a key."""
-        return self._cells[key]
-
-    def fit(self, key: str) -> Fit:
-        """Return the fit with a key; also one of the last fits."""
-        return self._fits[key]
-
     @cached_property
-    def _cells(self) -> dict[str, PlannedCell]:
+    def cell(self) -> dict[str, PlannedCell]:
+        """Every cell by key."""
         return {cell.key: cell for cell in self.cells}
 
     @cached_property
-    def _fits(self) -> dict[str, Fit]:
+    def fit(self) -> dict[str, Fit]:
         """Every fit by key, with the last fits at all points that may be chosen."""
         fits = [fit for cell in self.cells for fit in cell.fits]
         last = [_last_fit(fit, self.options) for fit in fits] if self.options.refit else []
@@ -119,19 +99,16 @@ class Plan:
     @property
     def n_fits(self) -> int:
         """Number of fits of all cells: points of the grids times seeds, and last fits."""
-        return sum(len(cell.fits) + self.n_refits(cell) for cell in self.cells)
+        return self._count(self.cells, set())
 
     @property
     def n_fits_left(self) -> int:
         """Number of fits that are not finished."""
-        left = [cell for cell in self.cells if cell.key not in self.finished]
-        return sum(
-            self.n_refits(cell) + sum(fit.key not in self.fitted for fit in cell.fits) for cell in left
-        )
+        return self._count([cell for cell in self.cells if cell.key not in self.finished], self.fitted)
 
-    def n_refits(self, cell: PlannedCell) -> int:
-        """Return the number of last fits of a cell."""
-        return cell.n_seeds if self.options.refit else 0
+    def _count(self, cells: Sequence[PlannedCell], fitted: set[str]) -> int:
+        last = sum(cell.n_seeds for cell in cells) if self.options.refit else 0
+        return last + sum(fit.key not in fitted for cell in cells for fit in cell.fits)
 
 
 class Observer:
@@ -159,13 +136,7 @@ class Observer:
 def make_plan(
     dataset: str, folds: Sequence[FoldSource], methods: Sequence[Entry], options: Options, store: Store
 ) -> Plan:
-    """Return the plan of a comparison, with the records of it that the store has.
-
-    Raises
-    ------
-    ValueError
-        If two methods have one label.
-    """
+    """Return the plan of a comparison, with the records of it that the store has."""
     labels = [method.label for method in methods]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
@@ -179,14 +150,7 @@ def make_plan(
 
 
 def points_of(method: Entry, search: str) -> list[dict[str, Any]]:
-    """Return the points of a method's grid that a search tries, in the grid's order.
-
-    Parameters
-    ----------
-    method : Entry
-    search : str
-        ``grid`` for all of them, ``random:N`` for N different ones drawn at random, always the same.
-    """
+    """Return the points of a method's grid that a search tries: all, or random ones, always the same."""
     points = method.points()
     number = len(points) if search == GRID else int(search.removeprefix("random:"))
     if number >= len(points):

@@ -13,7 +13,6 @@ from directrank.diagnostics import check_data
 from directrank.errors import MethodError
 from directrank.estimators.method import Entry
 from directrank.experiments.entries import methods_of, overridden
-from directrank.experiments.executors import executor_of
 from directrank.experiments.fits import fit_point, fitted_ranker
 from directrank.experiments.identity import code_digest, environment, shown
 from directrank.experiments.options import GRID, MEASURES, STANDARD, Columns, Options, of_option
@@ -32,7 +31,7 @@ from directrank.experiments.results import FORMAT, Comparison, chosen_cells, des
 from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.store import Store, key_of
-from directrank.experiments.sweep import Sweep
+from directrank.experiments.sweep import Sweep, executor_of
 from directrank.measures.naming.names import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
@@ -183,13 +182,7 @@ def compare(
 
 
 def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
-    """Return the plan of a comparison and the store of its results; train and write nothing.
-
-    Raises
-    ------
-    DataError, ValueError
-        As `compare`.
-    """
+    """Return the plan of a comparison and the store of its results; train and write nothing."""
     if options.keep_models and options.out is None:
         raise ValueError("keep_models needs a folder: name it by out")
     with of_option("methods"):
@@ -210,13 +203,7 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
 
 
 def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
-    """Run a plan, test the differences between methods, and write the files of results.
-
-    Raises
-    ------
-    DataError, OSError
-        As `compare`.
-    """
+    """Run a plan, test the differences between methods, and write the files of results."""
     options = plan.options
     if options.out is not None:
         claim_folder(options.out, force=options.force)

@@ -13,12 +13,13 @@ from typing import Annotated, Any, Self
 from directrank.contracts import Measure
 from directrank.data.files.options import MISSING
 from directrank.data.folds import PARTS
-from directrank.diagnostics.test_diagnostics import CUTOFFS
 from directrank.estimators.method import UNKNOWN
 from directrank.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.storage.typed_json import Number, Plain, Record, demand, demand_names, not_empty
 
+#: nDCG is recorded at the cutoffs 1 … CUTOFFS.
+CUTOFFS = 10
 Parameters = dict[str, Plain]
 Scalar = str | bool | float | None
 #: By convention, set and measure.
@@ -320,18 +321,10 @@ class Pair(Record):
 
 
 class Significance(Record):
-    """The tests of differences between methods under a convention.
+    """The tests of differences between methods under a convention, by measure.
 
-    Attributes
-    ----------
-    letters : dict of str to str
-        The letter of each method.
-    better_than : dict of str to dict of str to str
-        By measure and method, the letters of the methods that it is significantly better than.
-    pairs : dict of str to list of Pair
-        By measure.
-    intervals : dict of str to dict of str to (float, float)
-        By measure and method, the bootstrap interval of its mean.
+    `letters` are those of the methods, `better_than` by method those of the methods that it is significantly
+    better than, and `intervals` by method the bootstrap interval of its mean.
     """
 
     alpha: Number

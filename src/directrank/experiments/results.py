@@ -43,13 +43,6 @@ def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) ->
     There are none unless two methods or more finished every fold. A method that failed on a fold is not
     chosen there, nor are runs that do not rank the validation set. Of equal validation values the first
     method's counts.
-
-    Parameters
-    ----------
-    cells : sequence of Ranking or FailedCell
-        Those of every method on every fold, in the order of the methods.
-    folds : sequence of str
-        The names of the folds.
     """
     chosen = []
     for fold in folds:
@@ -134,48 +127,13 @@ def seeds_note(result: "Comparison") -> list[str]:
 class Winner(NamedTuple):
     """The method of directrank with the highest mean validation value over folds.
 
-    Attributes
-    ----------
-    label : str
-    parameters : dict
-        The point of its grid with the highest mean validation value over folds and seeds, and settings.
-    command : str
-        The line that trains it at this point on the data of the comparison, and saves it; "" where the data
-        are no file.
+    Its parameters are the point of its grid with the highest mean validation value over folds and seeds, and
+    settings; `command` trains it at this point, and is "" where the data are no file.
     """
 
     label: str
     parameters: Parameters
     command: str
-
-
-def _winner(result: "Comparison") -> Winner | None:
-    known = {method.name: method for method in METHODS}
-    means = {}
-    for described in result.content.methods:
-        values = [cell.validation for cell in result.of(described.label)]
-        if described.name in known and len(values) == len(result.folds) and None not in values:
-            means[described.label] = (
-                statistics.fmean(value for value in values if value is not None),
-                described.name,
-            )
-    if not means:
-        return None
-    label = max(means, key=lambda each: means[each][0])
-    name = means[label][1]
-    declared = known[name].estimator().get_params(deep=False)
-    settings = sorted(result.content.settings.items(), key=lambda each: "." in each[0])
-    parameters = {
-        key.rpartition(".")[2]: value
-        for key, value in settings
-        if key.rpartition(".")[0] in ("", label, name) and key.rpartition(".")[2] in declared
-    }
-    values, points = defaultdict(list), {}
-    for fit in (fit for cell in result.of(label) for fit in cell.tried):
-        points[dump(fit.parameters)] = fit.parameters
-        values[dump(fit.parameters)].append(fit.validation)
-    parameters |= points[max(values, key=lambda key: statistics.fmean(values[key]))]
-    return Winner(label, parameters, _command(result.content, label, parameters))
 
 
 def _command(content: Results, label: str, parameters: Parameters) -> str:
@@ -404,7 +362,30 @@ class Comparison:
 
         None if no method of directrank has a validation value on every fold.
         """
-        return _winner(self)
+        known = {method.name: method for method in METHODS}
+        means = {}
+        for described in self.content.methods:
+            values = [cell.validation for cell in self.of(described.label)]
+            if described.name in known and len(values) == len(self.folds) and None not in values:
+                mean = statistics.fmean(value for value in values if value is not None)
+                means[described.label] = mean, described.name
+        if not means:
+            return None
+        label = max(means, key=lambda each: means[each][0])
+        name = means[label][1]
+        declared = known[name].estimator().get_params(deep=False)
+        settings = sorted(self.content.settings.items(), key=lambda each: "." in each[0])
+        parameters = {
+            key.rpartition(".")[2]: value
+            for key, value in settings
+            if key.rpartition(".")[0] in ("", label, name) and key.rpartition(".")[2] in declared
+        }
+        values, points = defaultdict(list), {}
+        for fit in (fit for cell in self.of(label) for fit in cell.tried):
+            points[dump(fit.parameters)] = fit.parameters
+            values[dump(fit.parameters)].append(fit.validation)
+        parameters |= points[max(values, key=lambda key: statistics.fmean(values[key]))]
+        return Winner(label, parameters, _command(self.content, label, parameters))
 
     def to_csv(self, convention: str) -> str:
         """Return the text of a results file; values have all their digits."""

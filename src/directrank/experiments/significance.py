@@ -6,7 +6,7 @@ The tests take differences, one row a query and one column a pair of methods. Sm
 
 import math
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -55,22 +55,7 @@ def significance(
     """Return which differences between methods are significant, measure by measure.
 
     The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
-    skipped. Corrections are over the pairs of one measure.
-
-    Parameters
-    ----------
-    result : Comparison
-    convention : str
-        One of those in the report.
-    baseline : str, optional
-        Only pairs with this method are tested; all pairs by default.
-    correction : {"holm", "bh"}, default="holm"
-        Which adjusted p-value must be below `ALPHA` for a letter.
-
-    Raises
-    ------
-    ValueError
-        If there is no such baseline or correction.
+    skipped. Corrections are over the pairs of one measure: all, or those with a baseline.
     """
     check_correction(correction)
     failed = {cell.method for cell in result.failures}
@@ -79,6 +64,8 @@ def significance(
     if baseline is not None:
         check_name("method", result.methods, baseline)
         compared = [(each, baseline) for each in whole if each != baseline and baseline in whole]
+    # The 53rd method has the letter (53).
+    letters = [*string.ascii_letters, *(f"({place})" for place in range(53, len(result.methods) + 1))]
     tests = Significance(
         alpha=ALPHA,
         correction=correction,
@@ -86,7 +73,7 @@ def significance(
         level=LEVEL,
         flips=FLIPS,
         resamples=RESAMPLES,
-        letters=dict(zip(result.methods, _letters(len(result.methods)), strict=True)),
+        letters=dict(zip(result.methods, letters, strict=False)),
         better_than={},
         pairs={each: _contrasts(result, convention, each, compared) for each in result.measures},
         intervals={each: _intervals(result, convention, each, whole) for each in result.measures},
@@ -149,14 +136,7 @@ def _contrasts(
 
 
 def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndarray]:
-    """Return what paired differences say, an array of shape (n_pairs,) by name.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
-    error : bool, default=False
-        Whether smaller values are better.
-    """
+    """Return what paired differences (n_queries, n_pairs) say, an array (n_pairs,) by name."""
     low, high = bootstrap_interval(differences)
     gains = -differences if error else differences
     return {
@@ -182,21 +162,10 @@ def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, st
     return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
 
 
-def _letters(n: int) -> list[str]:
-    return [*string.ascii_letters[:n], *(f"({place})" for place in range(53, n + 1))]
-
-
 def t_test(differences: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of Student's paired t-test, (n_pairs,).
+    """Return two-sided p-values of Student's paired t-test, (n_pairs,), of differences (n_queries, n_pairs).
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        1 where all differences are 0 or there are fewer than two; 0 where all are the same other number.
+    They are 1 where all differences are 0 or there are fewer than two; 0 where all are the same other number.
     """
     from scipy.special import stdtr
 
@@ -213,32 +182,26 @@ def randomisation_test(differences: np.ndarray) -> np.ndarray:
     statistic is the mean. One matrix of signs serves all pairs, so that the test is a matrix product. All 2^n
     patterns of signs are tried if there are no more than `FLIPS`; otherwise `FLIPS` random ones and the
     observed one, so that p is never 0.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
     """
     n, n_pairs = differences.shape
     exact = 2**n <= FLIPS
     slack = ROUNDING * np.abs(differences).sum(axis=0)
     observed = np.abs(differences.sum(axis=0)) - slack
     reached = np.zeros(n_pairs, dtype=np.int64)
-    for signs in _all_signs(n) if exact else _random_signs(n):
+    if exact:
+        patterns = np.arange(2**n)[:, None] >> np.arange(n)
+        blocks = [patterns]
+    else:
+        rng = np.random.default_rng(0)
+        blocks = (rng.integers(2, size=(size, n), dtype=np.int8) for size in _block_sizes(FLIPS, n))
+    for block in blocks:
+        signs = 1.0 - 2.0 * (block & 1)
         reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
     return reached / 2**n if exact else (reached + 1) / (FLIPS + 1)
 
 
 def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the percentile bootstrap interval of the mean difference over queries.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_pairs)
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_pairs,)
-    """
+    """Return low and high ends, (n_pairs,), of the percentile bootstrap of mean differences over queries."""
     n = len(differences)
     rng = np.random.default_rng(0)
     means = [
@@ -262,20 +225,10 @@ def effect_size(differences: np.ndarray) -> np.ndarray:
 
 
 def power(effect: float, n_queries: int, alpha: float = ALPHA) -> float:
-    """Return the probability that the two-sided paired t-test finds a difference, in [0, 1].
+    """Return the probability that the two-sided paired t-test finds an effect, not 0; see `effect_size`.
 
-    Parameters
-    ----------
-    effect : float
-        The difference in units of its standard deviation over queries; see `effect_size`. Not 0.
-    n_queries : int
-    alpha : float, default=0.05
-        The level of the test.
-
-    Notes
-    -----
-    T² of differences with mean d and standard deviation s follows the noncentral F-distribution with 1 and
-    n − 1 degrees of freedom and noncentrality n (d/s)², if differences are normal.
+    T² of differences with mean d and standard deviation s follows the noncentral F-distribution with 1 and n
+    − 1 degrees of freedom and noncentrality n (d/s)², if differences are normal.
     """
     from scipy.stats import ncf, t
 
@@ -364,17 +317,6 @@ def holm(p: np.ndarray) -> np.ndarray:
 def _block_sizes(total: int, n: int) -> list[int]:
     most = max(1, BLOCK // max(n, 1))
     return [min(most, total - done) for done in range(0, total, most)]
-
-
-def _all_signs(n: int) -> Iterator[np.ndarray]:
-    patterns = np.arange(2**n)[:, None] >> np.arange(n)
-    yield 1.0 - 2.0 * (patterns & 1)
-
-
-def _random_signs(n: int) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(0)
-    for size in _block_sizes(FLIPS, n):
-        yield 1.0 - 2.0 * rng.integers(2, size=(size, n), dtype=np.int8)
 
 
 @dataclass(frozen=True)
@@ -466,7 +408,9 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     (0.25, 0.25)
     """
     evaluated = [each for each in (a, b) if isinstance(each, Evaluation)]
-    name = measure or next(map(_only_measure, evaluated), None)
+    if measure is None and evaluated and len([*evaluated[0]]) != 1:
+        raise ValueError(f"there are several measures; give measure= one of {', '.join(evaluated[0])}")
+    name = measure or next((only for each in evaluated for only in each), None)
     if isinstance(a, Evaluation) and isinstance(b, Evaluation) and not np.array_equal(a.qid, b.qid):
         raise DataError("the two evaluations have different queries; evaluate both on the same data")
     values = [_values(each, name) for each in (a, b)]
@@ -476,22 +420,11 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     differences = differences[np.isfinite(differences)]
     if not len(differences):
         raise DataError("no query has a value in both; there is nothing to compare")
-    found = contrasts(differences[:, None], name is not None and _is_error(name, evaluated))
+    known = next((each.computed[name] for each in evaluated if name in each.computed), name)
+    found = contrasts(differences[:, None], known is not None and parse_measure(known).is_error)
     numbers: dict[str, Any] = {name: column.item() for name, column in found.items()}
     p = numbers.pop("p_randomisation")
     return PairedTest(queries=len(differences), p=p, **numbers)
-
-
-def _is_error(name: str, evaluated: list[Evaluation]) -> bool:
-    known = next((each.computed[name] for each in evaluated if name in each.computed), None)
-    return parse_measure(known or name).is_error
-
-
-def _only_measure(evaluation: Evaluation) -> str:
-    names = [*evaluation]
-    if len(names) != 1:
-        raise ValueError(f"there are several measures; give measure= one of {', '.join(names)}")
-    return names[0]
 
 
 def _values(given: Any, measure: str | None) -> np.ndarray:

@@ -34,19 +34,9 @@ class Splits(NamedTuple):
 
 @dataclass(frozen=True)
 class FoldSource:
-    """One fold: its name, the digest of each split, and a function that reads it.
+    """One fold: its name, SHA-256 and files of each split, how to read it, and columns of its tables.
 
-    Attributes
-    ----------
-    name : str
-    digests : dict of str to str
-        SHA-256 in hex of the bytes of each split, by ``train``, ``vali``, ``test``.
-    files : dict of str to list of str
-        The files of each split; empty for data in memory.
-    load : callable
-        Returns the `Splits`; refuses splits that share queries.
-    columns : sequence of Columns
-        Those of the tables among the files.
+    The function refuses splits that share queries. Data in memory have no files.
     """
 
     name: str
@@ -64,27 +54,11 @@ class FoldSource:
 def folds_of(
     source: Any, how: ReadOptions | None = None, *, k: int | None = None, seed: int = 0
 ) -> tuple[str, list[FoldSource]]:
-    """Return the name of a data set and its folds.
+    """Return the name of a data set and its folds, of a folder or of training, validation and test set.
 
-    Parameters
-    ----------
-    source : path, or sequence of three paths, or of three QueryGroups
-        A folder as `directrank.find_folds` takes it, or the training, validation and test set.
-    how : ReadOptions, optional
-        How files are read.
-    k : int, optional
-        Split all queries at random into k pieces: in fold i, piece i is the test set, the next one the
-        validation set, and the others are the training set. The source may then be one file or one
-        QueryGroups, too.
-    seed : int, default=0
-        The seed of that split.
-
-    Raises
-    ------
-    DataError
-        If there are no folds, a file is missing, or there are fewer than k queries.
-    ValueError
-        If the source is none of these, or k < 3.
+    With `k`, all queries are split at random into k pieces: in fold i, piece i is the test set, the next one
+    the validation set, and the others are the training set. The source may then be one file or one
+    QueryGroups, too.
     """
     how = how or ReadOptions()
     if k is not None:
@@ -98,7 +72,10 @@ def folds_of(
         raise ValueError(f"expected a folder, or three sets (train, vali, test), got {len(parts)}")
     if all(isinstance(part, QueryGroups) for part in parts):
         names = parts[0].feature_names
-        return source_name(parts), [_of_groups(Splits(*(columns_in_order(part, names) for part in parts)))]
+        splits = Splits(*(columns_in_order(part, names) for part in parts))
+        digests = {name: _groups_digest(split) for name, split in splits._asdict().items()}
+        load = partial(_without_shared_queries, splits)
+        return source_name(parts), [FoldSource("fold", digests, {}, load)]
     train, vali, test = (Path(part) for part in parts)
     name = source_name(parts)
     return name, [_of_files(Fold(name, (train,), (vali,), (test,)), how, digest_of)]
@@ -148,13 +125,7 @@ def _shown(paths: Iterable[Path]) -> list[str]:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256, in hex, of the bytes of a file.
-
-    Raises
-    ------
-    DataError
-        If it is a folder, a pipe or a device.
-    """
+    """Return the SHA-256, in hex, of the bytes of a file; refuse a folder, a pipe and a device."""
     refuse_special(path)
     return hashed_file.file_digest(path)
 
@@ -165,11 +136,6 @@ def _text_digest(text: str) -> str:
 
 def _joined(digests: Sequence[str]) -> str:
     return digests[0] if len(digests) == 1 else _text_digest(" ".join(digests))
-
-
-def _of_groups(splits: Splits) -> FoldSource:
-    digests = {name: _groups_digest(split) for name, split in splits._asdict().items()}
-    return FoldSource("fold", digests, {}, partial(_without_shared_queries, splits))
 
 
 def _groups_digest(groups: QueryGroups) -> str:
@@ -208,8 +174,9 @@ def _divided(source: Any, how: ReadOptions, k: int, seed: int) -> tuple[str, lis
     for turn in range(k):
         digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
         files = {split: _shown(pool.files) for split in PARTS if pool.files}
-        load = partial(_turned, pool, k, seed, turn)
-        folds.append(FoldSource(f"Fold{turn + 1}", digests, files, load, columns))
+        folds.append(
+            FoldSource(f"Fold{turn + 1}", digests, files, partial(pool.fold, k, seed, turn), columns)
+        )
     return name, folds
 
 
@@ -242,21 +209,17 @@ class _Pool:
     how: ReadOptions
     groups: QueryGroups | None = None
 
-    def __call__(self) -> QueryGroups:
+    def fold(self, k: int, seed: int, turn: int) -> Splits:
+        """Return one fold of a random split into k pieces."""
         if self.groups is None:
             how = replace(self.how, digests=self.files)
             self.groups = read_parts({"all": list(self.files)}, how)["all"]
-        return self.groups
-
-
-def _turned(pool: _Pool, k: int, seed: int, turn: int) -> Splits:
-    """Return one fold of a random split into k pieces."""
-    groups = pool()
-    if groups.n_queries < k:
-        raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
-    pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
-    test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
-    return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
+        groups = self.groups
+        if groups.n_queries < k:
+            raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
+        pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
+        test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
+        return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
 
 
 def _without_shared_queries(splits: Splits) -> Splits:

@@ -33,28 +33,12 @@ QUERY = "SELECT CAST(value AS BLOB), CAST(sha256 AS TEXT) FROM records WHERE key
 
 
 class Store:
-    """Records by key, in ``store.sqlite`` of a folder, or in memory.
+    """Records by key, in ``store.sqlite`` of a folder, which the first record creates, or in memory.
 
     Every record has a checksum; a damaged record counts as absent, so that its work is done again. So does
-    one that `read` does not take.
+    one that `read` does not take: it makes a record of a key and plain values, or None.
 
-    Parameters
-    ----------
-    folder : path, optional
-        Created, with the file, when the first record is saved. None keeps records in memory.
-
-    Raises
-    ------
-    DataError
-        On first use, if the file is damaged or not a store.
-    OSError
-        On any use, if the disk is full, or the file cannot be read or written.
-
-    Attributes
-    ----------
-    read : callable
-        From a key and plain values to the record, or None if the key stands for something else; by default
-        the values themselves.
+    A file that is damaged or not a store is a `DataError` on first use; a full disk is an `OSError`.
     """
 
     def __init__(self, folder: str | os.PathLike | None):
@@ -229,24 +213,20 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
         connection.execute("COMMIT")
     application, version, _ = _kind(connection)
     _refuse_kind(path, application, version)
-    _write_ahead(connection)
-    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if problem != "ok":
-        raise _unusable(path, problem)
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
     # This statement alone does not wait for locks when several processes open a new file at once.
-    deadline = time.monotonic() + PATIENCE
-    while True:
+    deadline, waiting = time.monotonic() + PATIENCE, True
+    while waiting:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            return
+            waiting = False
         except sqlite3.OperationalError as error:
             busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
             if not busy or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise _unusable(path, problem)
 
 
 def _kind(connection: sqlite3.Connection) -> tuple[int, int, int]:

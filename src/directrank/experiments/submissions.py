@@ -39,21 +39,10 @@ from directrank.storage.names import printable
 
 @dataclass(frozen=True, eq=False)
 class Submission:
-    """One ranking, as `directrank.evaluate` takes it.
+    """One ranking, as `directrank.evaluate` takes it; `path` is empty for arrays.
 
-    Attributes
-    ----------
-    label : str
-        The name in tables.
-    path : str
-        The file; empty for arrays.
-    queries : Queries
-    scores : ndarray of shape (n_docs,), float64
-        In row order.
-    retrieved : ndarray of shape (n_docs,), bool, or None
-        Which documents the ranking holds; None for all.
-    notes : list of str
-        What was missing or unknown, and how it counts.
+    `retrieved` says which documents it holds, None for all; `notes` what was missing or unknown, and how it
+    counts.
     """
 
     label: str
@@ -65,14 +54,7 @@ class Submission:
 
 
 class Judged:
-    """The data that rankings are evaluated on: qrels, or labelled documents.
-
-    Parameters
-    ----------
-    data : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
-    how : ReadOptions, optional
-        How labelled documents are read.
-    """
+    """The data that rankings are evaluated on: qrels, labelled documents, or grades by qid and docid."""
 
     def __init__(self, data: Any, how: ReadOptions | None = None):
         self._qrels: Judgments | None = None
@@ -135,17 +117,8 @@ class Judged:
     def submission(self, label: str, given: Any) -> Submission:
         """Return a ranking of the judged documents.
 
-        Parameters
-        ----------
-        label : str
-        given : path, data frame, mapping, or array of shape (n_docs,)
-            A TREC run, a table of scores with qid and docid, or a file of scores; a mapping of qid to a
-            mapping of docid to score; or scores in row order.
-
-        Raises
-        ------
-        DataError
-            If the file is malformed or does not fit the data.
+        It may be a TREC run, a table of scores with qid and docid, or a file of scores; a mapping of qid to a
+        mapping of docid to score; or scores in row order.
         """
         path = Path(given) if isinstance(given, (str, os.PathLike)) else None
         if path is None and not isinstance(given, Mapping) and not hasattr(given, "columns"):
@@ -186,13 +159,7 @@ def is_text(given: Any) -> bool:
 
 
 def run_from(label: str, given: Any) -> Run:
-    """Return a ranking by names of documents: a TREC run, a table, a data frame or a mapping.
-
-    Raises
-    ------
-    DataError
-        If it is none of these, or malformed.
-    """
+    """Return a ranking by names of documents: a TREC run, a table, a data frame or a mapping."""
     if isinstance(given, Mapping):
         return run_of(*_columns(given, label), Path(label))
     if hasattr(given, "columns"):
@@ -222,11 +189,6 @@ def named_runs(runs: Any) -> dict[str, Any]:
     """Return rankings by label: the names of a mapping, or the names of files, whole paths where equal.
 
     Rankings that are no files and have no name are called run, or run 1, run 2, …
-
-    Raises
-    ------
-    ValueError
-        If a file is given twice.
     """
     if isinstance(runs, Mapping) and not _is_run(runs):
         return {str(label): run for label, run in runs.items()}
@@ -265,10 +227,6 @@ class RunFiles(Learner):
     file of ``Fold1/``; the validation set, if there are rankings of it, by ``Fold1.vali.txt`` or
     ``Fold1/vali.txt``. Instead of ``.txt`` a name may end in ``.run``, ``.trec``, ``.csv``, ``.tsv``,
     ``.parquet`` or ``.arrow``. One file instead of a folder ranks the test sets of all folds: a TREC run.
-
-    Parameters
-    ----------
-    folder : Path
     """
 
     folder: Path
@@ -276,13 +234,7 @@ class RunFiles(Learner):
     reads_docid = True
 
     def describe(self, fold: str) -> Any:
-        """Return the digests of the files.
-
-        Raises
-        ------
-        DataError
-            If the file of the test set is missing, or there are several.
-        """
+        """Return the digests of the files."""
         vali = self._vali(fold)
         return {"test": file_digest(self._test(fold)), "vali": None if vali is None else file_digest(vali)}
 

@@ -1,20 +1,35 @@
-"""The work of a comparison: from the fits that are missing to the record of every cell, saved as they end."""
+"""The work of a comparison: from missing fits to the record of every cell, in one process or in many."""
 
 import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
 import time
+import traceback
+import uuid
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
-from directrank.errors import DataError
+import cloudpickle
+
+from directrank.errors import DataError, MethodError
 from directrank.experiments.cells import assemble, choice
 from directrank.experiments.fits import fit_point, judged
+from directrank.experiments.interrupts import uninterrupted
 from directrank.experiments.plan import Fit, Observer, Plan, PlannedCell, tested_fits
 from directrank.experiments.records import Cell, FailedCell, Failure, FitRecord, Problem
 from directrank.experiments.rivals import without_relevance
 from directrank.experiments.sources import FoldReader, Splits
 from directrank.experiments.store import Store
+from directrank.features.shards import processors
+from directrank.plugins.loading import load_sent, to_send
 from directrank.storage.typed_json import encode
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
@@ -25,15 +40,7 @@ Made = FitRecord | Failure | Cell | FailedCell
 
 
 class Step(NamedTuple):
-    """A fit of a cell; or, where `key` is the cell's, its last step, with the records of all fits.
-
-    Attributes
-    ----------
-    cell, key : str
-        Keys in the plan.
-    fits, refits : sequence of FitRecord or Failure
-        For the last step.
-    """
+    """A fit of a cell; or, where `key` is the cell's, its last step, with the records of all fits."""
 
     cell: str
     key: str
@@ -45,43 +52,18 @@ class Step(NamedTuple):
 Outcome = tuple[Step, Made]
 
 
-class Executor(Protocol):
-    """Makes steps.
-
-    Attributes
-    ----------
-    room : int
-        How many steps can be started at a time.
-    """
-
-    room: int
-
-    @property
-    def waits(self) -> bool:
-        """Whether `take` would wait for others."""
-        ...
-
-    def start(self, step: Step) -> None:
-        """Start a step."""
-        ...
-
-    def take(self) -> Outcome:
-        """Return a step that has ended, with its record; this waits for one."""
-        ...
-
-
 def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None) -> Made:
     """Make a step: a fit, or the choice among the fits of a cell and its test."""
     if step.key == step.cell:
-        return assemble(plan, plan.cell(step.cell), splits, step.fits, step.refits)
-    fit = plan.fit(step.key)
+        return assemble(plan, plan.cell[step.cell], splits, step.fits, step.refits)
+    fit = plan.fit[step.key]
     test = without_relevance(splits.test) if fit.method.stores_scores else None
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads)
 
 
-def killed(times: int) -> Failure:
+def killed() -> Failure:
     """Return the record of a step whose processes died."""
-    message = f"the process that worked on it died {times} times (killed, out of memory or crashed)"
+    message = f"the process that worked on it died {MOST_DEATHS} times (killed, out of memory or crashed)"
     problem = Problem(type="ProcessDied", message=message, traceback="", parameters={})
     return Failure(error=problem, warnings={})
 
@@ -104,18 +86,11 @@ class _Open:
 
 
 class Sweep:
-    """The work on a plan.
+    """The work on a plan."""
 
-    Parameters
-    ----------
-    plan : Plan
-    store : Store
-    observer : Observer
-    executor : Executor
-    reader : FoldReader
-    """
-
-    def __init__(self, plan: Plan, store: Store, observer: Observer, executor: Executor, reader: FoldReader):
+    def __init__(
+        self, plan: Plan, store: Store, observer: Observer, executor: "Executor", reader: FoldReader
+    ):
         self.plan, self.store, self.observer = plan, store, observer
         self.executor, self.reader = executor, reader
         #: Records of cells that have ended.
@@ -149,17 +124,15 @@ class Sweep:
                     self.executor.start(self._ready.popleft())
                     running += 1
                 else:
-                    self._begin(left.popleft())
+                    cell = left.popleft()
+                    self._open[cell.key] = _Open(cell)
+                    self._want(self._open[cell.key], cell.fits)
             if running:
                 if self.executor.waits or time.monotonic() - self._committed > COMMIT:
                     self._commit()
                 step, record = self.executor.take()
                 running -= 1
                 self._finish(step, record)
-
-    def _begin(self, cell: PlannedCell) -> None:
-        self._open[cell.key] = _Open(cell)
-        self._want(self._open[cell.key], cell.fits)
 
     def _want(self, state: _Open, fits: Sequence[Fit]) -> None:
         """Take fits of a cell from the store, and have those made that are not there."""
@@ -199,7 +172,7 @@ class Sweep:
             return
         assert isinstance(record, FitRecord | Failure)
         state.records[step.key] = record
-        self._unwritten.append((step.key, self.plan.fit(step.key).label, record))
+        self._unwritten.append((step.key, self.plan.fit[step.key].label, record))
         self.observer.fitted()
         state.pending.discard(step.key)
         if state.failed:
@@ -219,3 +192,332 @@ class Sweep:
         for _, _, record in unwritten:
             if isinstance(record, Cell | FailedCell):
                 self.observer.finished(encode(record), False)
+
+
+#: A step is recorded as failed when it has killed this many processes.
+MOST_DEATHS = 2
+#: Seconds after which a waiting process looks whether it was interrupted.
+LOOK = 0.25
+#: Every library that has threads of its own uses one of them within a worker.
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS",
+    ),
+    "1",
+)  # fmt: skip
+# With `-m` this module would be loaded a second time, beside the one that `directrank.experiments` imports.
+COMMAND = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from directrank.experiments.sweep import worker_main; worker_main()"
+)
+
+
+@contextlib.contextmanager
+def executor_of(plan: Plan, reader: FoldReader, observer: Observer) -> "Iterator[Executor]":
+    """Yield what makes the steps of a plan: a cluster, processes, or this process."""
+    if plan.options.scheduler is not None:
+        from directrank.integrations.dask import connect
+
+        with connect(plan.options.scheduler) as client:
+            yield Cluster(plan, client, Here(plan, reader, observer))
+    elif plan.options.jobs > 1:
+        with contextlib.closing(Processes(plan, plan.options.jobs)) as executor:
+            yield executor
+    else:
+        yield Here(plan, reader, observer)
+
+
+class Here:
+    """One step after the other in this process, each on all processors."""
+
+    room, waits = 1, False
+
+    def __init__(self, plan: Plan, reader: FoldReader, observer: Observer):
+        self.plan, self.reader, self.observer = plan, reader, observer
+        self._steps: deque[Step] = deque()
+        self._announced = ""
+
+    def start(self, step: Step) -> None:
+        """Take a step as the next one."""
+        self._steps.append(step)
+
+    def take(self) -> Outcome:
+        """Make the next step."""
+        step = self._steps.popleft()
+        cell = self.plan.cell[step.cell]
+        if step.cell not in (step.key, self._announced):
+            self._announced = step.cell
+            self.observer.starting(cell.fold.name, cell.method.label, len(cell.fits))
+        return step, perform(self.plan, step, self.reader(cell.fold))
+
+
+class Cluster:
+    """The workers of a Dask cluster, which make fits and read the data; cells end in this process."""
+
+    room = 1 << 30
+
+    def __init__(self, plan: Plan, client: Any, here: Here):
+        from distributed import as_completed
+
+        self._client, self._here = client, here
+        self._plan = client.scatter(replace(plan, finished={}, fitted=set()), hash=False)
+        self._run, self._sent = uuid.uuid4().hex, to_send()
+        self._tasks: dict[Any, Step] = {}
+        self._done, self._ours = as_completed(), 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether no task has ended and no cell can be completed."""
+        return not self._ours and not self._done.has_ready()
+
+    def start(self, step: Step) -> None:
+        """Send a fit to the cluster, or keep the last step of a cell for this process."""
+        if step.key == step.cell:
+            self._ours += 1
+            self._here.start(step)
+            return
+        task = self._client.submit(_in_task, self._plan, step, self._run, self._sent, pure=False)
+        self._tasks[task] = step
+        self._done.add(task)
+
+    def take(self) -> Outcome:
+        """Complete a cell, or wait for a task."""
+        from distributed import KilledWorker
+
+        if self._ours:
+            self._ours -= 1
+            return self._here.take()
+        task: Any = next(self._done)
+        step = self._tasks.pop(task)
+        try:
+            return step, task.result()
+        except KilledWorker:
+            return step, killed()
+
+
+#: Readers of this process, when it is a worker of a cluster: that of the last comparison only.
+_READERS: dict[str, FoldReader] = {}
+_lock = threading.Lock()
+
+
+def _in_task(plan: Plan, step: Step, run: str, sent: Any) -> Any:
+    """Make a fit in a worker of a cluster, on one thread."""
+    with _lock:
+        if run not in _READERS:
+            load_sent(sent)
+            _READERS.clear()
+            _READERS[run] = FoldReader()
+        splits = _READERS[run](plan.cell[step.cell].fold)
+    return perform(plan, step, splits, 1)
+
+
+class Processes:
+    """Processes of one thread each, and no more than processors.
+
+    If a process dies, only its current step is lost, and a new process repeats it. A step that kills two
+    processes is recorded as failed. When the calling process ends, in whatever way, its workers end too.
+    """
+
+    def __init__(self, plan: Plan, jobs: int):
+        self.room = min(jobs, processors())
+        self._work = serialised(steps_of, replace(plan, finished={}, fitted=set()))
+        self._steps: queue.SimpleQueue[Step | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome | Exception] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._workers: set[Worker] = set()
+        self._deaths, self._over = 0, False
+
+    @property
+    def waits(self) -> bool:
+        """Whether no step has ended."""
+        return self._outcomes.empty()
+
+    def start(self, step: Step) -> None:
+        """Give a step to the next process that is free."""
+        self._steps.put(step)
+        # Processes start here and not at first, so that a finished comparison starts none.
+        if len(self._threads) < self.room:
+            self._threads.append(threading.Thread(target=self._serve, daemon=True))
+            self._threads[-1].start()
+
+    def take(self) -> Outcome:
+        """Wait for a step to end; raise its error, or a `MethodError` if processes only die."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                outcome = self._outcomes.get(timeout=LOOK)
+                if isinstance(outcome, Exception):
+                    raise outcome
+                return outcome
+
+    def close(self) -> None:
+        """End all processes, whatever they are doing."""
+        with uninterrupted():
+            self._over = True
+            for _ in self._threads:
+                self._steps.put(None)
+            for thread in self._threads:
+                while thread.is_alive():
+                    for worker in list(self._workers):
+                        worker.kill()
+                    thread.join(0.02)
+
+    def _serve(self) -> None:
+        """Have one process after another make steps."""
+        worker = None
+        try:
+            while not self._over and (step := self._steps.get()) is not None:
+                for _ in range(MOST_DEATHS):
+                    if worker is None:
+                        worker = Worker(self._work)
+                        self._workers.add(worker)
+                    try:
+                        self._outcomes.put((step, worker.answer(step)))
+                        self._deaths = 0
+                        break
+                    except ProcessDiedError:
+                        self._end(worker)
+                        worker = None
+                        self._deaths += 1
+                        if self._deaths > 2 * self.room + 2:
+                            problem = (
+                                "processes die before they finish anything, perhaps of too little memory"
+                            )
+                            raise MethodError(f"{problem}; try fewer --jobs") from None
+                    if self._over:
+                        break
+                else:
+                    self._outcomes.put((step, killed()))
+        except Exception as error:
+            self._outcomes.put(error)
+        finally:
+            if worker is not None:
+                self._end(worker)
+
+    def _end(self, worker: "Worker") -> None:
+        self._workers.discard(worker)
+        worker.end()
+
+
+#: What makes steps, of which `room` can be started at a time; `waits` says whether `take` would wait.
+Executor = Here | Cluster | Processes
+
+
+def steps_of(plan: Plan) -> Callable[[Step], Any]:
+    """Return what a process does with the steps that it gets."""
+    reader = FoldReader()
+    return lambda step: perform(plan, step, reader(plan.cell[step.cell].fold), 1)
+
+
+class ProcessDiedError(Exception):
+    """A process ended before its work did: it was killed, or ran out of memory."""
+
+
+class Worker:
+    """A Python process that answers: it applies the function of `serialised` to what the parent sends.
+
+    The process reads from its standard input and answers on its standard output. The parent keeps these pipes
+    open as long as it lives, and the process ends with it. The process has a session of its own, so that
+    Ctrl-C reaches the parent alone.
+    """
+
+    def __init__(self, work: bytes):
+        self._work = work
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, str(Path(__file__).parents[2])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **ONE_THREAD},
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+
+    def answer(self, question: Any) -> Any:
+        """Return what the function makes of an object; raise its error, or a `ProcessDiedError`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError):  # the process has died, which the answer shows
+            self._process.stdin.write(self._work + cloudpickle.dumps(question))
+            self._process.stdin.flush()
+            self._work = b""
+        try:
+            value, error = pickle.load(self._process.stdout)
+        except (EOFError, pickle.UnpicklingError, OSError, ValueError) as problem:
+            raise ProcessDiedError from problem
+        if error is not None:
+            raise pickle.loads(error)
+        return value
+
+    def kill(self) -> None:
+        """Kill the process, whatever it is doing: the store stays consistent."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """Kill the process and close its pipes."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):  # what could not be sent any more
+                assert pipe is not None
+                pipe.close()
+
+
+def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> bytes:
+    """Return a call that makes the function of a worker, in the form in which workers read it."""
+    # The search path and the plug-ins come first, because the function's modules are among them.
+    return pickle.dumps(sys.path) + pickle.dumps(to_send()) + cloudpickle.dumps((make, *arguments))
+
+
+def worker_main() -> None:
+    """Answer what the parent sends, as long as it lives."""
+    # The parent alone decides what an interrupt means; it ends this process if need be.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What methods print goes to the standard error.
+    questions: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    with open(0, "rb", closefd=False) as line:
+        try:
+            sys.path[:] = pickle.load(line)
+            load_sent(pickle.load(line))
+            make, *arguments = pickle.load(line)
+            work = make(*arguments)
+        except BaseException as error:
+            _answer(answers, None, error)
+            while line.read(1 << 16):  # what the parent still sends
+                pass
+            return
+        threading.Thread(target=_listen, args=(line, questions), daemon=True).start()
+        while True:
+            try:
+                value = work(questions.get())
+            except BaseException as error:
+                _answer(answers, None, error)
+            else:
+                _answer(answers, value)
+
+
+def _answer(answers: BinaryIO, value: Any, error: BaseException | None = None) -> None:
+    pickle.dump((value, None if error is None else _sent(error)), answers)
+    answers.flush()
+
+
+def _listen(line: Any, questions: queue.SimpleQueue) -> None:
+    """Read what the parent sends; when it dies, its end of the pipe closes, and this process ends."""
+    while True:
+        try:
+            questions.put(pickle.load(line))
+        except BaseException:
+            os._exit(1)
+
+
+def _sent(error: BaseException) -> bytes:
+    """Return an error in a form that the parent can read, with the traceback as a note."""
+    try:
+        same = pickle.loads(cloudpickle.dumps(error))
+    except Exception:
+        same = None
+    if not isinstance(same, Exception):
+        same = MethodError(f"{type(error).__name__}: {error}")
+    where = "".join(traceback.format_exception(error))
+    same.add_note(f"In another process:\n{where}")
+    return cloudpickle.dumps(same)

@@ -30,23 +30,11 @@ class Printed(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of values in [0, 1].
+    """A table of values in [0, 1]: a label a row, None where a method failed.
 
-    Attributes
-    ----------
-    title, caption : str
-    columns : sequence of str
-        Headings of the value columns.
-    rows : sequence of (str, sequence of float or None)
-        A label and its values; None where a method failed.
-    errors : sequence of bool
-        Of each column, whether smaller is better.
-    letters : sequence of str
-        The letter of each row, if differences were tested.
-    marks : sequence of sequence of str
-        Of each row and column, the letters of the rows that this one is significantly better than.
-    unfinished : collection of str
-        Labels of the rows of which a model did not converge; they are printed with a dagger.
+    `errors` says of which columns smaller is better, `letters` are those of the rows if differences were
+    tested, and `marks`, of each row and column, the letters of the rows that this one is significantly better
+    than. The rows of `unfinished` labels, of which a model did not converge, are printed with a dagger.
     """
 
     title: str
@@ -115,15 +103,7 @@ CONTRASTS = tuple(each.name for each in fields(Pair))
 
 
 def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
-    """Return lines of cells as lines of text with columns of one width.
-
-    Parameters
-    ----------
-    lines : sequence of sequence of str
-        All of one length.
-    numbers : bool, default=False
-        Whether columns after the first are aligned to the right.
-    """
+    """Return lines of cells as lines of text in columns, the `numbers` behind the first to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(

@@ -88,21 +88,9 @@ def variant(*blocks: Markup, convention: str | None = None, measure: str | None 
 class Cell:
     """A cell of a table.
 
-    Attributes
-    ----------
-    text : str
-    value : float, optional
-        The number behind the text, with all its digits; rows are sorted by it.
-    best : bool
-        Whether it is the best of its column.
-    mark : str
-        A text in small letters after it.
-    tone : str
-        A class: ``long``, ``failed``, or a shade ``up0 … up9``, ``down0 … down9``.
-    title : str
-        A longer text, shown when the pointer is on the cell.
-    bar : (float, float, str), optional
-        Start and end in percent of the column's width, and a class.
+    Rows are sorted by `value`, the number behind the text. `mark` follows in small letters, `title` shows
+    when the pointer is on the cell, and `tone` is a class: ``long``, ``failed``, or a shade ``up0 … up9``,
+    ``down0 … down9``. A `bar` has start and end in percent of the column's width, and a class.
     """
 
     text: str
@@ -152,16 +140,8 @@ def grid(
 ) -> Markup:
     """Return a table; columns without numbers are aligned left.
 
-    Parameters
-    ----------
-    caption : str
-    columns, rows : sequence
-    sortable : bool
-        Whether the script sorts it by any column.
-    name : str
-        For the script and for tests.
-    exact : bool
-        Whether values are written with all their digits; otherwise with six, for sorting.
+    The script sorts a sortable one by any column. `exact` values have all their digits, others six for
+    sorting.
     """
     left = [
         "" if any(row.cells[at].value is not None and not row.cells[at].bar for row in rows) else "left"

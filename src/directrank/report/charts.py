@@ -56,21 +56,10 @@ class Tick:
 
 
 class Scale:
-    """From a range of values to a range of coordinates.
+    """From a range of values to a range of coordinates, by default percent with margins for outer tick marks.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Finite, not empty.
-    first, last : float
-        The coordinates of the smallest and of the largest value; by default percent, with margins for the
-        texts of the outer tick marks.
-    bounds : (float, float), optional
-        The smallest and the largest value that the axis may reach.
-    logarithmic : bool, default=False
-        For positive values.
-    spare : float, default=0.06
-        Space at each end, as a share of the range of the values.
+    The axis stays inside `bounds`, and has some `spare` space at each end, as a share of the range of the
+    values.
     """
 
     def __init__(
@@ -157,19 +146,7 @@ COLOURS = 8
 
 @dataclass(frozen=True)
 class Line:
-    """Points of one line, x and y in the units of the axes.
-
-    Attributes
-    ----------
-    label : str
-    points : sequence of (float, float)
-    style : str
-        Classes, such as ``k0``.
-    method : int, optional
-        Index of the method that the line is about.
-    marked : sequence of (float, float)
-        Points that are drawn as dots.
-    """
+    """Points of one line, x and y in the units of the axes; those `marked` are dots. `style` are classes."""
 
     label: str
     points: Sequence[tuple[float, float]]
@@ -196,22 +173,8 @@ def line_chart(
 ) -> Markup:
     """Return a drawing of lines that is as wide as the page allows, with texts that never shrink.
 
-    Parameters
-    ----------
-    title, description : str
-        For readers who cannot see the chart.
-    lines : sequence of Line
-        With at least one point in total.
-    height : int
-        In pixels.
-    ticks : sequence of (float, str), optional
-        Tick marks of the horizontal axis; round values by default.
-    logarithmic : bool
-        Whether the horizontal axis is logarithmic.
-    bounds : (float, float)
-        The smallest and the largest value that the vertical axis may reach.
-    across_name : str
-        Name of the horizontal axis.
+    Title and description are for readers who cannot see it. The vertical axis stays inside `bounds`; tick
+    marks of the horizontal one, which has a name, are round values by default.
     """
     points = [point for line in lines for point in (*line.points, *line.marked)]
     floor = float(height - BELOW - (16 if across_name else 0))
@@ -239,20 +202,9 @@ def frame(
     ends: tuple[float, float] = (0.0, LAST),
     place: Callable[[float], Any] = percent,
 ) -> list[Markup]:
-    """Return the grid, the texts of the tick marks, and the name of the horizontal axis.
+    """Return the grid, the texts of the tick marks, and the name of the horizontal axis below the `floor`.
 
-    Parameters
-    ----------
-    down, across : sequence of Tick
-        Marks of the vertical and of the horizontal axis.
-    floor : float
-        The lower end of the chart, in pixels.
-    name : str
-        Of the horizontal axis; it may be empty.
-    ends : (float, float)
-        The left and the right end of the grid.
-    place : callable
-        From a horizontal coordinate to what is written.
+    `ends` are those of the grid; `place` turns a horizontal coordinate into what is written.
     """
     left, right = ends
     parts = []

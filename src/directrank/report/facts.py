@@ -14,18 +14,8 @@ from directrank.report.blocks import Cell, Row
 class Facts:
     """A comparison, with what several sections need of it.
 
-    Attributes
-    ----------
-    result : Comparison
-    content : Results
-    main : str
-        The measure of the headline: the one that selected the settings, if it is reported, or the first.
-    measures : list of str
-        All, the main one first.
-    asked : str
-        The requested convention.
-    trained : bool
-        Whether methods were trained and selected; rankings that were made elsewhere were not.
+    `main` is the measure of the headline: the one that selected the settings, if it is reported, or the
+    first. `trained` is False for rankings that were made elsewhere.
     """
 
     def __init__(self, result: Comparison):

@@ -19,20 +19,7 @@ PART = re.compile(r"\..*\.[0-9a-f]{16}\.directrank-part", re.DOTALL)
 
 
 def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
-    """Write a file so that a reader, or a crash, meets the old content or the new, never a part.
-
-    Parameters
-    ----------
-    path : path
-        The target, as `open_atomically` takes it; its folder must exist.
-    content : bytes or str
-        Text is written as UTF-8.
-
-    Raises
-    ------
-    OSError
-        As `open_atomically`.
-    """
+    """Write a file so that a reader, or a crash, meets the old content or the new, never a part."""
     with open_atomically(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
@@ -41,15 +28,10 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
 def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a binary file for writing; it takes its name, and replaces an old one, if the block succeeds.
 
-    The content goes to a temporary file in the same folder, which is forced to disk and then renamed. The
-    new file has the permissions of the old one. A symbolic link stays, and the file that it names is
-    replaced. A device, a pipe and ``-``, standard output, are written to directly.
-
-    Raises
-    ------
-    OSError
-        Naming the target, which is write-protected or cannot be written; the old content of a regular file
-        is intact and no temporary file remains.
+    The content goes to a temporary file in the same folder, which is forced to disk and then renamed. The new
+    file has the permissions of the old one. A symbolic link stays, and the file that it names is replaced. A
+    device, a pipe and ``-``, standard output, are written to directly. An `OSError` names the target, whose
+    old content is intact, and no temporary file remains.
     """
     try:
         with _opened(path) as file:
@@ -61,7 +43,8 @@ def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
 def is_stream(path: str | os.PathLike) -> bool:
     """Whether writing to a path goes to standard output, a device or a pipe, so that nothing is replaced."""
     found = _found(path)
-    return is_standard_output(path) or (found is not None and not _is_file_or_folder(found))
+    replaced = found is None or stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    return is_standard_output(path) or not replaced
 
 
 def is_standard_output(path: str | os.PathLike) -> bool:
@@ -88,10 +71,6 @@ def _found(path: str | os.PathLike) -> os.stat_result | None:
         return os.stat(path)
     except OSError:
         return None
-
-
-def _is_file_or_folder(found: os.stat_result) -> bool:
-    return stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
 
 
 def _opened(path: str | os.PathLike) -> contextlib.AbstractContextManager[BinaryIO]:
@@ -125,7 +104,13 @@ def _replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    # The rename itself must survive a power cut. Windows cannot open a folder, and needs no such step.
+    if os.name != "nt":
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _new_part(target: Path, private: bool) -> tuple[Path, int]:
@@ -158,16 +143,12 @@ def remove_stale_parts(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for part in [each.path for each in os.scandir(folder) if PART.fullmatch(each.name)]:
             with contextlib.suppress(OSError):
-                _remove_if_stale(part)
-
-
-def _remove_if_stale(part: str) -> None:
-    descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor, wait=False):
-            os.unlink(part)
-    finally:
-        os.close(descriptor)
+                descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor, wait=False):
+                        os.unlink(part)
+                finally:
+                    os.close(descriptor)
 
 
 def _keep_permissions(descriptor: int, old: os.stat_result) -> None:
@@ -181,14 +162,3 @@ def _keep_permissions(descriptor: int, old: os.stat_result) -> None:
         # The group is another one, which may not get the permissions of the old.
         mode &= ~(stat.S_ISUID | stat.S_ISGID | stat.S_IRWXG)
     os.fchmod(descriptor, mode)
-
-
-def _sync_folder(folder: Path) -> None:
-    # The rename itself must survive a power cut. Windows cannot open a folder, and needs no such step.
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

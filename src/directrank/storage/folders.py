@@ -28,21 +28,7 @@ def is_marked(folder: Path) -> bool:
 
 
 def claim_folder(folder: str | os.PathLike, *, force: bool = False) -> None:
-    """Create a folder of results, or take one that is empty or ours, and mark it.
-
-    Parameters
-    ----------
-    folder : path
-    force : bool, default=False
-        Take a folder that holds other files, too; they stay, unless results have the same names.
-
-    Raises
-    ------
-    FileExistsError
-        If the folder holds files of others.
-    OSError
-        If it cannot be written.
-    """
+    """Create a folder of results, or take one that is empty or ours, and mark it; `force` takes any."""
     folder = Path(folder)
     found = None if force else foreign_entry(folder)
     if found is not None:

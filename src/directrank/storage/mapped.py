@@ -36,15 +36,7 @@ def create_matrix(path: str | os.PathLike, shape: tuple[int, int]) -> np.ndarray
 
 
 def open_matrix(path: str | os.PathLike) -> np.ndarray:
-    """Map a file of NumPy's format that holds rows of float32; the file is never written to.
-
-    Raises
-    ------
-    ValueError
-        If it is another file, or cut.
-    OSError
-        If it cannot be read.
-    """
+    """Map a file of NumPy's format with rows of float32, or raise ValueError; it is never written to."""
     # A private copy of each page that is written: kernels are compiled for arrays that can be written.
     with open(path, "rb") as file:
         return _mapped(file, mmap.ACCESS_COPY)
@@ -81,7 +73,10 @@ def _mapped(file, access: int) -> np.ndarray:
     if size != at + 4 * math.prod(shape):
         raise ValueError(f"{size} bytes, expected {at + 4 * math.prod(shape)} for {shape[0]} × {shape[1]}")
     memory = mmap.mmap(file.fileno(), 0, access=access)
-    _keep_small(memory)
+    # Its rows are dropped from memory from now on, where the operating system can do that.
+    if hasattr(mmap, "MADV_DONTNEED") and PAGES.exists():
+        memory.madvise(mmap.MADV_SEQUENTIAL)
+        _mappings.add(memory)
     return np.frombuffer(memory, np.float32, offset=at).reshape(shape)
 
 
@@ -93,10 +88,3 @@ def _shape(file) -> tuple[tuple[int, int], int]:
     if len(shape) != 2 or by_columns or kind != np.dtype("<f4") or not math.prod(shape):
         raise ValueError(f"{kind} of shape {shape}, expected rows of float32")
     return shape, file.tell()
-
-
-def _keep_small(memory: mmap.mmap) -> None:
-    """Drop rows of a mapped file from memory from now on, where the operating system can do that."""
-    if hasattr(mmap, "MADV_DONTNEED") and PAGES.exists():
-        memory.madvise(mmap.MADV_SEQUENTIAL)
-        _mappings.add(memory)

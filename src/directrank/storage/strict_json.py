@@ -17,24 +17,12 @@ class StrictJSONError(ValueError):
 
 
 def dump(value: Any) -> str:
-    """Return the canonical text of a value: sorted keys, no blanks, floats with all digits.
-
-    Raises
-    ------
-    TypeError
-        If the value holds anything but dict, list, str, int, float, bool and None.
-    """
+    """Return the canonical text of a value: sorted keys, no blanks, floats with all digits."""
     return json.dumps(_encoded(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def parse(text: bytes) -> Any:
-    """Return the value of a UTF-8 text.
-
-    Raises
-    ------
-    StrictJSONError
-        If it is not JSON, repeats a key, holds a number that is not finite, or is nested too deeply.
-    """
+    """Return the value of a UTF-8 text, or raise `StrictJSONError`."""
     try:
         value = json.loads(
             text.decode(), object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite

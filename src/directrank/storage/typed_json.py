@@ -81,13 +81,7 @@ class Record:
 
     @classmethod
     def read(cls, value: Any, place: str = "") -> Self:
-        """Return the record that plain values stand for.
-
-        Raises
-        ------
-        OddValueError
-            If a field is missing, unknown, or not of its type; its place is named.
-        """
+        """Return the record that plain values stand for, or raise an `OddValueError` that names the place."""
         return decoder(cls)(value, place)
 
 

@@ -17,7 +17,7 @@ from directrank import compare, make_ranking
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments import executors
+from directrank.experiments import sweep
 from directrank.experiments.demos import write_folds
 from directrank.features import shards
 from directrank.solvers import ClosedForm
@@ -76,7 +76,7 @@ def test_one_process_has_one_thread_for_linear_algebra_beside_its_own(folder, mo
 
 
 def test_there_are_no_more_processes_than_processors(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(executors, "processors", lambda: 1)
+    monkeypatch.setattr(sweep, "processors", lambda: 1)
     cells = compare(folder, "counted", jobs=6, out=tmp_path / "run").cells
     assert len({cell["training"]["certificate"]["process"] for cell in cells}) == 1
 
@@ -102,8 +102,8 @@ def test_processors_are_those_this_process_may_use(tmp_path, monkeypatch, enviro
 
 @pytest.mark.slow
 def test_processes_that_only_die_are_an_error(folder, monkeypatch):
-    monkeypatch.setattr(executors, "processors", lambda: 1)
-    monkeypatch.setattr(executors, "COMMAND", "import os; os._exit(9)")
+    monkeypatch.setattr(sweep, "processors", lambda: 1)
+    monkeypatch.setattr(sweep, "COMMAND", "import os; os._exit(9)")
     with pytest.raises(MethodError, match=r"processes die before they finish anything.*fewer --jobs"):
         compare(folder, "counted", jobs=2, kfold=6)
 
@@ -115,7 +115,7 @@ def applied(function):
 
 def answer(function, question=None):
     """Have a process apply a function, and end it."""
-    worker = executors.Worker(executors.serialised(applied, function))
+    worker = sweep.Worker(sweep.serialised(applied, function))
     try:
         return worker.answer(question)
     finally:
@@ -123,7 +123,7 @@ def answer(function, question=None):
 
 
 def test_a_process_answers_more_than_once():
-    worker = executors.Worker(executors.serialised(applied, lambda number: (number + 1, os.getpid())))
+    worker = sweep.Worker(sweep.serialised(applied, lambda number: (number + 1, os.getpid())))
     answers = [worker.answer(number) for number in (1, 2)]
     worker.end()
     assert [number for number, _ in answers] == [2, 3]
@@ -133,7 +133,7 @@ def test_a_process_answers_more_than_once():
 @pytest.mark.parametrize("code", [9, 0])
 def test_the_death_of_a_process_is_known(code):
     """Also when a library ends the process in the middle of a fit as if all was well."""
-    with pytest.raises(executors.ProcessDiedError):
+    with pytest.raises(sweep.ProcessDiedError):
         answer(lambda _: os._exit(code))
 
 
@@ -193,14 +193,14 @@ def test_a_plan_that_cannot_travel_starts_nothing(folder, monkeypatch):
         lock = threading.Lock()
 
     monkeypatch.setattr(methods, "METHODS", (Method("locked", Locked, "holds a lock", "no paper"),))
-    monkeypatch.setattr(executors.Worker, "__init__", None)
+    monkeypatch.setattr(sweep.Worker, "__init__", None)
     with pytest.raises(TypeError, match=r"pickle.*lock"):
         compare(folder, "locked", jobs=2)
 
 
 def test_a_process_that_dies_before_it_reads_its_work_holds_nobody_up(monkeypatch):
-    monkeypatch.setattr(executors, "COMMAND", "import os; os._exit(9)")
-    with pytest.raises(executors.ProcessDiedError):
+    monkeypatch.setattr(sweep, "COMMAND", "import os; os._exit(9)")
+    with pytest.raises(sweep.ProcessDiedError):
         answer(len, bytes(1 << 24))
 
 
@@ -235,7 +235,7 @@ def test_a_script_without_a_guard_uses_processes(folder, tmp_path):
 ORPHANS = """
 import os, sys, time
 import threading
-from directrank.experiments.executors import Worker, serialised
+from directrank.experiments.sweep import Worker, serialised
 workers = [Worker(serialised(lambda: time.sleep)) for _ in range(2)]
 threading.Thread(target=workers[0].answer, args=(600,), daemon=True).start()
 print(*(each._process.pid for each in workers), flush=True)
@@ -267,10 +267,10 @@ def test_work_that_a_process_cannot_read_is_told():
     exec("class Lost: pass", module.__dict__)
     sys.modules["made_up"] = module
     try:
-        work = executors.serialised(applied, module.Lost())
+        work = sweep.serialised(applied, module.Lost())
     finally:
         del sys.modules["made_up"]
-    worker = executors.Worker(work)
+    worker = sweep.Worker(work)
     with pytest.raises(ModuleNotFoundError, match="made_up"):
         worker.answer(None)
     worker.end()
@@ -280,7 +280,7 @@ def test_a_comparison_that_ends_early_leaves_no_process_and_no_thread(folder, mo
     """What runs on after it can complain after the last line of a program that was stopped."""
     workers, before = [], threading.enumerate()
 
-    class Known(executors.Worker):
+    class Known(sweep.Worker):
         def __init__(self, work):
             super().__init__(work)
             workers.append(self)
@@ -290,9 +290,9 @@ def test_a_comparison_that_ends_early_leaves_no_process_and_no_thread(folder, mo
             time.sleep(0.01)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(executors, "Worker", Known)
-    monkeypatch.setattr(executors, "processors", lambda: 2)
-    monkeypatch.setattr(executors.Processes, "take", take)
+    monkeypatch.setattr(sweep, "Worker", Known)
+    monkeypatch.setattr(sweep, "processors", lambda: 2)
+    monkeypatch.setattr(sweep.Processes, "take", take)
     with pytest.raises(KeyboardInterrupt):
         compare(folder, "counted", jobs=2)
     assert threading.enumerate() == before

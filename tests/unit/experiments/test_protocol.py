@@ -453,7 +453,7 @@ def test_equal_points_leave_the_first(folder, monkeypatch):
 
 def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
     """The relevance of the test part cannot be read before the cell is assembled."""
-    from directrank.experiments import executors, sweep
+    from directrank.experiments import sweep
 
     class Sealed(QueryGroups):
         open = False
@@ -483,7 +483,7 @@ def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
     splits = Splits(groups, make_shifted(groups, 100), sealed)
     Sealed.open = False
     reader, observer = (lambda fold: splits), Observer()
-    executor = executors.Here(plan, reader, observer)
+    executor = sweep.Here(plan, reader, observer)
     records = sweep.Sweep(plan, Store(None), observer, executor, reader).run()
     assert records == assembled
     assert isinstance(records[0], Cell)

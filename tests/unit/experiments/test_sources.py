@@ -19,8 +19,13 @@ from directrank.data import (
     write_letor,
 )
 from directrank.diagnostics import check_data
-from directrank.diagnostics.data_check import constant_score_ap
-from directrank.diagnostics.duplicates import column_hashes, column_ranges, column_ranges_naive, row_hashes
+from directrank.diagnostics.data_check import (
+    column_hashes,
+    column_ranges,
+    column_ranges_naive,
+    constant_score_ap,
+    row_hashes,
+)
 from directrank.errors import DataError, DataFormatError
 
 

@@ -12,7 +12,7 @@ import sys, warnings
 import numpy as np
 from directrank import evaluate, make_ranking, read_letor, write_letor
 from directrank.data.files.words import numbered
-from directrank.diagnostics.duplicates import column_hashes, row_hashes
+from directrank.diagnostics.data_check import column_hashes, row_hashes
 from directrank.estimators.methods import configured
 from directrank.measures.positions import positions_naive, positions_of
 

@@ -78,6 +78,7 @@ def compare(
     """
     from directrank.cli.progress import plan_line
     from directrank.experiments.protocol import carry_out, prepare
+    from directrank.experiments.significance import lead_line
     from directrank.experiments.sources import source_name
     from directrank.experiments.tables import FORMATS
     from directrank.storage.names import slug
@@ -103,14 +104,23 @@ def compare(
     result = _observed(lambda observer: carry_out(plan, store, observer, command), folder, json or quiet)
 
     def show(page: Path) -> None:
-        _print_comparison(result, form)
+        tables = [result.headline(convention) for convention in result.conventions]
+        measure = result.content.select_by
+        shown = measure if measure in result.measures else result.measures[0]
+        if len(result.folds) > 1:
+            tables.append(result.by_fold(result.conventions[0], shown))
+        for place, table in enumerate(tables):
+            if place:
+                print()
+            print_table(table) if form == "text" else print(FORMATS[form](table))
+        if form == "text" and (line := lead_line(result, result.conventions[0], shown)):
+            print(f"\n{line}")
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
         files += ", significance.csv" + (", models/" if options.keep_models else "")
         remark(f"Written: {folder}/{files}. Open {page}", quiet=quiet)
         won = result.winner()
         if won is not None and won.command:
-            by = result.summary["select_by"]
-            remark(f"Train and save {won.label}, the highest mean validation {by}:", quiet=quiet)
+            remark(f"Train and save {won.label}, the highest mean validation {measure}:", quiet=quiet)
             remark(f"  {won.command}", quiet=quiet)
 
     return _finished(result, folder, json, show)
@@ -151,26 +161,6 @@ def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any
             ) from None
 
 
-def _print_comparison(result: "Comparison", form: str) -> None:
-    from directrank.experiments.significance import lead_line
-    from directrank.experiments.tables import FORMATS
-
-    tables = [result.headline(convention) for convention in result.conventions]
-    measure = result.summary["select_by"]
-    shown = measure if measure in result.measures else result.measures[0]
-    if len(result.folds) > 1:
-        tables.append(result.by_fold(result.conventions[0], shown))
-    for place, table in enumerate(tables):
-        if place:
-            print()
-        if form == "text":
-            print_table(table)
-        else:
-            print(FORMATS[form](table))
-    if form == "text" and (line := lead_line(result, result.conventions[0], shown)):
-        print(f"\n{line}")
-
-
 def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Path], None]) -> int:
     """Write the page of a comparison, print its results, and return the exit code."""
     from directrank.experiments.results import unfinished_lines
@@ -184,9 +174,7 @@ def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Pa
         show(page)
     for line in unfinished_lines(result):
         remark(f"directrank: {line}")
-    for cell in result.failed:
-        remark(
-            f"directrank: {cell['method']} failed on {cell['fold']}: "
-            f"{cell['error']['type']}: {cell['error']['message']} (the rest is complete)"
-        )
-    return FAILED if result.failed else DONE
+    for cell in result.failures:
+        problem = f"{cell.error.type}: {cell.error.message}"
+        remark(f"directrank: {cell.method} failed on {cell.fold}: {problem} (the rest is complete)")
+    return FAILED if result.failures else DONE

@@ -1,4 +1,4 @@
-"""`directrank evaluate` and `agreement`: rankings made elsewhere, compared; judgments, compared."""
+"""`directrank evaluate`, `agreement` and `fuse`: rankings made elsewhere, and judgments."""
 
 import sys
 from collections.abc import Sequence
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Judging, Plugin, argument, option, target
+from directrank.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
 from directrank.cli.output import print_columns, print_json, print_table, remark
 from directrank.cli.settings import check_file
-from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures, Seed
+from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures, Option, Seed
 
 if TYPE_CHECKING:
     from directrank.experiments import Agreement, Comparison
+    from directrank.experiments.fusion import Fusion, FusionTable
 
 
 def evaluate(
@@ -64,6 +65,8 @@ def evaluate(
         _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, how, json)
         return
     from directrank.experiments.evaluated import evaluate_runs
+    from directrank.experiments.significance import lead_line
+    from directrank.report import write_report
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
@@ -73,7 +76,21 @@ def evaluate(
             diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
-    _finish(result, report, per_query, json)
+    if report is not None:
+        write_report(result, report)
+    if json:
+        print_json(result.to_dict())
+        return
+    for note in result.content.data_check.lines:
+        remark(f"note: {note}")
+    if per_query:
+        _print_queries(result)
+    print_table(result.headline(convention))
+    _print_differences(result)
+    lines = [line for each in result.measures if (line := lead_line(result, convention, each))]
+    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
+    if report is not None:
+        remark(f"Written: {report}")
 
 
 def _evaluate_one(
@@ -103,73 +120,40 @@ def _evaluate_one(
     print(result)
 
 
-def _finish(result: "Comparison", report: Path | None, per_query: bool, json: bool) -> None:
-    """Print the results of several runs, and write their page."""
-    if report is not None:
-        from directrank.report import write_report
-
-        write_report(result, report)
-    if json:
-        print_json(result.to_dict())
-        return
-    for note in result.summary["data_check"]["lines"]:
-        remark(f"note: {note}")
-    if per_query:
-        _print_queries(result)
-    from directrank.experiments.significance import lead_line
-
-    print_table(result.headline(result.conventions[0]))
-    _print_differences(result)
-    convention = result.conventions[0]
-    lines = [line for each in result.measures if (line := lead_line(result, convention, each))]
-    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
-    if report is not None:
-        remark(f"Written: {report}")
-
-
 def _print_queries(result: "Comparison") -> None:
     """Print a line for each query and run, with every measure."""
-    convention, cells = result.conventions[0], result.cells
     rows = []
-    for place, qid in enumerate(cells[0]["qid"]):
-        for cell in cells:
-            values = [cell["per_query"][convention][name][place] for name in result.measures]
+    for place, qid in enumerate(result.finished[0].qid):
+        for run in result.finished:
+            per_query = run.per_query[result.conventions[0]]
+            values = [per_query[name][place] for name in result.measures]
             texts = ["skipped" if value is None else f"{value:.4f}" for value in values]
-            rows.append([str(qid), cell["method"], *texts])
+            rows.append([str(qid), run.method, *texts])
     print_columns(["qid", "run", *result.measures], rows)
     print()
 
 
 def _print_differences(result: "Comparison") -> None:
     """Print every tested pair: with a baseline a line a run and measure, without one only of two runs."""
-    tested = result.summary["significance"][result.conventions[0]]
-    if tested["baseline"] is None and len(result.methods) > 2:
+    tested = result.content.significance[result.conventions[0]]
+    pairs = [(measure, pair) for measure, pairs in tested.pairs.items() for pair in pairs]
+    if (tested.baseline is None and len(result.methods) > 2) or not pairs:
         return
     from directrank.experiments.tables import p_value
 
-    adjusted = f"p_{tested['correction']}"
     rows = [
         [
-            measure, pair["method"], f"{pair['difference']:+.4f}",
-            f"{pair['low']:+.4f} to {pair['high']:+.4f}",
-            f"{pair['wins']}/{pair['ties']}/{pair['losses']}",
-            *(p_value(pair[which]).removeprefix("= ") for which in ("p_randomisation", adjusted)),
+            measure, pair.method, f"{pair.difference:+.4f}", f"{pair.low:+.4f} to {pair.high:+.4f}",
+            f"{pair.wins}/{pair.ties}/{pair.losses}",
+            *(p_value(p).removeprefix("= ") for p in (pair.p_randomisation, tested.p(pair))),
         ]
-        for measure, pairs in tested["pairs"].items()
-        for pair in pairs
+        for measure, pair in pairs
     ]  # fmt: skip
-    if not rows:
-        return
-    against = next(pair["baseline"] for pairs in tested["pairs"].values() for pair in pairs)
-    print(
-        f"\ndifference to {against} on {_n_queries(tested)} queries, with its {tested['level']:.0%} interval"
-    )
-    head = ["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted.replace("_", " ")]
-    print_columns(head, rows)
-
-
-def _n_queries(tested: dict[str, Any]) -> int:
-    return next(pair["queries"] for pairs in tested["pairs"].values() for pair in pairs)
+    first = pairs[0][1]
+    against = f"difference to {first.baseline} on {first.queries} queries"
+    print(f"\n{against}, with its {tested.level:.0%} interval")
+    adjusted = f"p {tested.correction}"
+    print_columns(["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted], rows)
 
 
 def agreement(
@@ -226,3 +210,144 @@ def _print_agreement(found: "Agreement", first: str, second: str, most: int) -> 
             [each.qid, each.docid, f"{each.first:g}", f"{each.second:g}"] for each in found.most[:most]
         ]
         print_columns(["qid", "docid", first, second], differing)
+
+
+def fuse(
+    *,
+    runs: Annotated[
+        list[Path],
+        argument("RUN…", "TREC runs or tables of qid, docid and score of the same queries, two or more."),
+    ],
+    qrels: Annotated[
+        Path | None,
+        option("--qrels FILE", "TREC qrels or labelled documents to learn from.  [default: none, plain RRF]"),
+    ] = None,
+    measure: Annotated[str, option("--measure NAME", "Measure to learn for.")] = "nDCG@10",
+    normalise: Annotated[
+        Sequence[str],
+        Option(
+            "--normalise NAMES",
+            "Normalisations to choose from, with commas: rank, min-max, standardised, log-odds.",
+        ),
+    ] = ("standardised",),
+    kfold: Annotated[
+        int, option("--kfold N", "Folds of the judged queries for the comparison; 0 leaves it out.")
+    ] = 5,
+    seed: Seed = 0,
+    model: Annotated[
+        Path | None, option("--model FILE", "Fuse with the weights of this file of --out; learn none.")
+    ] = None,
+    out: Annotated[
+        Path | None, target("-o --out FILE", "The file for the weights, such as fusion.dr.")
+    ] = None,
+    run_out: Annotated[
+        Path | None,
+        target("--run-out FILE", "The file for the fused run; its ending chooses the format, or TREC."),
+    ] = None,
+    tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
+    to: Annotated[
+        str | None,
+        option("--to ENGINE", "Print the weights for opensearch, elasticsearch or vespa, and nothing else."),
+    ] = None,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fuse runs of several retrievers, with weights learned for the measure and shrunk towards RRF.
+
+    With judgments it also compares the weights with RRF, CombSUM, CombMNZ, the best of 11 weights and each
+    run, on queries that they were not learned from.
+    """
+    from directrank.data.files.scores import format_of_scores
+    from directrank.experiments.fusion import Fusion, Legs
+    from directrank.storage.atomic import write_atomically
+
+    if model is not None and qrels is not None:
+        raise UsageError("--model and --qrels: give the weights, or judgments to learn them from")
+    if not tag.split() == [tag]:
+        raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
+    if json and to is not None:
+        raise UsageError("--json and --to: give one of them")
+    for path, name in ((out, "--out"), (run_out, "--run-out")):
+        if path is not None:
+            check_file(path, name, qrels, model, *runs, printing=True)
+    table = None
+    with usage():
+        if model is None:
+            fusion = Fusion(measure, normalise=normalise, random_state=seed)
+        else:
+            fusion = Fusion.load(model)
+        legs = Legs.read(runs, qrels)
+        if model is None:
+            fusion.fit(legs)
+            folds = min(kfold, fusion.n_judged_)
+            table = fusion.cross_validate(legs, kfold=folds) if folds > 1 and to is None else None
+        groups, scores = fusion.ranked(legs)
+        engine = None if to is None else fusion.engine(to)
+    if out is not None:
+        fusion.save(out)
+    if run_out is not None:
+        form = format_of_scores(None, run_out)
+        # One score a line would not say whose it is.
+        form = format_of_scores("trec", None) if form.name == "scores" else form
+        write_atomically(run_out, form.content(groups, scores, tag))
+    if json:
+        facts = {
+            "measure": fusion.measure,
+            "judged_queries": fusion.n_judged_,
+            "normalisation": fusion.normalisation_,
+            "learned_share": fusion.share_,
+            "weights": dict(zip(fusion.legs_, fusion.weights_.tolist(), strict=True)),
+        }
+        print_json({**facts, "comparison": table and table.to_dict(), "notes": legs.notes})
+        return
+    lines = [f"note: {note}" for note in legs.notes]
+    if engine is not None:
+        sys.stdout.write(engine.content.decode())
+        lines += [f"needs: {each}" for each in engine.needs] + [f"changed: {each}" for each in engine.changes]
+    else:
+        if table is not None:
+            _print_table(table)
+        _print_weights(fusion)
+    lines += [f"Written: {out}"] if out is not None else []
+    if run_out is not None:
+        lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
+    for line in lines:
+        remark(line, quiet=quiet)
+
+
+def _print_table(table: "FusionTable") -> None:
+    """Print the rules, and by how much the learned weights are better than each."""
+    from directrank.experiments.tables import p_value
+
+    first, *others = table.rows
+    print(
+        f"{len(first.values)} judged queries, {table.measure}, {table.kfold} folds; "
+        "difference: learned less the row"
+    )
+    lines = [[first.name, f"{first.values.mean():.4f}", "", "", "", "", ""]]
+    for row, test, p_holm in zip(others, table.tests, table.p_holm.tolist(), strict=True):
+        lines.append(
+            [
+                row.name, f"{row.values.mean():.4f}", f"{test.difference:+.4f}",
+                f"{test.low:+.4f} to {test.high:+.4f}", f"{test.wins}/{test.ties}/{test.losses}",
+                *(p_value(p).removeprefix("= ") for p in (test.p, p_holm)),
+            ]
+        )  # fmt: skip
+    head = ["rule", table.measure, "difference", "95% interval", "wins/ties/losses", "p", "p holm"]
+    print_columns(head, lines)
+    print()
+
+
+def _print_weights(fusion: "Fusion") -> None:
+    from directrank.experiments.fusion import K
+
+    if not fusion.share_:
+        why = "judged queries show no convincing gain over it" if fusion.n_judged_ else "no query is judged"
+        print(f"weights: equal, of reciprocal ranks: RRF (k = {K}), as {why}")
+        return
+    print(
+        f"weights of scores, {fusion.normalisation_}: {fusion.share_:.0%} learned from {fusion.n_judged_} "
+        "judged queries, the rest equal"
+    )
+    weights = zip(fusion.legs_, fusion.weights_.tolist(), strict=True)
+    print_columns(["run", "weight"], [[name, f"{weight:.4f}"] for name, weight in weights])

@@ -1,21 +1,22 @@
-"""`directrank explain` and `importance`."""
+"""`directrank explain`, `importance` and `audit`: what is behind a model's scores."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Plugin, Reading, argument, names, option
+from directrank.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import read_documents
+from directrank.cli.settings import check_file, read_documents
 from directrank.experiments.options import Seed
 
-MODEL = argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+if TYPE_CHECKING:
+    from directrank.diagnostics import Audit
 
 
 def explain(
     *,
-    model: Annotated[Path, MODEL],
+    model: Model,
     data: Annotated[Path, argument("DATA", "Documents; they need no relevance.")],
     query: Annotated[str, option("--query QID", "The query.")],
     docs: Annotated[
@@ -119,7 +120,7 @@ def _print_explanation(facts: dict[str, Any]) -> None:
 
 def importance(
     *,
-    model: Annotated[Path, MODEL],
+    model: Model,
     data: Annotated[Path, argument("DATA", "Documents with relevance, not those of training.")],
     measure: Annotated[str | None, option("--measure NAME", "The measure.  [default: nDCG@10]")] = None,
     repeats: Annotated[int, option("--repeats N", "Number of shuffles, over which losses are averaged.")] = 5,
@@ -162,3 +163,51 @@ def importance(
     print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)
     rest = len(rows) - len(lines)
     remark(f"{rest} further features change no query", quiet=not rest)
+
+
+def audit(
+    *,
+    model: Model,
+    data: Annotated[Path, argument("DATA", "Documents with relevance, such as the training data.")],
+    measure: Annotated[
+        str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
+    ] = None,
+    picture: Annotated[Path | None, target("--picture FILE", "Also draw the table as an SVG file.")] = None,
+    reading: Reading,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """Compare a model's loss with its bounds and approximations."""
+    from directrank.cli.progress import spinner
+    from directrank.diagnostics import audit as audited
+    from directrank.measures import parse_measure
+    from directrank.models import load
+    from directrank.report.pictures import draw as audit_chart
+    from directrank.storage.atomic import write_atomically
+
+    with usage(f"--measure {measure}"):
+        chosen = None if measure is None else parse_measure(measure)
+    if picture is not None:
+        check_file(picture, "--picture", model, data, printing=True)
+    ranker = load(model)
+    groups = read_documents(data, reading.how_for(ranker), quiet=json)
+    with spinner(f"auditing {groups.n_queries} queries", quiet=json):
+        result = audited(ranker, groups, chosen)
+    if picture is not None:
+        write_atomically(picture, audit_chart(result))
+        remark(f"Written: {picture}", quiet=json)
+    if json:
+        print_json(result.to_json())
+    else:
+        _print_audit(result)
+
+
+def _print_audit(result: "Audit") -> None:
+    head, lines = result.table()
+    print_columns([f"{result.measure}, {len(result.qid)} queries", *head[1:]], lines, wrap=[0])
+    remark(
+        "error: for a bound, how far its maximum over all rankings can lie above the value that a ranking "
+        "attains; for an approximation, how far it can be from 1 - E; both are proved"
+    )
+    if result.left_out:
+        remark(f"skipped, because they are the same for every ranking: {', '.join(result.left_out)}")

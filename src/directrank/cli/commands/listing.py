@@ -4,9 +4,9 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated
 
 from directrank.cli.failures import DONE, FAILED, usage
 from directrank.cli.options import JSON, Plugin, argument, option
@@ -14,7 +14,6 @@ from directrank.cli.output import print_columns, print_json, print_paragraph, re
 from directrank.errors import install_line
 
 if TYPE_CHECKING:
-    from directrank.experiments.entries import NamedRival
     from directrank.experiments.rivals import Rival
 
 #: Packages that only some inputs need.
@@ -44,8 +43,21 @@ def methods(
             _print_parameters(entry.method, json=json)
         return
     if json:
-        own = map(_method_facts, (*METHODS, *OWN.values()))
-        print_json([*own, *map(_rival_facts, RIVALS)])
+        rivals = [
+            {
+                "name": each.name,
+                "aliases": [],
+                "class": each.estimator.estimator_name,
+                "summary": each.summary,
+                "paper": each.paper,
+                "measure": None,
+                "takes_measure": False,
+                "grid": {name: list(values) for name, values in each.grid.items()},
+                "install": each.estimator.install or None,
+            }
+            for each in RIVALS
+        ]
+        print_json([*map(_method_facts, (*METHODS, *OWN.values())), *rivals])
         return
     rows = [
         [", ".join([method.name + "(MEASURE)" * method.takes_measure, *method.aliases]), method.summary]
@@ -56,7 +68,7 @@ def methods(
     rows = [*([each.name, each.summary] for each in RIVALS), *map(list, FORMS.items())]
     print_columns(["of other libraries", "what it does"], rows)
     missing = [(each.extra, each.name) for each in METHODS if not each.installed]
-    missing += [(each.learner.library, each.name) for each in RIVALS if not each.learner.is_installed]
+    missing += [(each.estimator.library, each.name) for each in RIVALS if each.estimator.install]
     for extra in dict(missing):
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
@@ -68,30 +80,13 @@ def _print_rival(rival: "Rival", *, json: bool) -> None:
     known = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
     if json:
         grid = {name: list(values) for name, values in rival.grid.items()}
-        values = {name: each if _is_plain(each) else str(each) for name, each in known.items()}
+        plain = (bool, int, float, str, NoneType)
+        values = {name: each if isinstance(each, plain) else str(each) for name, each in known.items()}
         print_json({"name": rival.name, "summary": rival.summary, "grid": grid, "parameters": values})
         return
     rows = [[name, "", ", ".join(map(str, values))] for name, values in rival.grid.items()]
     rows += [[name, str(value), ""] for name, value in known.items()]
     print_columns(["parameter", "value", "chosen on validation from"], rows)
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _rival_facts(named: "NamedRival") -> dict:
-    return {
-        "name": named.name,
-        "aliases": [],
-        "class": named.learner.estimator_name,
-        "summary": named.summary,
-        "paper": named.paper,
-        "measure": None,
-        "takes_measure": False,
-        "grid": {name: list(values) for name, values in named.grid.items()},
-        "install": None if named.learner.is_installed else named.install,
-    }
 
 
 def _print_parameters(method, *, json: bool) -> None:
@@ -147,8 +142,13 @@ def measures(plugin: Plugin = None, json: JSON = False) -> None:
 
     every = {**{each.bare_name: each for each in MEASURES}, **OWN}
     if json:
+        # An object has only its name, and nothing in brackets after it.
         listed = [
-            {"name": name, "parameters": _parameters(each), "meaning": each.meaning}
+            {
+                "name": name,
+                "parameters": list(each.readers()) if isinstance(each, type) else [],
+                "meaning": each.meaning,
+            }
             for name, each in every.items()
         ]
         conventions = {name: each.explanation for name, each in CONVENTIONS.items()}
@@ -159,11 +159,6 @@ def measures(plugin: Plugin = None, json: JSON = False) -> None:
     print()
     rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
     print_columns(["convention", "what it does"], rows)
-
-
-def _parameters(measure) -> list[str]:
-    """Return what may be written in brackets after the name of a measure; an object has only its name."""
-    return list(measure.readers()) if isinstance(measure, type) else []
 
 
 def _form(measure) -> str:
@@ -179,7 +174,20 @@ def doctor(
     json: JSON = False,
 ) -> int:
     """Check the installation: versions, the cache of compiled kernels, and one small fit."""
-    findings = [*([_compiled()] if warm else []), *_versions(), *_machine(), _compiled_code(), _small_fit()]
+    from directrank.experiments.identity import versions
+    from directrank.features.shards import processors
+
+    present = [name for name in OPTIONAL if find_spec(name)]
+    findings = [
+        *([_compiled()] if warm else []),
+        ("python", platform.python_version(), True),
+        *((name, version, True) for name, version in versions().items()),
+        ("optional packages", ", ".join(present) or "none", True),
+        ("platform", platform.platform(), True),
+        ("processors", str(processors()), True),
+        _compiled_code(),
+        _small_fit(),
+    ]
     if json:
         print_json([{"what": what, "found": found, "fine": fine} for what, found, fine in findings])
     else:
@@ -212,23 +220,6 @@ def _compiled() -> Finding:
             compile_kernels()
             progress.advance(task)
     return "compilation", f"all kernels in {time.perf_counter() - started:.0f} s", True
-
-
-def _versions() -> Iterator[Finding]:
-    from directrank.experiments.identity import versions
-
-    yield "python", platform.python_version(), True
-    for name, version in versions().items():
-        yield name, version, True
-    present = [name for name in OPTIONAL if find_spec(name)]
-    yield "optional packages", ", ".join(present) or "none", True
-
-
-def _machine() -> Iterator[Finding]:
-    from directrank.features.shards import processors
-
-    yield "platform", platform.platform(), True
-    yield "processors", str(processors()), True
 
 
 def _compiled_code() -> Finding:

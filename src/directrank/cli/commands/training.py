@@ -1,4 +1,4 @@
-"""`directrank fit` and `rank`."""
+"""`directrank fit`, `select`, `rank`, `export` and `convert`."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
-from directrank.cli.options import JSON, Plugin, Quiet, Reading, Set, argument, option, target
+from directrank.cli.options import (
+    JSON,
+    Converting,
+    Model,
+    Plugin,
+    Quiet,
+    Reading,
+    Set,
+    argument,
+    option,
+    target,
+)
 from directrank.cli.output import print_columns, print_json, remark
-from directrank.cli.settings import check_file, read_documents, readable_input, with_settings
+from directrank.cli.settings import check_file, check_folder, read_documents, readable_input, with_settings
 from directrank.experiments.options import Scheduler, Seed
 
 if TYPE_CHECKING:
@@ -61,6 +72,10 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Train one ranker and save it."""
+    from directrank.data.supervision_files import with_preferences, with_rankings
+    from directrank.diagnostics import check_data
+    from directrank.estimators.outcome import remedy
+    from directrank.measures import evaluate as measured
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
     from directrank.storage.atomic import is_standard_output
@@ -77,23 +92,47 @@ def fit(
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
         with phase("reading"), readable_input(train) as file:
-            data = _supervised(_read(file, valid, how, quiet=quiet or json), preferences, rankings)
-        checks = _checked(data["train"], quiet=quiet or json)
+            data = _read(file, valid, how, quiet=quiet or json)
+            if preferences is not None:
+                data["train"] = with_preferences(data["train"], preferences)
+            elif rankings:
+                data = {name: with_rankings(groups) for name, groups in data.items()}
+        with phase("data check"):
+            checks = check_data(data["train"]).lines()
+        for line in checks:
+            remark(f"data check: {line}", quiet=quiet or json)
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
             _train(ranker, chosen.label, used, quiet=quiet or json)
             with phase("saving"):
                 save(ranker, out)
             with phase("evaluation"):
-                facts = _facts(chosen.label, ranker, used, out)
-    facts["notes"] = [*facts["notes"], *filter(None, [saved_as_ranker(ranker)])]
-    measured = None if profiled is None else _profile_facts(profiled, data["train"].features.nbytes)
+                by = ranker.selected_by_
+                values = {
+                    name: measured(groups, ranker.predict(groups), measures=ranker.chooser_)[by]
+                    for name, groups in used.items()
+                }
+    facts = {
+        "method": chosen.label,
+        "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
+        "selected_by": by,
+        "values": values,
+        "status": ranker.status_,
+        "message": ranker.message_,
+        "remedy": remedy(ranker),
+        "certificate": ranker.certificate_,
+        "scaling": ranker.scaling_,
+        "scaling_reason": ranker.scaling_reason_,
+        "notes": [*ranker.notes_, *filter(None, [saved_as_ranker(ranker)])],
+        "model": str(out),
+    }
+    times = None if profiled is None else _profile_facts(profiled, data["train"].features.nbytes)
     if json:
-        print_json({**facts, "data_check": checks, "profile": measured})
+        print_json({**facts, "data_check": checks, "profile": times})
         return
     _print_outcome(chosen.label, facts, to_stderr=is_standard_output(out))
-    if measured is not None:
-        _print_profile(measured)
+    if times is not None:
+        _print_profile(times)
 
 
 def select(
@@ -146,9 +185,7 @@ def select(
 
 def rank(
     *,
-    model: Annotated[
-        Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
-    ],
+    model: Model,
     data: Annotated[
         Path, argument("DATA", "Documents to rank; they need no relevance. - for standard input.")
     ],
@@ -242,29 +279,6 @@ def _read(train: Path, valid: Path | None, how: "ReadOptions", *, quiet: bool) -
     return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
 
 
-def _supervised(
-    data: dict[str, "QueryGroups"], preferences: Path | None, rankings: bool
-) -> dict[str, "QueryGroups"]:
-    """Return the data with preferences in place of training grades, or with rankings in place of all."""
-    from directrank.data.supervision_files import with_preferences, with_rankings
-
-    if preferences is not None:
-        return data | {"train": with_preferences(data["train"], preferences)}
-    return {name: with_rankings(groups) for name, groups in data.items()} if rankings else data
-
-
-def _checked(train: "QueryGroups", *, quiet: bool) -> list[str]:
-    """Print the sentences of the data check, and return them."""
-    from directrank.diagnostics import check_data
-    from directrank.timing import phase
-
-    with phase("data check"):
-        checks = check_data(train).lines()
-    for line in checks:
-        remark(f"data check: {line}", quiet=quiet)
-    return checks
-
-
 def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet: bool) -> None:
     from directrank.cli.progress import training
     from directrank.errors import DataError, MethodError, UnfitPairError
@@ -301,30 +315,6 @@ def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> Non
         remark(line) if to_stderr else print(line)
 
 
-def _facts(label: str, ranker: Any, data: Mapping[str, "QueryGroups"], out: Path) -> dict[str, Any]:
-    from directrank.estimators.outcome import remedy
-    from directrank.measures import evaluate as measured
-
-    by, chooser = ranker.selected_by_, ranker.chooser_
-    return {
-        "method": label,
-        "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
-        "selected_by": by,
-        "values": {
-            name: measured(groups, ranker.predict(groups), measures=chooser)[by]
-            for name, groups in data.items()
-        },
-        "status": ranker.status_,
-        "message": ranker.message_,
-        "remedy": remedy(ranker),
-        "certificate": ranker.certificate_,
-        "scaling": ranker.scaling_,
-        "scaling_reason": ranker.scaling_reason_,
-        "notes": ranker.notes_,
-        "model": str(out),
-    }
-
-
 @contextmanager
 def _distributed(
     scheduler: str | None,
@@ -333,18 +323,7 @@ def _distributed(
     *,
     verify: bool = True,
 ) -> Iterator[Mapping[str, "QueryGroups"]]:
-    """Yield the data as they are, or on the workers of a cluster.
-
-    Parameters
-    ----------
-    scheduler : str or None
-        The option; None for this process.
-    data : mapping of str to QueryGroups
-    stores : mapping of str to Path or None
-        The files that the data were read from as they are: workers open stores themselves.
-    verify : bool, default=True
-        Compare the features of stores with their digests where they are opened.
-    """
+    """Yield the data as they are, or on the workers of a cluster, which open stores themselves."""
     if scheduler is None:
         yield data
         return
@@ -365,14 +344,7 @@ def _distributed(
 
 
 def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]:
-    """Return a profile as plain values.
-
-    Parameters
-    ----------
-    profile : Profile
-    bytes_of_features : int
-        The size of the training features.
-    """
+    """Return a profile as plain values."""
     from directrank.experiments.fits import peak_memory
 
     read = profile.facts.get("read")
@@ -408,21 +380,103 @@ def _print_profile(facts: dict[str, Any]) -> None:
         for each in facts["phases"]
     ]
     print_columns(["phase", "times", "seconds", "share", "read passes"], rows)
-    for line in _sentences(facts):
-        print(line)
-
-
-def _sentences(facts: dict[str, Any]) -> list[str]:
-    steps, lines = dict(facts["pass"]), []
+    steps, peak = dict(facts["pass"]), facts["peak_memory"]
     read = steps.pop("read", None)
     if read is not None:
-        lines.append(f"a read pass, the sum of all training features, takes {read:.4f} s")
+        print(f"a read pass, the sum of all training features, takes {read:.4f} s")
     if steps and read:
         costs = ", ".join(f"{name} {seconds / read:.1f}" for name, seconds in steps.items())
-        lines.append(f"a gradient, step by step, in read passes: {costs}")
-    if facts["peak_memory"]:
-        times = facts["peak_memory"] / max(1, facts["bytes_of_features"])
-        lines.append(
-            f"most memory: {facts['peak_memory'] / 2**20:.0f} MiB, {times:.1f} times the training features"
+        print(f"a gradient, step by step, in read passes: {costs}")
+    if peak:
+        times = peak / max(1, facts["bytes_of_features"])
+        print(f"most memory: {peak / 2**20:.0f} MiB, {times:.1f} times the training features")
+
+
+def export(
+    *,
+    model: Model,
+    to: Annotated[str, option("--to TARGET", "The engine; docs/export.md has a table of all.")],
+    out: Annotated[Path, target("-o --out FILE", "The file to write; - for standard output.")],
+    check: Annotated[
+        Path | None,
+        option("--check DATA", "Documents with relevance: run the target's own rule on them, and compare."),
+    ] = None,
+    target_version: Annotated[
+        str | None, option("--target-version V", "Version of the engine, where files differ by it.")
+    ] = None,
+    measure: Annotated[
+        str | None, option("--measure NAME", "Measure of --check.  [default: the model's own]")
+    ] = None,
+    reading: Reading,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a ranker for another engine: source code, ONNX, Elasticsearch, Solr, Vespa and others.
+
+    What the engine cannot express is refused, never approximated.
+    """
+    from directrank.measures import parse_measure
+    from directrank.models import export as exported
+    from directrank.models import load
+    from directrank.storage.atomic import is_standard_output
+
+    with usage(f"--measure {measure}"):
+        name = None if measure is None else parse_measure(measure).name
+    check_file(out, "--out", model, check, printing=json)
+    ranker = load(model)
+    groups = None
+    if check is not None:
+        groups = read_documents(check, reading.how_for(ranker), quiet=quiet or json)
+    with usage(f"--to {to}"):
+        result = exported(ranker, to, out, target_version=target_version, check=groups, measure=name)
+    if json:
+        facts = None if result.check is None else vars(result.check)
+        print_json(
+            {"target": to, "out": str(out), "needs": result.needs, "changes": result.changes, "check": facts}
         )
-    return lines
+        return
+    size = f"{len(result.content)} bytes"
+    lines = [f"Written: {out}, {size} for {to}", *(f"needs: {line}" for line in result.needs)]
+    lines += [f"changed: {line}" for line in result.changes]
+    for line in [*lines, *([] if result.check is None else [str(result.check)])]:
+        remark(line, quiet=quiet) if is_standard_output(out) else (quiet or print(line))
+
+
+def convert(
+    *,
+    data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet, Arrow or a log.")],
+    out: Annotated[Path, target("-o --out FOLDER", "The store to write.")],
+    n_features: Annotated[
+        int | None,
+        option("--n-features N", "Features of LETOR text.  [default: the largest number of one]"),
+    ] = None,
+    force: Annotated[bool, option("--force", "Take a folder that holds other files, too.")] = False,
+    reading: Converting,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn documents into a store, which `fit`, `rank`, `evaluate` and `compare` read without loading it.
+
+    The features stay on the disk and are read as they are used, so data may be larger than memory.
+    """
+    from directrank.cli.progress import spinner
+    from directrank.data.files import columns_line
+    from directrank.data.files.reading import converted
+
+    how = replace(reading.how(), n_features=n_features)
+    check_folder(out, "--out", force=force)
+    line = columns_line(data, how)
+    remark(line, quiet=quiet or json or not line)
+    with spinner(f"converting {data}", quiet=quiet or json):
+        groups = converted(data, out, how, force=force)
+    facts = {
+        "documents": groups.n_docs, "queries": groups.n_queries, "features": groups.n_features,
+        "bytes": groups.features.nbytes, "out": str(out),
+    }  # fmt: skip
+    if json:
+        print_json(facts)
+    remark(
+        f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries with {groups.n_features} "
+        "features",
+        quiet=quiet or json,
+    )

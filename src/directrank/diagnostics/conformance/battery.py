@@ -6,9 +6,7 @@ from typing import Any
 from directrank.contracts import Curvature, HessianVector, Measure, Surrogate, ValueAndGradient
 from directrank.diagnostics.conformance import (
     of_measures,
-    of_objectives,
     of_rankers,
-    of_smooth_measures,
     of_solvers,
     of_surrogates,
 )
@@ -27,16 +25,7 @@ CUTOFF = 3
 
 @dataclass(frozen=True)
 class Report:
-    """What came of trying one thing.
-
-    Attributes
-    ----------
-    kind, name : str
-        Such as ``measure`` and ``Patience``.
-    verdicts : list of Verdict
-    notes : list of str
-        What was found besides.
-    """
+    """What came of trying one thing, such as the ``measure`` ``Patience``."""
 
     kind: str
     name: str
@@ -57,7 +46,7 @@ def check_plugin(plugin: PlugIn) -> list[Report]:
 def promises_of_measure(measure: Measure) -> tuple[Promise, ...]:
     """Return the promises that a measure makes."""
     smooth = isinstance(measure, PositionDifferentiable)
-    return (*of_measures.PROMISES, *(of_smooth_measures.PROMISES if smooth else ()))
+    return (*of_measures.PROMISES, *(of_measures.SMOOTH if smooth else ()))
 
 
 def promises_of_surrogate(surrogate: Surrogate) -> tuple[Promise, ...]:
@@ -66,11 +55,11 @@ def promises_of_surrogate(surrogate: Surrogate) -> tuple[Promise, ...]:
     if of_surrogates.has_a_value(surrogate):
         found += of_surrogates.VALUED
     if ValueAndGradient in surrogate.offers:
-        found += (*of_surrogates.DIFFERENTIABLE, *of_objectives.PROMISES)
+        found += (*of_surrogates.DIFFERENTIABLE, *of_surrogates.BOUND)
     if HessianVector in surrogate.offers:
-        found += (of_objectives.hessian_is_the_slope_of_the_gradient,)
+        found += (of_surrogates.hessian_is_the_slope_of_the_gradient,)
     if Curvature in surrogate.offers:
-        found += (of_objectives.curvature_bounds_the_second_derivative,)
+        found += (of_surrogates.curvature_bounds_the_second_derivative,)
     return found
 
 
@@ -92,7 +81,11 @@ def _reports(thing: Any, origin: str) -> list[Report]:
     kind, made = kind_of(thing), whole(thing, origin)
     found = []
     if kind is Kind.MEASURE:
-        found = [check_measure(each) for each in _variants(thing, made)]
+        found = [check_measure(made)]
+        # A class that takes a cutoff is tried with one, too.
+        if isinstance(thing, type) and issubclass(thing, Definition) and thing.cutoff_is() != "none":
+            cut: Any = thing
+            found.append(check_measure(cut(cutoff=CUTOFF)))
     elif kind is Kind.SURROGATE:
         found = [check_surrogate(made)]
     elif kind is Kind.SOLVER:
@@ -101,11 +94,3 @@ def _reports(thing: Any, origin: str) -> list[Report]:
         configured = configured_method(method, None, AP())
         found.append(Report("method", method.name, tried(configured, of_rankers.PROMISES)))
     return found
-
-
-def _variants(thing: Any, made: Measure) -> list[Measure]:
-    """Return a measure as it is, and a class that takes a cutoff also with one."""
-    if not (isinstance(thing, type) and issubclass(thing, Definition)) or thing.cutoff_is() == "none":
-        return [made]
-    cut: Any = thing
-    return [made, cut(cutoff=CUTOFF)]

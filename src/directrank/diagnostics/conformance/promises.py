@@ -19,16 +19,7 @@ class BrokenPromiseError(AssertionError):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of trying one promise.
-
-    Attributes
-    ----------
-    promise : str
-        In words.
-    kept : bool
-    said : str
-        Why it is broken, or a remark.
-    """
+    """What came of trying one promise: why it is broken, or a remark."""
 
     promise: str
     kept: bool
@@ -48,24 +39,20 @@ def words_of(promise: Promise) -> str:
 
 
 def tried(thing: Any, promises: Sequence[Promise]) -> list[Verdict]:
-    """Try promises on an object; errors of its code count as broken promises."""
-    return [_tried(thing, each) for each in promises]
-
-
-def _tried(thing: Any, promise: Promise) -> Verdict:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return Verdict(words_of(promise), True, promise(thing) or "")
-        except BrokenPromiseError as error:
-            return Verdict(words_of(promise), False, str(error))
-        except Exception as error:  # whatever code of a user raises
-            return Verdict(words_of(promise), False, f"{_place(error)}{type(error).__name__}: {error}")
-
-
-def _place(error: Exception) -> str:
-    """Return file and line of the last line outside of directrank that an error passed."""
-    inside = str(Path(__file__).parents[2])
-    lines = traceback.extract_tb(error.__traceback__)
-    own = [each for each in lines if not each.filename.startswith((inside, sys.prefix, sys.base_prefix))]
-    return f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
+    """Try promises on an object; errors of its code count as broken promises, with their file and line."""
+    verdicts, library = [], (str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix)
+    for promise in promises:
+        kept, said = True, ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                said = promise(thing) or ""
+            except BrokenPromiseError as error:
+                kept, said = False, str(error)
+            except Exception as error:  # whatever code of a user raises
+                lines = traceback.extract_tb(error.__traceback__)
+                own = [each for each in lines if not each.filename.startswith(library)]
+                place = f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
+                kept, said = False, f"{place}{type(error).__name__}: {error}"
+        verdicts.append(Verdict(words_of(promise), kept, said))
+    return verdicts

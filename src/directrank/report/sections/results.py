@@ -1,52 +1,59 @@
-"""The results: every method by every measure, curves, folds, queries and ties."""
+"""The first screen, and every method by every measure, curves, folds, queries and ties."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from directrank.experiments.cells import TOP
-from directrank.experiments.results import seeds_note
-from directrank.experiments.tables import MARK, Table
+from directrank.experiments.results import CHOSEN, seeds_note, unfinished_lines
+from directrank.experiments.significance import power_line
+from directrank.experiments.tables import MARK, p_value
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.report.blocks import (
+    FEW,
     NOTHING,
     Cell,
     Column,
     DotRow,
-    Row,
     details,
     dots,
     enumerated,
     figure,
     grid,
+    named,
     note,
     number,
     paragraph,
+    plural,
     score,
     signed,
     variant,
+    warned,
 )
 from directrank.report.charts import Line, Scale, colour, element, line_chart
 from directrank.report.facts import Facts, mean
-from directrank.report.opening import RULES
 
 
 def results(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
+    runs = [each.label for each in facts.content.methods if each.name.startswith("runs:")]
+    elsewhere = f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
     origin = (
         "Every method was trained on the training queries. Its settings were selected on the validation "
-        f"queries by {facts.content.select_by}. It was then tested once, on the test queries. "
-        f"{_made_elsewhere(facts)}"
+        f"queries by {facts.content.select_by}. It was then tested once, on the test queries. {elsewhere}"
         if facts.trained
         else "Each row is a ranking that was made elsewhere, evaluated on the same queries. "
     )
+    seeds = "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
+    dagger = f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
     values = (
         "Values lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
     )
     blocks: list[Markup] = [paragraph(origin + values)]
     for convention in facts.result.conventions:
-        said = (_lowered(facts, convention), _tested(facts, convention), _seeds(facts), _unfinished(facts))
+        said = (_lowered(facts, convention), _tested(facts, convention), seeds, dagger)
         notes = [note(each) for each in said if each]
         blocks.append(variant(_results_table(facts, convention), *notes, convention=convention))
     if len(facts.result.conventions) > 1:
@@ -77,32 +84,22 @@ def _results_table(facts: Facts, convention: str) -> Markup:
     widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
     rows = []
     for label in facts.ranked(convention, facts.main):
-        at = indices[label]
-        padded = [mark.ljust(width) for mark, width in zip(marks[at], widths, strict=True)]
-        rows.append(_results_row(facts, table, convention, at, padded, summaries[label]))
+        at, cells = indices[label], []
+        for column, (measure, value) in enumerate(zip(table.columns, table.rows[at][1], strict=True)):
+            if value is None:
+                cells.append(Cell("failed", tone="failed"))
+                continue
+            ends = facts.interval(convention, measure, label)
+            title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
+            mark = marks[at][column].ljust(widths[column])
+            cells.append(Cell(table.shown(at, column), value, table.best(at, column), mark, title=title))
+        rows.append(facts.row(label, [*cells, Cell(summaries[label], tone="what")], table.letter(at)))
     n = len(facts.result.folds)
     folds = f"mean of {n} folds" if n > 1 else "one fold"
     return grid(
         f"Test, {folds}, convention {convention}",
         [*columns, "what it does" if facts.trained else "file"], rows, name="results", exact=True,
     )  # fmt: skip
-
-
-def _results_row(
-    facts: Facts, table: Table, convention: str, row: int, marks: Sequence[str], summary: str
-) -> Row:
-    label, values = table.rows[row]
-    cells = []
-    for column, (measure, value) in enumerate(zip(table.columns, values, strict=True)):
-        if value is None:
-            cells.append(Cell("failed", tone="failed"))
-            continue
-        ends = facts.interval(convention, measure, label)
-        title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
-        cells.append(
-            Cell(table.shown(row, column), value, table.best(row, column), marks[column], title=title)
-        )
-    return facts.row(label, [*cells, Cell(summary, tone="what")], table.letter(row))
 
 
 def _tested(facts: Facts, convention: str) -> str:
@@ -117,22 +114,6 @@ def _tested(facts: Facts, convention: str) -> str:
         f"after {RULES[tests.correction]} within a measure. A missing mark does not show that two "
         "methods are equal."
     )
-
-
-def _seeds(facts: Facts) -> str:
-    """Return which rows are means over more seeds than others."""
-    return "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
-
-
-def _made_elsewhere(facts: Facts) -> str:
-    """Return which rows were not trained here."""
-    runs = [each.label for each in facts.content.methods if each.name.startswith("runs:")]
-    return f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
-
-
-def _unfinished(facts: Facts) -> str:
-    """Return what the dagger means."""
-    return f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
 
 
 def _lowered(facts: Facts, convention: str) -> str:
@@ -197,19 +178,13 @@ def curves(facts: Facts) -> list[Markup]:
     return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
 
 
-def _mean_curves(facts: Facts, convention: str) -> dict[str, list[float]]:
-    """Return the mean over folds of each method's curve, the best method first."""
-    curves = {}
+def _curves_of(facts: Facts, convention: str) -> Markup | None:
+    curves: dict[str, list[float]] = {}
     for label in facts.ranked(convention, facts.main):
         cells = facts.result.of(label)
         if label in facts.whole and all(cell.curve for cell in cells):
             by_fold = (cell.curve[convention] for cell in cells)
             curves[label] = [mean(values) for values in zip(*by_fold, strict=True)]
-    return curves
-
-
-def _curves_of(facts: Facts, convention: str) -> Markup | None:
-    curves = _mean_curves(facts, convention)
     if not curves:
         return None
     cutoffs = range(1, len(next(iter(curves.values()))) + 1)
@@ -326,16 +301,6 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
         "method", "tied documents", Column("queries affected", "with tied documents of different relevance"),
         "expected", "by row order", "gain by row order",
     ]  # fmt: skip
-    rows = _ties_rows(facts, measure)
-    table = grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
-    most = max(abs(row.cells[-1].value or 0.0) for row in rows)
-    if most > LITTLE:
-        return [table]
-    said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
-    return [paragraph(said), details("Ties of each method", table)]
-
-
-def _ties_rows(facts: Facts, measure: str) -> list[Row]:
     rows = []
     for label in facts.result.methods:
         cells = facts.result.of(label)
@@ -350,4 +315,152 @@ def _ties_rows(facts: Facts, measure: str) -> list[Row]:
         difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
         rows.append(facts.row(label, [*counts, score(expected), score(by_rows), difference]))
-    return rows
+    table = grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
+    most = max(abs(row.cells[-1].value or 0.0) for row in rows)
+    if most > LITTLE:
+        return [table]
+    said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
+    return [paragraph(said), details("Ties of each method", table)]
+
+
+RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
+
+
+def opening(facts: Facts) -> list[Markup]:
+    """Return the blocks above all sections."""
+    ranked = facts.ranked(facts.asked, facts.main)
+    means = [(each, facts.result.mean(each, facts.main, facts.asked)) for each in ranked]
+    known = {label: value for label, value in means if value is not None}
+    # The choice on validation repeats other rows: it can neither lead nor be beaten.
+    methods = {label: value for label, value in known.items() if label != CHOSEN}
+    blocks: list[Markup] = [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
+    failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
+    if failed:
+        runs = f"{len(failed)} of {len(facts.content.cells)} runs failed"
+        blocks.append(warned(f"{runs}. The others are complete; the errors are under Settings."))
+    if CHOSEN in known:
+        blocks.append(_choice(facts, known[CHOSEN]))
+    if facts.unfinished:
+        blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
+    if len(known) > 1:
+        blocks.append(_leader_chart(facts, known, next(iter(methods))))
+    if remarks:
+        blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
+    return blocks
+
+
+def _leader(facts: Facts, means: dict[str, float]) -> Markup:
+    (first, value), *others = means.items()
+    order, than = ("lowest", "less") if facts.result.is_error(facts.main) else ("highest", "more")
+    pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}: {number(value)}"]
+    if others:
+        second, other = others[0]
+        pieces += [f", which is {number(abs(value - other))} {than} than ", named(second, "strong")]
+        pieces.append(f" ({number(other)}). {_verdict(facts, first, second)}")
+    else:
+        pieces.append(".")
+    return paragraph(*pieces, role="lead")
+
+
+def _verdict(facts: Facts, first: str, second: str) -> str:
+    """Return whether the lead over the second method may be chance."""
+    pair = facts.pair(facts.main, first, second)
+    if pair is not None:
+        tests = facts.tests(facts.asked)
+        if tests.significant(pair):
+            return "This lead is statistically significant."
+        line = power_line(tests, facts.main, pair)
+        return f"This lead is not statistically significant: it may well be chance. {line}".rstrip()
+    values = [
+        [facts.result.value(method, fold, facts.main, facts.asked) or 0.0 for fold in facts.result.folds]
+        for method in (first, second)
+    ]
+    if len(facts.result.folds) < 2:
+        return ""
+    sign = -1 if facts.result.is_error(facts.main) else 1
+    wins = sum(sign * ours > sign * theirs for ours, theirs in zip(*values, strict=True))
+    return (
+        f"It is ahead on {wins} of {len(facts.result.folds)} folds: the closer this is to half, the more the "
+        "lead may be chance."
+    )
+
+
+def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
+    """Return which methods the leader is significantly better than, and how that was tested."""
+    leader, *others = ranked
+    significant = {
+        each: facts.tests(facts.asked).significant(pair)
+        for each in others
+        if (pair := facts.pair(facts.main, leader, each))
+    }
+    beaten = [each for each in significant if significant[each]]
+    equal = [each for each in significant if not significant[each]]
+    if not beaten and not equal:
+        return []
+    pieces: list[str] = []
+    folded = []
+    for said, methods in (
+        ("It is significantly better than ", beaten),
+        ("The test does not separate it from ", equal),
+    ):
+        names = enumerated([named(each) for each in methods])
+        if len(methods) > FEW:
+            pieces.append(f"{said}{len(methods)} of the {len(others)} other methods. ")
+            folded.append(details(f"These {len(methods)} methods", paragraph(*names)))
+        elif methods:
+            pieces += [said, *names, ". "]
+    return [paragraph(*pieces), *folded, _rule(facts, leader, others[0])]
+
+
+def _rule(facts: Facts, first: str, second: str) -> Markup:
+    tests, pair = facts.tests(facts.asked), facts.pair(facts.main, first, second)
+    pairs = len(tests.pairs[facts.main])
+    lead = ""
+    if pair is not None:
+        lead = (
+            f" The lead: {facts.level(facts.asked)} interval {signed(pair.low)} to {signed(pair.high)}, "
+            f"p {p_value(tests.p(pair))}, on {pair.queries} test queries."
+        )
+    return note(
+        f"Fisher's randomisation test on paired queries; significant means p < {tests.alpha:g} after "
+        f"{RULES[tests.correction]} for {plural(pairs, 'pair')} of methods.{lead}"
+    )
+
+
+def _choice(facts: Facts, value: float) -> Markup:
+    """Return what a user who tries all methods and keeps the best on validation can expect."""
+    of_folds = Counter(cell.chosen["method"] for cell in facts.result.of(CHOSEN))
+    names = [f"{label} on {plural(folds, 'fold')}" for label, folds in of_folds.most_common()]
+    selecting = f"validation {facts.content.select_by}"
+    said = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
+    return paragraph(
+        f"{said}, gives mean test {facts.main} {number(value)} (",
+        *enumerated(names),
+        "). The highest test value of many methods is partly chance; the test set has no part in this one.",
+    )
+
+
+def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
+    """Return the difference of every method to the leader, with its interval."""
+    pairs = {label: facts.pair(facts.main, label, leader) for label in means}
+    differences = {
+        label: value - means[leader] if (pair := pairs[label]) is None else pair.difference
+        for label, value in means.items()
+    }
+    ends = [end for pair in pairs.values() if pair for end in (pair.low, pair.high)]
+    scale = Scale([0.0, *differences.values(), *ends])
+    rows = []
+    for label, pair in pairs.items():
+        tests = facts.tests(facts.asked)
+        style = "" if pair is None else "worse" if tests.significant(pair) else "same"
+        interval = None if pair is None else (pair.low, pair.high)
+        style, at = "first" if label == leader else style, facts.index[label]
+        rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
+    title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
+    said = " A dot is the difference between the method and the leader (the line at 0)"
+    if ends:
+        said += (
+            f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
+            "worse than the leader. Grey: the difference may be chance"
+        )
+    return dots(title, f"{title}.{said}.", scale, rows)

@@ -13,7 +13,7 @@ from directrank.contracts import (
     Targets,
     ValueAndGradient,
 )
-from directrank.diagnostics.conformance import of_objectives, of_rankers, of_solvers
+from directrank.diagnostics.conformance import of_rankers, of_solvers, of_surrogates
 from directrank.diagnostics.conformance.battery import check_measure, check_plugin, check_surrogate
 from directrank.diagnostics.conformance.promises import BrokenPromiseError, tried
 from directrank.estimators import Regression
@@ -162,12 +162,12 @@ def test_a_fault_of_a_surrogate_is_found(fault, promise):
 def test_second_derivatives_are_tried_where_they_are_offered():
     right, hessian, curvature = Squares(), Squares(), Squares()
     hessian.fault, curvature.fault = "hessian", "curvature"
-    of_objectives.hessian_is_the_slope_of_the_gradient(right)
-    of_objectives.curvature_bounds_the_second_derivative(right)
+    of_surrogates.hessian_is_the_slope_of_the_gradient(right)
+    of_surrogates.curvature_bounds_the_second_derivative(right)
     with pytest.raises(BrokenPromiseError, match="it differs from differences"):
-        of_objectives.hessian_is_the_slope_of_the_gradient(hessian)
+        of_surrogates.hessian_is_the_slope_of_the_gradient(hessian)
     with pytest.raises(BrokenPromiseError, match="the second derivative is"):
-        of_objectives.curvature_bounds_the_second_derivative(curvature)
+        of_surrogates.curvature_bounds_the_second_derivative(curvature)
     hessian.offers = curvature.offers = frozenset({ValueAndGradient, HessianVector, Curvature})
     assert len(broken(check_surrogate(hessian))) == len(broken(check_surrogate(curvature))) == 1
 

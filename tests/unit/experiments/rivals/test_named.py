@@ -11,12 +11,11 @@ from sklearn.linear_model import Ridge
 
 from directrank import QueryGroups, Rival, compare, evaluate, make_ranking
 from directrank.errors import install_line
-from directrank.experiments import boosted
-from directrank.experiments.boosted import LightGBM, Watch, XGBoost
+from directrank.experiments import rivals
 from directrank.experiments.entries import RIVALS, methods_of, rival_of
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
-from directrank.experiments.rivals import Task, rows_of, without_relevance
+from directrank.experiments.rivals import LightGBM, Task, Watch, XGBoost, rows_of, without_relevance
 
 NAMES = [each.name for each in RIVALS if each.learner.library != "catboost"]
 #: Small fits.
@@ -97,7 +96,7 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner
     "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
 )
 def test_training_itself_stops(parts, learner, monkeypatch):
-    monkeypatch.setattr("directrank.experiments.boosted.PATIENCE", 3)
+    monkeypatch.setattr("directrank.experiments.rivals.PATIENCE", 3)
     found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
     assert len(found.trace) == found.rounds + 3 < 200
 
@@ -112,7 +111,7 @@ def test_a_last_fit_is_on_both_sets(parts, name):
 
 
 def test_a_fit_stops_after_rounds_without_a_better_value(monkeypatch, parts):
-    monkeypatch.setattr(boosted, "PATIENCE", 2)
+    monkeypatch.setattr(rivals, "PATIENCE", 2)
     watch = Watch(lambda scores: scores[0], type("Rows", (), {"to_caller": staticmethod(lambda s: s)})())
     ends = []
     for value in (0.1, 0.3, 0.3, 0.2):
@@ -155,7 +154,7 @@ def test_names_that_stand_for_nothing_are_refused(name, said):
 
 
 def test_what_is_not_installed_is_said_with_the_command(monkeypatch):
-    monkeypatch.setattr(boosted, "find_spec", lambda name: None)
+    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=f"needs lightgbm: {re.escape(install_line('lightgbm'))}"):
         methods_of("lightgbm:lambdarank")
     with pytest.raises(ValueError, match=r"not installed: lightgbm:lambdarank \(.*\), catboost:YetiRank \("):

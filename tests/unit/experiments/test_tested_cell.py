@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, Regression, compare, make_ranking
-from directrank.diagnostics import test_diagnostics as details
+from directrank.experiments import cells as details
+from directrank.experiments.cells import Scored
 from directrank.experiments.demos import write_folds
 
 
@@ -17,7 +18,9 @@ def groups(relevance, qid) -> QueryGroups:
 
 def test_curve_is_ndcg_at_every_place():
     # One relevant document, third of four: DCG 1 / log2(4) of an ideal of 1.
-    found = details.curve(groups([0, 0, 1, 0], [1] * 4), np.array([4.0, 3.0, 2.0, 1.0]), "standard")
+    found = details.curve(
+        Scored(groups([0, 0, 1, 0], [1] * 4), np.array([4.0, 3.0, 2.0, 1.0]), None), "standard"
+    )
     assert found == [0.0, 0.0] + [pytest.approx(1 / math.log2(4))] * 8
 
 
@@ -25,15 +28,17 @@ def test_ties_count_documents_and_the_queries_where_they_matter():
     # Query 1 ties a relevant and an irrelevant document; query 2 ties two irrelevant ones; query 3 none.
     data = groups([1, 0, 0, 0, 0, 1, 1, 0], [1, 1, 1, 2, 2, 2, 3, 3])
     scores = np.array([2.0, 2.0, 1.0, 0.0, 0.0, 5.0, 2.0, 1.0])
-    found = details.ties(data, scores, ("P@1",))
-    assert (found["documents"], found["queries"]) == (4, 1)
+    found = details.ties(Scored(data, scores, None), ("P@1",))
+    assert (found.documents, found.queries) == (4, 1)
     # By the order of rows the relevant document of query 1 comes first.
-    assert found["input"] == {"P@1": pytest.approx(1.0)}
+    assert found.input == {"P@1": pytest.approx(1.0)}
 
 
 def test_ties_of_the_same_score_in_different_queries_are_none():
-    found = details.ties(groups([1, 0, 0, 1], [1, 1, 2, 2]), np.array([1.0, 2.0, 1.0, 2.0]), ("AP",))
-    assert (found["documents"], found["queries"]) == (0, 0)
+    found = details.ties(
+        Scored(groups([1, 0, 0, 1], [1, 1, 2, 2]), np.array([1.0, 2.0, 1.0, 2.0]), None), ("AP",)
+    )
+    assert (found.documents, found.queries) == (0, 0)
 
 
 def test_bounds_hold_and_name_the_measure():
@@ -41,11 +46,11 @@ def test_bounds_hold_and_name_the_measure():
     scores = Regression().fit(data).predict(data)
     found = details.bounds(data, scores, "AP")
     assert found is not None
-    assert (found["measure"], found["queries"]) == ("AP", 12)
-    kinds = {row["kind"]: row for row in found["rows"]}
-    assert kinds["type one"]["holds"] is True
-    assert kinds["type one"]["mean"] >= found["loss"]
-    assert math.isclose(kinds["type one"]["distance"], kinds["type one"]["mean"] - found["loss"])
+    assert (found.measure, found.queries) == ("AP", 12)
+    kinds = {row.kind: row for row in found.rows}
+    assert kinds["type one"].holds is True
+    assert kinds["type one"].mean >= found.loss
+    assert math.isclose(kinds["type one"].distance, kinds["type one"].mean - found.loss)
 
 
 def test_bounds_look_at_whole_queries_spread_evenly(monkeypatch):
@@ -54,7 +59,7 @@ def test_bounds_look_at_whole_queries_spread_evenly(monkeypatch):
     monkeypatch.setattr(details, "AUDITED", data.n_docs // 3 + 1)
     found = details.bounds(data, scores, "AP")
     assert found is not None
-    assert found["queries"] == 4
+    assert found.queries == 4
     monkeypatch.setattr(details, "LONGEST", 3)
     assert details.bounds(data, scores, "AP") is None
 
