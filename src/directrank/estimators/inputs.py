@@ -277,17 +277,21 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
     if hasattr(documents, "columns"):
         return features_of(ranker, documents)[0].rows
-    if isinstance(documents, Mapping):
-        documents = np.array([_column(documents, name) for name in names_of_features(ranker)], dtype).T
+    by_column = isinstance(documents, Mapping)
+    if by_column:
+        documents = [_column(documents, name) for name in names_of_features(ranker)]
     elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
         names = names_of_features(ranker)
         if lacking := [name for name in names if not any(name in each for each in documents)]:
             raise DataError(
                 f"no document has the feature {lacking[0]!r}; where it is not known give it as None"
             )
-        # NumPy reads None as NaN.
         documents = [list(map(each.get, names)) for each in documents]
-    X = np.ascontiguousarray(documents, dtype)
+    try:
+        X = np.asarray(documents, dtype)  # NumPy reads None as NaN.
+    except (ValueError, TypeError) as error:
+        raise DataError(f"documents need a number or None for each feature: {error}") from None
+    X = np.ascontiguousarray(X.T if by_column else X)
     if X.ndim != 2 or X.shape[1] != ranker.n_features_in_:
         raise DataError(
             f"documents have the shape {X.shape}, expected rows of {ranker.n_features_in_} features"

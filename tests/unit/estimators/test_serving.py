@@ -54,6 +54,10 @@ def test_what_predict_refuses_is_refused():
         ranker.rank({"price": [1.0], "clicks": [2.0]})
     with pytest.raises(DataError, match=r"shape \(2, 4\), expected rows of 3 features"):
         ranker.rank(np.zeros((2, 4)))
+    columns = {"price": [1.0, 2.0], "age": [1.0], "clicks": [1.0, 2.0]}
+    for documents in (columns, [{**dict.fromkeys(NAMES, 1.0), "age": "old"}], [["a", 1, 2]]):
+        with pytest.raises(DataError, match="documents need a number or None for each feature"):
+            ranker.rank(documents)
     with pytest.raises(DataError, match="feature 'age' is infinite"):
         ranker.rank([[1.0, np.inf, 0.0]])
 
