@@ -76,7 +76,8 @@ class LBFGS(Solver):
             points[0] = dual_annealing(
                 lambda point: problem.at(point)[0], [(-1.0, 1.0)] * len(points[0]), initial_temp=1.0,
                 maxiter=self.annealing, maxfun=self.annealing, no_local_search=True,
-                x0=np.clip(points[0], -1.0, 1.0), seed=int(rng.integers(1 << 31)),
+                x0=np.clip(points[0], -1.0, 1.0),
+                seed=int(rng.integers(1 << 31)),  # pyright: ignore[reportCallIssue]  # `rng` from SciPy 1.15 on
             ).x  # fmt: skip
         for start, point in enumerate(points):
             before = incumbent.value
