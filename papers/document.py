@@ -31,22 +31,23 @@ Fold5`. `letor3_baselines.csv` in the same folder (or `--baselines`) holds LETOR
 `dataset,algorithm,split,fold,metric,value`. Each script writes a CSV file for each table, an SVG file for
 each figure and a summary. Rerun a script to resume it; `--quick` shortens the ones that take minutes.
 
-How to read a row. A published number is compared with ours by the paired standard error over the 106 queries:
-`near` counts those within two of them. `other numbers` were printed without queries to compare them on (statements,
-times, worked examples) and stand beside ours without a test. Every number, with its difference, its errors and the cause where one was found, is in the
-CSV file of the table, `papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries, fold by fold; no
-parameter is chosen by a test value. The paragraph at the head of each paper is computed from its tables.
+How to read a row. A published number is compared with ours by the paired standard error over the 106
+queries: `near` counts those within two of them. `other numbers` were printed without queries to compare
+them on (statements, times, worked examples) and stand beside ours without a test. Every number, with its
+difference, its errors and the cause where one was found, is in the CSV file of the table,
+`papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries, fold by fold; no parameter is
+chosen by a test value. The paragraph at the head of each paper is computed from its tables.
 
 **What cannot be reproduced**: WSJ and AP (news articles of TREC, licensed), the first release of TD2003 and
 TD2004, the named-page and home-page collections of LETOR 3.0, and YLTRC are collections that nobody may
-redistribute; their printed numbers are listed as `without data`, and the scripts take them with `--data` from
-readers who have them. What the papers do not print (Figure 4's bars, the seeds, the criterion of a stump) has
-no number to compare with.
+redistribute; their printed numbers are listed as `without data`, and the scripts take them with `--data`
+from readers who have them. What the papers do not print (Figure 4's bars, the seeds, the criterion of a
+stump) has no number to compare with.
 
-What the papers name beyond their experiments: `svm-exponential`, `svm-logistic`, `perceptron`, `adarank-type-two` and
-Eq. (7) (Xu et al., 4.2 and 4.3); `ApproxRank(start="annealing")` (Qin et al., 3.5), which
-`benchmarks/studies/approx_starts.py` compares with the other starts; `linear-wpd` and `consistent-ndcg-sgd` (Buffoni et
-al., 5.3 and 6). They are [methods](methods.md) like the others.
+What the papers name beyond their experiments: `svm-exponential`, `svm-logistic`, `perceptron`,
+`adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3); `ApproxRank(start="annealing")` (Qin et al., 3.5),
+which `benchmarks/studies/approx_starts.py` compares with the other starts; `linear-wpd` and
+`consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6). They are [methods](methods.md) like the others.
 
 """
 
