@@ -37,8 +37,8 @@ SCRIPTS = {
     ),
     "valizadegan2009": (
         ["--seeds", "2"],
-        {"figure1a", "statements", "variants", "paths"},
-        {"figure1a"},
+        {"figure1a", "statements", "variants", "paths", "bound"},
+        {"figure1a", "figure1a-intervals", "bound"},
     ),
 }
 
