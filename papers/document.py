@@ -6,6 +6,7 @@ reads the summaries that the four scripts have written, and trains nothing.
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -30,19 +31,56 @@ Fold5`. `letor3_baselines.csv` in the same folder (or `--baselines`) holds LETOR
 `dataset,algorithm,split,fold,metric,value`. Each script writes a CSV file for each table, an SVG file for
 each figure and a summary. Rerun a script to resume it; `--quick` shortens the ones that take minutes.
 
-How to read a row. `difference` is ours minus published. `standard error` is that of our mean over the 106
-queries. Methods on the same queries differ by less: compare `difference` with `paired error`. Up to two
-paired errors the last column says so; beyond, it names the reason where one was found, and the table that
-shows it. Parameters are chosen on validation queries, fold by fold; no parameter is chosen by a test value.
-Results that cannot be reproduced are listed with the printed value and the cause. The paragraph at the head
-of each paper is computed from its tables.
+How to read a row. A published number is compared with ours by the paired standard error over the 106
+queries: `near` counts those within two of them. `other numbers` were printed without queries to compare
+them on (statements, times, worked examples) and stand beside ours without a test. Every number, with its
+difference, its errors and the cause where one was found, is in the CSV file of the table,
+`papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries, fold by fold; no parameter is
+chosen by a test value. The paragraph at the head of each paper is computed from its tables.
 
-What these papers contain and the library does not: boosting and perceptrons for type-two bounds (Xu et al.,
-section 4.3) and the text collections WSJ and AP (5.2); simulated annealing (Qin et
-al., 3.5); the linear loss of Duchi et al. (Buffoni et al., 5.3); the exponential decrease of the bound
-(Valizadegan et al., 3.4).
+**What cannot be reproduced**: WSJ and AP (news articles of TREC, licensed), the first release of TD2003 and
+TD2004, the named-page and home-page collections of LETOR 3.0, and YLTRC are collections that nobody may
+redistribute; their printed numbers are listed as `without data`, and the scripts take them with `--data`
+from readers who have them. What the papers do not print (Figure 4's bars, the seeds, the criterion of a
+stump) has no number to compare with.
+
+What the papers name beyond their experiments: `svm-exponential`, `svm-logistic`, `perceptron`,
+`adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3); `ApproxRank(start="annealing")` (Qin et al., 3.5),
+which `benchmarks/studies/approx_starts.py` compares with the other starts; `linear-wpd` and
+`consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6). They are [methods](methods.md) like the others.
 
 """
+
+HEAD = ["table", "numbers", "published", "near", "other numbers", "without data", "reasons"]
+
+
+def condensed(summary: str) -> str:
+    """Return a summary with one row for each of its tables."""
+    head, *sections = re.split(r"^### ", summary, flags=re.MULTILINE)
+    rows = [head.rstrip(), "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    for section in sections:
+        title, _, rest = section.partition("\n")
+        rows.append("| " + " | ".join([title, *_counts(rest)]) + " |")
+    return "\n".join([*rows, ""])
+
+
+def _counts(section: str) -> list[str]:
+    """Return how many numbers a table has, published ones, near ones, and the reasons for the others."""
+    lines = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    compared = [row for row in rows if row[3] and row[4] and row[7]]
+    near = [row for row in compared if row[8].startswith("within two standard errors")]
+    absent = sum(bool(row[3] and not row[4]) for row in rows)
+    other = sum(bool(row[3] and row[4]) for row in rows) - len(compared)
+    why = dict.fromkeys(row[8].partition(":")[0] for row in compared if row not in near and row[8])
+    counts = (
+        len(rows),
+        sum(bool(row[3]) for row in rows),
+        f"{len(near)} of {len(compared)}" if compared else "",
+        other,
+        absent,
+    )
+    return [*map(str, counts), "; ".join(why)]
 
 
 def page(out: Path) -> str:
@@ -51,7 +89,7 @@ def page(out: Path) -> str:
     missing = [path for path in paths if not path.is_file()]
     if missing:
         sys.exit(f"{missing[0]}: no such file; run papers/{missing[0].parent.name}.py first")
-    return INTRODUCTION + "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    return INTRODUCTION + "\n".join(condensed(path.read_text(encoding="utf-8")) for path in paths)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -17,10 +17,10 @@ from pathlib import Path
 from baselines import Published, beside, mean_of, read_baselines
 from comparing import Values, called, compared, error_of, own, parser_of, run, say
 from paper_tables import ERRORS, Row, Table, in_errors, publish
-from pictures import line_picture
+from pictures import Dot, dot_picture, line_picture
 from qin2010_results.table4 import WHOLE
 
-from directrank import FRank, ListNet, NDCGBoost, RankSVM
+from directrank import FRank, ListNet, NDCGBoost, RankSVM, find_folds
 from directrank.report.charts import Line
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
@@ -89,6 +89,9 @@ def statement_rows(values: Values, published: Published) -> list[Row]:
             reason="follows from the row of NDCG_Boost: FRank's published value is the one quoted"),
         Row(COLLECTION, "NDCG_Boost", "cutoffs at which it is first, of 10", "almost all",
             firsts(values, published), reason="follows from the row of NDCG_Boost"),
+        Row(COLLECTION, "NDCG_Boost, against our runs of the others",
+            "cutoffs at which it is two paired errors above all, and below one, of 10", "almost all",
+            "{} and {}".format(*decided(values)), reason="on 106 queries the order of the curves is noise"),
     ]  # fmt: skip
     for dataset, letor, boost in (("TD2003", "RankSVM", 0.375), ("HP2004", "SVMMAP", 0.80)):
         quoted = {"TD2003": 0.34, "HP2004": 0.75}[dataset]
@@ -114,6 +117,53 @@ def firsts(values: Values, published: Published) -> int:
         rivals = [mean_of(published, "OHSUMED", name, measure) or 0.0 for name in OTHERS]
         first += values.mean(MAIN, measure) > max(rivals)
     return first
+
+
+def decided(values: Values) -> tuple[int, int]:
+    """Return at how many cutoffs it is above every other method, and below one, by two paired errors."""
+    above = below = 0
+    for measure in MEASURES[: len(CUTOFFS)]:
+        differences = [values.of(MAIN, measure) - values.of(name, measure) for name in OTHERS]
+        ratios = [each.mean() / error_of(each) for each in differences]
+        above, below = above + (min(ratios) > 2), below + (min(ratios) < -2)
+    return above, below
+
+
+def bound_rows(history) -> list[Row]:
+    """Section 3.4: the bound after so many rounds, and what its steps promised."""
+    rows, promised = [], 1.0
+    for row, before in zip(history, [1.0, *(each["objective"] for each in history)], strict=False):
+        promised *= 1.0 - row["promised"] / before
+        rate = row["promised"] / before
+        for name, value in (("bound", row["objective"]), ("promised", promised), ("rate of the round", rate)):
+            rows.append(Row(COLLECTION, name, f"after {row['round']} rounds", None, value))
+    return rows
+
+
+def bound_picture(rows: list[Row]) -> str:
+    lines = []
+    for name, label in (("bound", "the bound"), ("promised", "promised by its steps")):
+        values = [row.ours for row in rows if row.method == name]
+        lines.append(
+            Line(label, [(0.0, 1.0), *enumerate(values, 1)], "strong" if name == "bound" else "dashed")
+        )
+    first = next(row.ours for row in rows if row.method == "rate of the round")
+    lines.append(Line("at the first rate", [(t, (1 - first) ** t) for t in range(len(values) + 1)]))
+    title = "Section 3.4: the bound, relative to zero scores, first fold"
+    return line_picture(title, "round", "bound", lines)
+
+
+def intervals(values: Values, published: Published) -> str:
+    """Draw Figure 1(a) at four cutoffs with standard errors."""
+    blocks = {
+        measure: [
+            Dot(name, values.mean(name, measure), values.error(name, measure),
+                mean_of(published, "OHSUMED", name, measure))
+            for name in (MAIN, ETA, *OTHERS)
+        ]
+        for measure in LISTED
+    }  # fmt: skip
+    return dot_picture("Figure 1(a): OHSUMED, mean of five folds", "test value, convention letor3", blocks)
 
 
 def below_regression(published: Published) -> str | None:
@@ -208,7 +258,13 @@ def make(options) -> str:
         Table("paths", "RankSVM and ListNet along their penalty", path_rows(along, values, published),
               PATHS_NOTE + ERRORS),
     ]  # fmt: skip
-    figures = {"figure1a": picture(values, published)}
+    rounds = bound_rows(NDCGBoost("nDCG").fit(find_folds(options.data)[0].load()[0]).history_)
+    tables.append(Table("bound", "Section 3.4: the decrease of the bound", rounds, BOUND, LAST_ROUND))
+    figures = {
+        "figure1a": picture(values, published),
+        "figure1a-intervals": intervals(values, published),
+        "bound": bound_picture(rounds),
+    }
     return publish(
         options.out, "Valizadegan, Jin, Zhang, Mao, NIPS 2009", tables, figures,
         command="python papers/valizadegan2009.py --data OHSUMED", short=short(tables),
@@ -227,6 +283,12 @@ def short(tables: list[Table]) -> str:
     )
 
 
+BOUND = (
+    "Each step promises a decrease (Theorem 2); the product over rounds is the curve `promised`. The "
+    "decrease is exponential only as far as the rate of the rounds stays above a constant, and it does not: "
+    "compare the curve at the rate of the first round. "
+)
+LAST_ROUND = ("after 1 rounds", "after 10 rounds", "after 100 rounds")
 PATHS_NOTE = (
     "No parameter is chosen from this table. The published values of nDCG over the whole list are those "
     "of Qin et al. "

@@ -37,8 +37,8 @@ SCRIPTS = {
     ),
     "valizadegan2009": (
         ["--seeds", "2"],
-        {"figure1a", "statements", "variants", "paths"},
-        {"figure1a"},
+        {"figure1a", "statements", "variants", "paths", "bound"},
+        {"figure1a", "figure1a-intervals", "bound"},
     ),
 }
 
@@ -285,3 +285,16 @@ def test_no_data_is_one_line(tmp_path, monkeypatch, scripts):
     asked = module.parser().parse_args(["--data", str(tmp_path / "nowhere"), "--out", str(tmp_path)])
     with pytest.raises(SystemExit, match="nowhere"):
         comparing.run(lambda: module.make(asked))
+
+
+def test_a_summary_becomes_one_row_a_table(scripts):
+    columns = "| c | m | AP |"
+    summary = (
+        "## Paper\n\nFindings.\n\n### Table 1\n\n| a | b | c | d | e | f | g | h | i |\n|---|\n"
+        f"{columns} 0.5 | 0.5 | +0 | 0.1 | 0.1 | within two standard errors |\n"
+        f"{columns} 0.5 | 0.9 | +0.4 | 0.1 | 0.1 | regularisation: λ |\n"
+        f"{columns} 0.5 |  |  |  |  | not available |\n"
+        f"{columns}  | 0.7 |  | 0.1 |  |  |\n"
+        f"{columns} yes | no |  |  |  | |\n"
+    )
+    assert "| Table 1 | 5 | 4 | 1 of 2 | 1 | 1 | regularisation |" in scripts("document").condensed(summary)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import dual_annealing
 
 from directrank.contracts import (
     ApproximationErrors,
@@ -30,6 +31,9 @@ class LBFGS(Solver):
         Random starts beside the first.
     starts : sequence of ndarray of shape (n_parameters,), default=()
         First starts, such as the coefficients of a fitted ranker; zeros if there are none.
+    annealing : int, default=0
+        Values of the objective that simulated annealing reads, in a cube around zero that holds all
+        directions of unit length; the first start is then the best point that it finds from the one given.
     max_iterations : int, default=200
         For each start.
     tolerance : float, default=1e-6
@@ -53,13 +57,13 @@ class LBFGS(Solver):
     sums_over_shards = True
 
     def __init__(
-        self, *, penalty=1e-3, n_restarts=0, starts=(), max_iterations=200, tolerance=1e-6, keep="last",
-        certify="ends",
+        self, *, penalty=1e-3, n_restarts=0, starts=(), annealing=0, max_iterations=200, tolerance=1e-6,
+        keep="last", certify="ends",
     ):  # fmt: skip
         check_not_negative("penalty", penalty)
         self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
         self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
-        self.certify = certify
+        self.certify, self.annealing = certify, annealing
         self.chooses = keep == "best" or n_restarts > 0 or len(starts) > 1
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
@@ -68,6 +72,13 @@ class LBFGS(Solver):
         trace: list[dict] = []
         end: dict[str, Any] = {}
         points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        if self.annealing:
+            points[0] = dual_annealing(
+                lambda point: problem.at(point)[0], [(-1.0, 1.0)] * len(points[0]), initial_temp=1.0,
+                maxiter=self.annealing, maxfun=self.annealing, no_local_search=True,
+                x0=np.clip(points[0], -1.0, 1.0),
+                seed=int(rng.integers(1 << 31)),  # pyright: ignore[reportCallIssue]  # `rng` from SciPy 1.15 on
+            ).x  # fmt: skip
         for start, point in enumerate(points):
             before = incumbent.value
             result = self._from_start(problem, point, start, incumbent, trace)

@@ -1,7 +1,7 @@
 """Smooth approximations of the measure for a linear scorer: ApproxAP, ApproxNDCG and SoftRank."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from directrank.scorers import Linear
 from directrank.solvers import LBFGS
 from directrank.surrogates import GaussianNoise, SmoothedPositions
 
+#: Values of the objective that simulated annealing reads: the time of some twenty starts.
+ANNEALING = 2000
+
 Restarts = Annotated[
     int, "Number of random starts beside `start`; the selection measure chooses among all.", FROM_0
 ]
@@ -31,6 +34,9 @@ Restarts = Annotated[
 @estimator
 class ApproxRank(GradientRanker):
     """Smoothed positions with an L2 penalty: ApproxAP, ApproxNDCG and their kin.
+
+    Of the ways out of local optima that section 3.5 names, `n_restarts` are random restarts, and `start` is
+    RankSVM or simulated annealing.
 
     References
     ----------
@@ -50,10 +56,10 @@ class ApproxRank(GradientRanker):
         ABOVE_0,
     ] = None
     start: Annotated[
-        Literal["auto", "zero", "regression", "ranksvm"] | np.ndarray | Ranker,
+        Literal["auto", "zero", "regression", "ranksvm", "annealing"] | np.ndarray | Ranker,
         "As in `SoftRank`. Measures of the first ranks only, by a cutoff or as RR and ERR, are flat where "
         'relevant documents are far below: "auto" starts them from least squares, and AP and nDCG of the '
-        "whole list from zeros.",
+        'whole list from zeros; "annealing" searches by simulated annealing before L-BFGS.',
     ] = "auto"
     n_restarts: Restarts = 0
     certify: Annotated[
@@ -71,11 +77,16 @@ class ApproxRank(GradientRanker):
             truncation=self.truncation,
             anneal=np.atleast_1d(self.anneal or ()).tolist(),
         )
-        return surrogate, self._gradient_method(n_restarts=self.n_restarts, certify=self.certify), Linear()
+        options: dict[str, Any] = {"n_restarts": self.n_restarts, "certify": self.certify}
+        if isinstance(self.start, str) and self.start == "annealing":
+            if self.solver != "lbfgs":
+                raise ValueError('start="annealing" needs solver="lbfgs"')
+            options["annealing"] = ANNEALING
+        return surrogate, self._gradient_method(**options), Linear()
 
     def _initial_scorer(self, scorer, groups, weights, scaling):
         start = self.start
-        if isinstance(start, str) and start == "auto":
+        if isinstance(start, str) and start in ("auto", "annealing"):
             measure = parse_measure(self.measure)
             whole = isinstance(measure, AP | NDCG) and measure.cutoff is None
             start = "zero" if whole else "regression"
