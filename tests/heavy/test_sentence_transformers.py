@@ -19,8 +19,8 @@ GRADES = {"good": 2.0, "plain": 1.0, "poor": 0.0}
 
 @pytest.fixture
 def model(tmp_path):
-    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
-    tokenizer = transformers.BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt"))
+    tokenizer = transformers.BertTokenizerFast(vocab={word: place for place, word in enumerate(WORDS)})
+    assert tokenizer.tokenize("good flow") == ["good", "flow"]
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
