@@ -39,7 +39,7 @@ class LinearLoss(Surrogate):
     r"""The linear loss on preferences, with a penalty on the scores, as a squared error.
 
     .. math:: 2 \sum_{i \to k} a_{ik} (s_k - s_i) + \sum_i s_i^2
-        = \sum_i \Big(s_i - \sum_k (a_{ik} - a_{ki})\Big)^2 + \text{const}
+        = \sum_i \left(s_i - \sum_k (a_{ik} - a_{ki})\right)^2 + \text{const}
 
     Its minimiser in expectation is the expected weight of preferences won less that of those lost. It ranks
     best for the weighted pairwise disagreement under low noise, and for other distributions it need not.
