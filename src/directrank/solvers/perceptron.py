@@ -45,7 +45,11 @@ class Perceptron(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        parts, incumbent = objective.single_queries(), Incumbent(scorer, monitor)
+        weighted = [each for each in objective.single_queries() if objective.weights[each.queries.start] > 0]
+        # By their features: the order of queries in the data decides nothing.
+        sums = [features[each.rows].sum(axis=0, dtype=np.float64) for each in weighted]
+        parts = [weighted[place] for place in np.lexsort(np.array(sums).T)]
+        incumbent = Incumbent(scorer, monitor)
         w, total, trace = np.zeros(features.shape[1]), np.zeros(features.shape[1]), []
 
         def step_of(part, w: np.ndarray) -> np.ndarray | None:

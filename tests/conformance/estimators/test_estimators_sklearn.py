@@ -7,7 +7,7 @@ share one `fit`: the first group has the others of one estimator of each kind, t
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from directrank import Ranker, StructuralSVM
+from directrank import Ranker, StructuralPerceptron, StructuralSVM
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
@@ -33,8 +33,9 @@ def estimators():
     In scikit-learn's checks every document is relevant, and two classes, which a structural SVM on AP or nDCG
     compares, are one; weighted pairwise disagreement compares all grades.
     """
-    defaults = [cls() for cls in CLASSES if cls is not StructuralSVM]
-    return [*defaults, StructuralSVM("WPD"), Ranker(SmoothedPositions(NDCG(10)), LBFGS())]
+    of_two_classes = (StructuralSVM, StructuralPerceptron)
+    defaults = [cls() for cls in CLASSES if cls not in of_two_classes]
+    return [*defaults, *(cls("WPD") for cls in of_two_classes), Ranker(SmoothedPositions(NDCG(10)), LBFGS())]
 
 
 def checks():
