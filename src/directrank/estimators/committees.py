@@ -109,18 +109,8 @@ def committee_of(
 ) -> Solution:
     """Return fitted rankers as one scorer; it has converged if all of them have.
 
-    Parameters
-    ----------
-    ranker : CommitteeRanker
-        Receives its members, and what is said of the data.
-    members : sequence of Ranker
-        Fitted on the same queries.
-    scorer : Scorer
-        What they are together.
-    trace : list of dict
-        A row for each member that was trained.
-    groups : QueryGroups
-        The training queries.
+    `ranker` receives its members, and what is said of the data; `trace` has a row for each member that was
+    trained.
     """
     ended = {each.status_ for each in members}
     status = "converged" if ended == {"converged"} else "complete" if ended <= {*GOOD} else "budget"
@@ -161,23 +151,14 @@ LEVEL = 0.05
 
 @dataclass(eq=False)
 class Trained:
-    """A member at the point of its grid that is best on the validation set.
-
-    Attributes
-    ----------
-    method : Configured
-    point : dict
-    ranker : Ranker
-    values : ndarray of shape (n_queries,)
-        The measure of its scores on each validation query.
-    scores : ndarray of shape (n_docs,)
-        Its scores of the validation documents, divided by their mean deviation inside the training queries.
-    """
+    """A member at the point of its grid that is best on the validation set."""
 
     method: Configured
     point: dict[str, Any]
     ranker: Ranker
-    values: np.ndarray
+    values: np.ndarray  # (n_queries,): The measure of its scores on each validation query
+    # (n_docs,): Its scores of the validation documents, divided by their mean deviation inside the training
+    # queries
     scores: np.ndarray
 
     @property

@@ -58,10 +58,8 @@ def parse_measure(name: "str | Measure") -> Measure:
 def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:
     """Return the measures of names and objects, each once; of one name or object, that measure.
 
-    Raises
-    ------
-    MeasureNameError
-        If two different measures have one name, or one has the name of a measure of directrank.
+    Raises MeasureNameError if two different measures have one name, or one has the name of a measure of
+    directrank.
     """
     found: dict[str, Measure] = {}
     names: Any = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]

@@ -19,17 +19,10 @@ RESCALED = "margin-rescaled"
 
 @dataclass(frozen=True)
 class PairLoss:
-    """What a pair with a loss Δ and a margin x adds, and how the pairs of a query are combined.
+    """What a pair with a loss Δ and a margin x adds, and how the pairs of a query are combined."""
 
-    Attributes
-    ----------
-    margin : Margin or None
-        φ of Δ φ(x); None for the margin-rescaled hinge [Δ − x]₊.
-    aggregate : {"sum", "mean", "max"}
-        Over the imperfect rankings. The perfect ones are averaged, except for "max".
-    """
-
-    margin: Margin | None
+    margin: Margin | None  # φ of Δ φ(x); None for the margin-rescaled hinge [Δ − x]₊
+    # {"sum", "mean", "max"}: Over the imperfect rankings. The perfect ones are averaged, except for "max".
     aggregate: str
 
     def lines(self, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
