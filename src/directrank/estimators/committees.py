@@ -132,12 +132,6 @@ def committee_of(
     )
 
 
-def selecting_measure(name: Any, *parts: QueryGroups | None) -> Measure:
-    """Return a measure for the largest grade of some queries."""
-    largest = max(part.queries.max_relevance for part in parts if part is not None)
-    return parse_measure(name).with_largest_grade(largest)
-
-
 #: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
 MEMBERS = (
     "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
@@ -226,7 +220,8 @@ class AutoRanker(CommitteeRanker):
         return methods
 
     def _train(self, groups, weights, validation, own=False):
-        measure = selecting_measure(self.measure, groups, validation)
+        largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
+        measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure), []
         if self.members == MEMBERS:
             methods, notes = trainable(methods)

@@ -178,7 +178,8 @@ def blocks_of(path: Path, digests: Digests = ANY_DIGEST, size: int = BLOCK_BYTES
             if control >= 0:
                 if before := block.line_of(control):
                     yield block.until(before)
-                raise _control_fault(block, control)
+                what = "a NUL byte" if block.bytes[control] != RETURN else "a carriage return within the line"
+                raise block.error(control, f"found {what}, expected text with lines that end in LF or CRLF")
             yield block
             first_line += int(np.count_nonzero(block.bytes == NEWLINE))
     except _LineTooLongError:
@@ -225,8 +226,3 @@ def _first_control(block: Block, content: bytearray, stop: int) -> int:
         returns = np.flatnonzero(block.bytes == RETURN)
         found += returns[block.bytes[returns + 1] != NEWLINE][:1].tolist()
     return min((each for each in found if each >= 0), default=-1)
-
-
-def _control_fault(block: Block, offset: int) -> DataFormatError:
-    what = "a carriage return within the line" if block.bytes[offset] == RETURN else "a NUL byte"
-    return block.error(offset, f"found {what}, expected text with lines that end in LF or CRLF")

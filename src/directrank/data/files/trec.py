@@ -298,7 +298,11 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     subtopics = _padded(judgments, np.arange(n_judged), len(first))
     docid = as_bytes(content, documents[first])
     queries = _sorted_queries(group[first], grades, judgments.qid(), docid, subtopics)
-    notes = [*_query_notes(judgments, run, query), *_document_note(run, own, n_judged)]
+    notes = _query_notes(judgments, run, query)
+    if unjudged := int((own >= n_judged).sum()):
+        notes.append(
+            f"{run.path}: {unjudged} of {len(own)} documents have no judgment and count as not relevant"
+        )
     return Retrieval(queries, scores, ~np.isnan(scores), notes)
 
 
@@ -450,10 +454,3 @@ def _query_notes(judgments: Judgments, run: Run, query: np.ndarray) -> list[str]
             f"{len(np.unique(query[unknown]))}, such as {run.rows.text(unknown[0], QUERY)}"
         )
     return notes
-
-
-def _document_note(run: Run, own: np.ndarray, n_judged: int) -> list[str]:
-    unjudged = int((own >= n_judged).sum())
-    if not unjudged:
-        return []
-    return [f"{run.path}: {unjudged} of {len(own)} documents have no judgment and count as not relevant"]

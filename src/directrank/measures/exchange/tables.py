@@ -83,15 +83,11 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, rank: np.ndarray) ->
         before = values_at_ranks(measure, one, strict[None])
         batch = max(1, AT_ONCE // len(strict))
         for begin in range(0, len(i), batch):
-            swapped = _swapped(strict, i[begin : begin + batch], j[begin : begin + batch])
+            upper, lower = i[begin : begin + batch], j[begin : begin + batch]
+            swapped, number = np.tile(strict, (len(upper), 1)), np.arange(len(upper))
+            swapped[number, upper], swapped[number, lower] = strict[lower], strict[upper]
             tables.append(np.abs(values_at_ranks(measure, one, swapped) - before))
     return np.concatenate(tables)
-
-
-def _swapped(rank: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    copies, number = np.tile(rank, (len(i), 1)), np.arange(len(i))
-    copies[number, i], copies[number, j] = rank[j], rank[i]
-    return copies
 
 
 def values_at_ranks(measure: Measure, one: Queries, ranks: np.ndarray) -> np.ndarray:
