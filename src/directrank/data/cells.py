@@ -23,14 +23,7 @@ HINT = ", with a decimal point and without separators of thousands, % or currenc
 
 
 class Place:
-    """Where a batch of rows is, for messages.
-
-    Parameters
-    ----------
-    path : Path
-    first : int
-        Number of rows before the batch.
-    """
+    """Where a batch of rows is, for messages: `first` rows of the file are before it."""
 
     def __init__(self, path: Path, first: int):
         self.path, self.first = path, first

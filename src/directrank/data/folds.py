@@ -91,9 +91,12 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
         )
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; expected one with folds")
-    for find in (_numbered_folds, _single_fold, _official_folds):
-        if folds := find(folder):
-            return folds
+    if folds := _numbered_folds(folder):
+        return folds
+    if any(_file(folder, part) for part in PARTS):
+        return [_triple(folder)]
+    if folds := _official_folds(folder):
+        return folds
     raise DataError(
         f"{folder}: no folds; looked for Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt (and Fold2 …), "
         "for train.txt, vali.txt, test.txt, and for S1.txt … S5.txt, each also with .gz, or as .csv, "
@@ -118,10 +121,6 @@ def _numbered_folds(folder: Path) -> list[Fold]:
             f"{folder}: Fold{min(missing)} is missing; expected Fold1 to Fold{max(numbers)} without gaps"
         )
     return [_triple(folder / f"Fold{number}") for number in numbers]
-
-
-def _single_fold(folder: Path) -> list[Fold]:
-    return [_triple(folder)] if any(_file(folder, part) for part in PARTS) else []
 
 
 def _triple(folder: Path) -> Fold:

@@ -91,12 +91,8 @@ def refuse_text(X) -> None:
 def columns_in_order(X, names: Sequence[str] | None):
     """Return the columns of a data frame, or of query groups, that have these names, in this order.
 
-    Without names, of the columns or of the model, X is returned unchanged.
-
-    Raises
-    ------
-    DataError
-        If a column is missing.
+    Without names, of the columns or of the model, X is returned unchanged. Raises DataError if a column is
+    missing.
     """
     if names is None or not (isinstance(X, QueryGroups) or hasattr(X, "columns")):
         return X

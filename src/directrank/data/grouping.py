@@ -17,10 +17,7 @@ LARGEST_PADDING = 8
 def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
     """Return qid as an array whose values differ wherever the caller's values differ.
 
-    Raises
-    ------
-    DataError
-        If there is not one qid a row.
+    Raises DataError if there is not one qid a row.
     """
     values = qid_array(qid)
     if values.shape != (n_docs,):
@@ -53,23 +50,9 @@ def text_array(texts: Sequence[str] | Sequence[bytes]) -> np.ndarray:
 
 
 def query_codes(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the queries in the order in which they first appear.
+    """Number the queries in the order in which they first appear; return codes of rows, and the qid of each.
 
-    Parameters
-    ----------
-    qid : ndarray of shape (n_docs,)
-        Any hashable values.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_docs,), int64
-    names : ndarray of shape (n_queries,)
-        The qid of each number.
-
-    Raises
-    ------
-    DataError
-        If a qid is missing or cannot be hashed.
+    Raises DataError if a qid is missing or cannot be hashed.
     """
     codes, names = _numbered_objects(qid) if qid.dtype == object else _numbered(qid)
     names = whole_numbers(names)
@@ -128,20 +111,8 @@ def group_rows(
 ) -> tuple[Queries, np.ndarray]:
     """Gather the rows of each query and sort them by descending relevance, stably.
 
-    Parameters
-    ----------
-    relevance : ndarray of shape (n_docs,)
-        Finite and not negative.
-    qid : ndarray of shape (n_docs,)
-    docid : ndarray of shape (n_docs,), optional
-    name : str, default=""
-        Where the rows came from, for the log.
-
-    Returns
-    -------
-    queries : Queries
-    order : ndarray of shape (n_docs,), int64
-        The caller's row of each inner document.
+    Returned are the queries, and the caller's row of each inner document; `name` says in the log where the
+    rows came from.
     """
     codes, names = query_codes(qid)
     log_if_apart(codes, names, name)
@@ -163,20 +134,7 @@ def log_if_apart(codes: np.ndarray, names: np.ndarray, name: str = "") -> None:
 
 
 def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """Order rows by query, then by descending relevance, stably.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_docs,), int64
-        The number of each row's query.
-    relevance : ndarray of shape (n_docs,), float64
-    n_queries : int
-
-    Returns
-    -------
-    order : ndarray of shape (n_docs,), int64
-    indptr : ndarray of shape (n_queries + 1,), int64
-    """
+    """Return rows by query, then by descending relevance, stably, and the boundaries of queries."""
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n_queries)))).astype(np.int64)
     return np.lexsort((-relevance, codes)), indptr
 
@@ -184,10 +142,8 @@ def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tu
 def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:
     """Return relevance as float64; ordered categories become grades (`as_grades`).
 
-    Raises
-    ------
-    DataError
-        If the length is wrong, or a value is missing, infinite or negative: the first such row is named.
+    Raises DataError if the length is wrong, or a value is missing, infinite or negative: the first such row
+    is named.
     """
     where = f"{name}: " if name else ""
     grades = as_grades(relevance, where)
@@ -214,18 +170,8 @@ def as_grades(relevance, where: str = ""):
     """Return relevance with ordered categories replaced by 0, 1, …, from the lowest category up.
 
     Categories that are numbers stand for themselves, a missing category becomes NaN, and relevance of any
-    other kind is returned unchanged.
-
-    Parameters
-    ----------
-    relevance : array, or series of pandas or polars
-    where : str, default=""
-        Begins the message.
-
-    Raises
-    ------
-    DataError
-        If the categories have no order.
+    other kind is returned unchanged. Raises DataError, whose message begins with `where`, if the categories
+    have no order.
     """
     dtype = getattr(relevance, "dtype", None)
     kind = type(dtype).__name__

@@ -262,11 +262,8 @@ def column_names(X) -> list[str] | None:
 def checked_features(X, name: str = "") -> np.ndarray:
     """Return X as C-contiguous float32.
 
-    Raises
-    ------
-    DataError
-        If X is not two-dimensional and numeric, or holds infinity or a number beyond float32: the first such
-        value is named. NaN is a missing value.
+    Raises DataError if X is not two-dimensional and numeric, or holds infinity or a number beyond float32:
+    the first such value is named. NaN is a missing value.
     """
     where = f"{name}: " if name else ""
     try:

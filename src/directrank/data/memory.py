@@ -78,10 +78,7 @@ def refuse_if_too_large(name: str, n_docs: int, n_features: int, dtype: type = n
 def rows_in_memory(name: str, n_docs: int, n_features: int) -> np.ndarray:
     """Return zeros for the features of documents, float32 (n_docs, n_features).
 
-    Raises
-    ------
-    DataError
-        If they do not fit in memory.
+    Raises DataError if they do not fit in memory.
     """
     refuse_if_too_large(name, n_docs, n_features)
     return aligned_zeros((n_docs, n_features), np.float32)
@@ -90,10 +87,7 @@ def rows_in_memory(name: str, n_docs: int, n_features: int) -> np.ndarray:
 def as_dense(X: Any, name: str = "X", dtype: type = np.float32) -> Any:
     """Return a sparse matrix of scipy as a dense array, and anything else unchanged.
 
-    Raises
-    ------
-    DataError
-        If the dense array would need more than four fifths of the free memory.
+    Raises DataError if the dense array would need more than four fifths of the free memory.
     """
     from scipy.sparse import issparse
 

@@ -32,29 +32,18 @@ _AGAIN = "convert the data again"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a store holds.
-
-    Attributes
-    ----------
-    n_docs, n_features : int
-    feature_names : list of str or None
-    name : str
-        The source of the data, for messages.
-    labelled, standardised : bool
-        Whether there is relevance, and whether it is the standard form of another supervision.
-    files : dict of str to list
-        Size in bytes and SHA-256 in hex of each file.
-    shards : list of list of int
-        First row, last row (exclusive) and CRC-32 of the features of each shard.
-    """
+    """What a store holds."""
 
     n_docs: int
     n_features: int
     feature_names: list[str] | None
-    name: str
+    name: str  # The source of the data, for messages
+    # labelled, standardised: Whether there is relevance, and whether it is the standard form of another
+    # supervision
     labelled: bool
     standardised: bool
-    files: Mapping[str, Any]
+    files: Mapping[str, Any]  # Size in bytes and SHA-256 in hex of each file
+    # First row, last row (exclusive) and CRC-32 of the features of each shard
     shards: Sequence[Sequence[int]]
 
     def text(self) -> str:
@@ -74,10 +63,7 @@ def manifest_of(path: Path) -> Path | None:
 def read_manifest(path: Path) -> Manifest:
     """Read a manifest and compare its digest.
 
-    Raises
-    ------
-    DataError
-        If it is not one, or is damaged.
+    Raises DataError if it is not one, or is damaged.
     """
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
@@ -126,20 +112,11 @@ class Stored(NamedTuple):
 
 
 def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
-    """Open a store.
+    """Open a store by its folder or its manifest.
 
-    Parameters
-    ----------
-    path : path-like
-        Its folder, or its manifest.
-    verify : bool, default=True
-        Compare the digests of the features, shard by shard, which reads all of them. The digests of all
-        other files are compared in any case.
-
-    Raises
-    ------
-    DataError
-        If the folder is no store, or a file of it is missing or damaged.
+    Unless `verify` is false, the digests of the features are compared, shard by shard, which reads all of
+    them; those of all other files are compared in any case. Raises DataError if the folder is no store, or a
+    file of it is missing or damaged.
     """
     found = manifest_of(Path(path))
     if found is None:
@@ -200,17 +177,7 @@ def _fit(n_docs: int, *, relevance, indptr, row, qid, docid) -> bool:
 class StoreWriter:
     """A store that is being written. Until `finish` has ended, the folder is none.
 
-    Parameters
-    ----------
-    folder : path-like
-        An empty folder or one of ours, or a new one.
-    force : bool, default=False
-        Take a folder that holds other files, too.
-
-    Raises
-    ------
-    FileExistsError
-        If the folder holds files of others.
+    Raises FileExistsError if the folder holds files of others, unless `force`.
     """
 
     def __init__(self, folder: str | os.PathLike, *, force: bool = False):
@@ -221,12 +188,7 @@ class StoreWriter:
     def allocate(self, name: str, n_docs: int, n_features: int) -> np.ndarray:
         """Return zeros in the file of the features, float32 (n_docs, n_features).
 
-        Raises
-        ------
-        DataError
-            If there is no feature.
-        OSError
-            If the disk is full.
+        Raises DataError if there is no feature, OSError if the disk is full.
         """
         if not n_docs * n_features:
             raise DataError(f"{name}: nothing to convert: {n_docs} documents of {n_features} features")

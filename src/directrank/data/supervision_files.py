@@ -20,10 +20,7 @@ EDGE = re.compile(rf"([0-9]{{1,18}})\s+([0-9]{{1,18}})(?:\s+({NUMBER}))?")
 def with_preferences(groups: QueryGroups, path: Path) -> QueryGroups:
     """Return documents with the preferences of a file in place of their grades.
 
-    Raises
-    ------
-    DataError
-        With the file, the line and the expected form.
+    Raises DataError with the file, the line and the expected form.
     """
     return _supervised(groups, read_preferences(path, groups.qid), str(path))
 
@@ -31,10 +28,7 @@ def with_preferences(groups: QueryGroups, path: Path) -> QueryGroups:
 def with_rankings(groups: QueryGroups) -> QueryGroups:
     """Return documents whose grades are read as positions in observed rankings, 1 the best.
 
-    Raises
-    ------
-    DataError
-        If the positions of a query are not 1 to n, each once.
+    Raises DataError if the positions of a query are not 1 to n, each once.
     """
     return _supervised(groups, ObservedRankings(groups.relevance), groups.name or "the data")
 
@@ -43,12 +37,7 @@ def read_preferences(path: Path, qid: np.ndarray) -> PreferenceGraph:
     """Read preferences, one a line: the better document, the worse one, and optionally a weight.
 
     Documents are numbered from 1 in the order of the file of documents; `qid` has the query of each. Empty
-    lines and text after a # are ignored.
-
-    Raises
-    ------
-    DataError
-        With the file, the line and the expected form.
+    lines and text after a # are ignored. Raises DataError with the file, the line and the expected form.
     """
     better, worse, weights = array("q"), array("q"), array("d")
     for number, line in numbered_lines(path):

@@ -21,31 +21,16 @@ class Recipe:
     plus normal noise; its grade says between which of `thresholds` the utility lies. Each query then adds an
     offset to each feature of its documents, and multiplies all features by a factor. Neither changes the
     order within the query, so ranking by ``features @ weights`` is the best that can be done.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_features,), float64
-        Of norm 1.
-    noise : float
-        Standard deviation of the noise.
-    thresholds : ndarray of shape (grades - 1,)
-        Ascending, in units of utility.
-    decimals : int or None
-        Features are rounded to so many decimals, before offsets and factors.
-    offsets : ndarray of shape (n_features,) or None
-        Standard deviation over queries of the offset of each feature.
-    spread : float
-        Standard deviation over queries of the logarithm of the factor.
-    tail : float or None
-        Degrees of freedom of Student's t distribution of the features; None is the normal distribution.
     """
 
-    weights: np.ndarray
-    noise: float
-    thresholds: np.ndarray
-    decimals: int | None = None
+    weights: np.ndarray  # (n_features,), float64: Of norm 1
+    noise: float  # Standard deviation of the noise
+    thresholds: np.ndarray  # (grades - 1,): Ascending, in units of utility
+    decimals: int | None = None  # Features are rounded to so many decimals, before offsets and factors
+    # (n_features,) or None: Standard deviation over queries of the offset of each feature
     offsets: np.ndarray | None = None
-    spread: float = 0.0
+    spread: float = 0.0  # Standard deviation over queries of the logarithm of the factor
+    # Degrees of freedom of Student's t distribution of the features; None is the normal distribution
     tail: float | None = None
 
     def draw(
@@ -53,12 +38,7 @@ class Recipe:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw the documents of some queries into the rows of X, in the inner order.
 
-        Returns
-        -------
-        relevance : ndarray of shape (n_docs,), float64
-            In the inner order.
-        order : ndarray of shape (n_docs,), int64
-            The number of the draw in each row of X.
+        Returned are the relevance in this order, and the number of the draw in each row of X.
         """
         query = np.repeat(np.arange(len(sizes)), sizes)
         drawn = rng.standard_normal(X.shape, dtype=np.float32)
@@ -176,12 +156,8 @@ def _weights(rng, n_features: int, n_useless: int, n_inverted: int) -> np.ndarra
 def thresholds(shares: np.ndarray, noise: float) -> np.ndarray:
     """Return the utilities that cut a normal distribution into grades.
 
-    Parameters
-    ----------
-    shares : ndarray of shape (grades - 1,)
-        The share of documents of grade 0, 1, …; the last grade has the rest.
-    noise : float
-        Standard deviation of the noise; the utility's own is 1.
+    The last grade has the rest of the `shares`; `noise` is the standard deviation of the noise; the utility's
+    own is 1.
     """
     scale = float(np.sqrt(1.0 + noise**2))
     return np.array([scale * NormalDist().inv_cdf(share) for share in np.cumsum(shares)])

@@ -109,18 +109,8 @@ def committee_of(
 ) -> Solution:
     """Return fitted rankers as one scorer; it has converged if all of them have.
 
-    Parameters
-    ----------
-    ranker : CommitteeRanker
-        Receives its members, and what is said of the data.
-    members : sequence of Ranker
-        Fitted on the same queries.
-    scorer : Scorer
-        What they are together.
-    trace : list of dict
-        A row for each member that was trained.
-    groups : QueryGroups
-        The training queries.
+    `ranker` receives its members, and what is said of the data; `trace` has a row for each member that was
+    trained.
     """
     ended = {each.status_ for each in members}
     status = "converged" if ended == {"converged"} else "complete" if ended <= {*GOOD} else "budget"
@@ -142,12 +132,6 @@ def committee_of(
     )
 
 
-def selecting_measure(name: Any, *parts: QueryGroups | None) -> Measure:
-    """Return a measure for the largest grade of some queries."""
-    largest = max(part.queries.max_relevance for part in parts if part is not None)
-    return parse_measure(name).with_largest_grade(largest)
-
-
 #: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
 MEMBERS = (
     "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
@@ -161,23 +145,14 @@ LEVEL = 0.05
 
 @dataclass(eq=False)
 class Trained:
-    """A member at the point of its grid that is best on the validation set.
-
-    Attributes
-    ----------
-    method : Configured
-    point : dict
-    ranker : Ranker
-    values : ndarray of shape (n_queries,)
-        The measure of its scores on each validation query.
-    scores : ndarray of shape (n_docs,)
-        Its scores of the validation documents, divided by their mean deviation inside the training queries.
-    """
+    """A member at the point of its grid that is best on the validation set."""
 
     method: Configured
     point: dict[str, Any]
     ranker: Ranker
-    values: np.ndarray
+    values: np.ndarray  # (n_queries,): The measure of its scores on each validation query
+    # (n_docs,): Its scores of the validation documents, divided by their mean deviation inside the training
+    # queries
     scores: np.ndarray
 
     @property
@@ -245,7 +220,8 @@ class AutoRanker(CommitteeRanker):
         return methods
 
     def _train(self, groups, weights, validation, own=False):
-        measure = selecting_measure(self.measure, groups, validation)
+        largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
+        measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure), []
         if self.members == MEMBERS:
             methods, notes = trainable(methods)

@@ -43,11 +43,8 @@ def scaling_for(
 def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
     """Return the scores of the features of X, which are in the order of its inner rows or of the caller's.
 
-    Raises
-    ------
-    DataError
-        If the model scales features or scores inside each query, and neither X nor `qid` tells the queries;
-        or if a value is missing and a linear scorer has no medians.
+    Raises DataError if the model scales features or scores inside each query, and neither X nor `qid` tells
+    the queries; or if a value is missing and a linear scorer has no medians.
     """
     if isinstance(scorer, LINEAR) and scorer.fill is None:
         _refuse_missing(features)
@@ -80,10 +77,7 @@ def _refuse_missing(features: Features) -> None:
 def coefficients_of(ranker: Any) -> np.ndarray:
     """Return the coefficients of a ranker's scorer, float64 (n_features,).
 
-    Raises
-    ------
-    AttributeError
-        If it is not fitted or not linear.
+    Raises AttributeError if it is not fitted or not linear.
     """
     scorer = getattr(ranker, "scorer_", None)
     if not isinstance(scorer, LINEAR):

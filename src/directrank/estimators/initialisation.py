@@ -23,12 +23,8 @@ Start = Annotated[
 def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray | None:
     """Return the coefficients of scaled features that a `start` names, or None for zeros.
 
-    `groups` have scaled features; a given ranker or array is like `coef_`, of raw features.
-
-    Raises
-    ------
-    ValueError
-        If `start` has another number of features, or was trained with another scaling.
+    `groups` have scaled features; a given ranker or array is like `coef_`, of raw features. Raises ValueError
+    if `start` has another number of features, or was trained with another scaling.
     """
     if isinstance(start, str) and start == "zero":
         return None

@@ -42,15 +42,8 @@ WARNED: set[tuple[str, int]] = set()
 def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
     """Return the query of each row, from `qid`, from group sizes, or one for all.
 
-    Raises
-    ------
-    DataError
-        If sizes do not add up, or qid is missing for more than `MOST_WITHOUT_QID` rows, or under `strict`.
-
-    Warns
-    -----
-    UserWarning
-        If all rows are taken as one query; once per call site.
+    Raises DataError if sizes do not add up, or qid is missing for more than `MOST_WITHOUT_QID` rows, or under
+    `strict`. Warns if all rows are taken as one query; once per call site.
     """
     if qid is not None and group is not None:
         raise DataError("pass either qid (the query of each row) or group (sizes of queries), not both")
@@ -84,10 +77,7 @@ def _warn_of_one_query() -> None:
 def single_part(eval_set, eval_qid, eval_group) -> tuple[Any, Any, Any, Any]:
     """Return X, y, qid and group sizes of the validation set, which may be the only entry of a list.
 
-    Raises
-    ------
-    ValueError
-        If a list holds several parts.
+    Raises ValueError if a list holds several parts.
     """
     if isinstance(eval_set, list):
         if len(eval_set) != 1:
@@ -104,10 +94,7 @@ def single_part(eval_set, eval_qid, eval_group) -> tuple[Any, Any, Any, Any]:
 def checked_target(y) -> np.ndarray:
     """Return relevance as a vector of floats; ordered categories become grades (`as_grades`).
 
-    Raises
-    ------
-    ValueError
-        If values are complex, text or not finite.
+    Raises ValueError if values are complex, text or not finite.
     """
     column = np.asarray(as_grades(y))
     if column.ndim == 2 and column.shape[1] == 1:
@@ -148,10 +135,7 @@ def names_of_features(ranker: Any) -> tuple[str, ...]:
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
     """Return the weight of each query from one weight a row, or one a query in order of appearance.
 
-    Raises
-    ------
-    DataError
-        If the shape fits neither, a weight is negative or missing, or rows of one query differ.
+    Raises DataError if the shape fits neither, a weight is negative or missing, or rows of one query differ.
     """
     weights = _checked_weights(sample_weight, groups)
     if len(weights) != groups.n_docs:
@@ -189,12 +173,8 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
     """Return how often each row is to be repeated, if weights are whole and differ inside a query.
 
     A document that counts as w documents is w documents; weights that are the same on all rows of each query
-    belong to the queries instead, and None is returned.
-
-    Raises
-    ------
-    DataError
-        If there would be more than `MOST_COPIES` rows.
+    belong to the queries instead, and None is returned. Raises DataError if there would be more than
+    `MOST_COPIES` rows.
     """
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != qid.shape or not weights.any():
@@ -311,10 +291,7 @@ def _column(documents: Mapping, name: str) -> Any:
 def rows_of(chosen, n_docs: int) -> np.ndarray:
     """Return numbers of rows, int64 (n_rows,), of one number or several.
 
-    Raises
-    ------
-    DataError
-        If there is none, or a row does not exist.
+    Raises DataError if there is none, or a row does not exist.
     """
     rows = np.atleast_1d(chosen)
     if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu":

@@ -81,40 +81,22 @@ class Method:
 
 @dataclass(frozen=True)
 class Task:
-    """What an entry of a comparison learns from: the sets of a fold, and a point of its grid.
-
-    Attributes
-    ----------
-    fold : str
-    train, vali, test : QueryGroups
-        The test set has no relevance, and is there only for entries that store scores. Without a validation
-        set there is nothing to stop by.
-    parameters : mapping
-        A point of the grid.
-    seed : int
-    n_threads : int or None
-        All processors by default.
-    monitor : callable or None
-        From scores of the validation set, in the caller's order, to the mean of the measure of selection.
-    rounds : int or None
-        The number of rounds, where it is known; else the validation set chooses it.
-    together : QueryGroups or None
-        Training and validation set as one, for a last fit.
-    chooses : bool
-        Whether the measure of selection may choose inside the fit.
-    """
+    """What an entry of a comparison learns from: the sets of a fold, and a point of its grid."""
 
     fold: str
+    # train, vali, test: The test set has no relevance, and is there only for entries that store scores.
+    # Without a validation set there is nothing to stop by.
     train: QueryGroups
     vali: QueryGroups | None
     test: QueryGroups | None
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # A point of the grid
     seed: int
-    n_threads: int | None
+    n_threads: int | None  # All processors by default
+    # From scores of the validation set, in the caller's order, to the mean of the measure of selection
     monitor: Callable[[np.ndarray], float] | None
-    rounds: int | None = None
-    together: QueryGroups | None = None
-    chooses: bool = True
+    rounds: int | None = None  # The number of rounds, where it is known; else the validation set chooses it
+    together: QueryGroups | None = None  # Training and validation set as one, for a last fit
+    chooses: bool = True  # Whether the measure of selection may choose inside the fit
 
     @property
     def threads(self) -> int:
@@ -130,38 +112,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Learned:
-    """What an entry learned: scores in the caller's row order, or a scorer, and how training ended.
+    """What an entry learned: scores in the caller's row order, or a scorer, and how training ended."""
 
-    Attributes
-    ----------
-    vali, test : ndarray or None
-        None where a set was not scored; NaN for documents without a score.
-    status, message, remedy : str
-    rounds : int or None
-        The number of rounds that the scores use.
-    trace : tuple of float
-        The validation value after each round.
-    history : sequence of mapping
-    certificate : mapping of str to float
-    notes : sequence of str
-    scaling : (str, str)
-        The kind, and the reason for it.
-    scorer : object or None
-        None where only scores are known.
-    """
-
+    # vali, test: None where a set was not scored; NaN for documents without a score
     vali: np.ndarray | None
     test: np.ndarray | None
     status: str = UNKNOWN
     message: str = ""
-    rounds: int | None = None
-    trace: tuple[float, ...] = ()
+    rounds: int | None = None  # The number of rounds that the scores use
+    trace: tuple[float, ...] = ()  # The validation value after each round
     remedy: str = ""
     history: Sequence[Mapping[str, Any]] = ()
     certificate: Mapping[str, float] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    scaling: tuple[str, str] = ("none", "")
-    scorer: Any = None
+    scaling: tuple[str, str] = ("none", "")  # The kind, and the reason for it
+    scorer: Any = None  # None where only scores are known
 
 
 class Entry(ABC):
@@ -362,12 +327,8 @@ def split_specs(text: str) -> list[str]:
 def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure) -> Configured:
     """Return the method that a piece of a list names, such as ``adarank(nDCG@5)``.
 
-    The brackets may also fix parameters, such as ``lambdaloss(nDCG@5, penalty=0.1)``.
-
-    Raises
-    ------
-    ValueError
-        If the method is unknown, a measure is given to one that takes none, or a parameter is not one of its.
+    The brackets may also fix parameters, such as ``lambdaloss(nDCG@5, penalty=0.1)``. Raises ValueError if
+    the method is unknown, a measure is given to one that takes none, or a parameter is not one of its.
     """
     match = _SPEC.match(piece)
     name, inner = (match.group(1).lower(), match.group(2)) if match else (piece, None)

@@ -45,19 +45,13 @@ def configured(
         If an object is no method.
     """
     pieces = split_specs(spec) if isinstance(spec, str) else list(spec)
-    pieces = [name for piece in pieces for name in (_every() if _is_all(piece) else [piece])]
+    if "all" in [piece for piece in pieces if isinstance(piece, str)]:
+        every = [method.name for method in METHODS if method.installed and method.in_all]
+        pieces = [name for piece in pieces for name in (every if piece == "all" else [piece])]
     if not pieces:
         raise ValueError("no method is named; `all` names every one")
     chooser = parse_measure(select_by)
     return [_one(piece, chooser) for piece in pieces]
-
-
-def _is_all(piece: object) -> bool:
-    return isinstance(piece, str) and piece == "all"
-
-
-def _every() -> list[str]:
-    return [method.name for method in METHODS if method.installed and method.in_all]
 
 
 def _one(piece: object, chooser: Measure) -> Configured:

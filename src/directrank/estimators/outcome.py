@@ -19,9 +19,17 @@ SCALE = "scale the features"
 
 def check_finite(ranker: Any, solution: Solution) -> None:
     """Raise `MethodError` if a coefficient or a number of the certificate is not finite."""
-    found, easier = _not_finite(solution), ", or ".join(_milder(ranker)) or SCALE
-    if found:
-        raise MethodError(f"{type(ranker).__name__} has diverged, {found} not finite: {easier}")
+    coefficients = getattr(solution.scorer, "coefficients", 0.0)
+    wrong = [
+        f"its {name.replace('_', ' ')} is"
+        for name, value in solution.certificate.items()
+        if not np.isfinite(value)
+    ]
+    if coefficients is None or not np.isfinite(np.asarray(coefficients, np.float64)).all():
+        wrong.insert(0, "its coefficients are")
+    if wrong:
+        easier = ", or ".join(_milder(ranker)) or SCALE
+        raise MethodError(f"{type(ranker).__name__} has diverged, {wrong[0]} not finite: {easier}")
 
 
 def warn_of_stop(ranker: Any) -> None:
@@ -48,12 +56,3 @@ def _milder(ranker: Any) -> list[str]:
     is_scaled = getattr(ranker, "scaling_", "none") != "none" or {"members", "rankers"} & set(parameters)
     found = found if is_scaled else [SCALE, *found]
     return [*found, "lower learning_rate"] if parameters.get("solver") == "sgd" else found
-
-
-def _not_finite(solution: Solution) -> str:
-    """Return what is not finite in a solution, or nothing."""
-    coefficients = getattr(solution.scorer, "coefficients", 0.0)
-    if coefficients is None or not np.isfinite(np.asarray(coefficients, np.float64)).all():
-        return "its coefficients are"
-    wrong = [name for name, value in solution.certificate.items() if not np.isfinite(value)]
-    return f"its {wrong[0].replace('_', ' ')} is" if wrong else ""

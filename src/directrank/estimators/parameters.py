@@ -49,20 +49,11 @@ CALLED = {
 
 @dataclass(frozen=True)
 class Interval:
-    """The numbers from `low` to `high`; infinity only if `infinite`, NaN never.
-
-    Parameters
-    ----------
-    low : float
-    high : float, default=inf
-    above : bool, default=False
-        Whether numbers must be above `low`, which is itself allowed otherwise.
-    infinite : bool, default=False
-    """
+    """The numbers from `low` to `high`; infinity only if `infinite`, NaN never."""
 
     low: float
     high: float = math.inf
-    above: bool = False
+    above: bool = False  # Whether numbers must be above `low`, which is itself allowed otherwise
     infinite: bool = False
 
     def __contains__(self, number: Any) -> bool:

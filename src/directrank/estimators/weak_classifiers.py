@@ -15,17 +15,8 @@ from directrank.scorers import Tree, tree_of
 class ClassifierWeakRankers:
     """Fits a scikit-learn classifier to the signs of weights; what `DocumentBoosting` asks of an object.
 
-    Parameters
-    ----------
-    classifier : scikit-learn classifier
-        Cloned each round. Without sampling it must take ``sample_weight``.
-    sampled : bool
-        Whether weights are numbers of copies.
-
-    Raises
-    ------
-    TypeError
-        If it is no classifier, or takes no weights where there is no sampling.
+    If `sampled`, weights are numbers of copies. Raises TypeError if it is no classifier, or takes no
+    ``sample_weight`` where there is no sampling.
     """
 
     def __init__(self, classifier: Any, sampled: bool):

@@ -55,23 +55,12 @@ def positions_of(
     n_read: np.ndarray | None = None,
     retrieved: np.ndarray | None = None,
 ) -> Positions:
-    """Rank the documents of each query by descending score.
+    """Rank the documents of each query by descending score; scores are in the inner order, without NaN.
 
-    Parameters
-    ----------
-    queries : Queries
-    scores : ndarray of shape (n_docs,), float32 or float64
-        In the inner order, without NaN.
-    ties : {"expected", "input", "worst", "best", "docid"}, default="expected"
-        Random order in expectation; the caller's row order; least or most relevant first; descending docid.
-    n_read : ndarray of shape (n_queries,), int64, optional
-        How many first documents of each query to compute positions for; all by default.
-    retrieved : ndarray of shape (n_docs,), bool, optional
-        Which documents have ties to break; the others stay tied. All by default.
-
-    Returns
-    -------
-    Positions
+    Ties are in random order in expectation ("expected"), or in the caller's row order ("input"), the least
+    ("worst") or the most relevant first ("best"), or by descending docid ("docid"). `n_read` is how many
+    first documents of each query to compute positions for, and only `retrieved` documents have ties to break;
+    all by default.
     """
     wanted = queries.sizes if n_read is None else n_read
     above, tied = np.zeros((2, queries.n_docs), np.int32)
@@ -106,12 +95,7 @@ def _cells(longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def with_unretrieved(positions: Positions, retrieved: np.ndarray, beyond: float | np.int32) -> Positions:
     """Return positions where `beyond` documents are above each document that was not retrieved.
 
-    Parameters
-    ----------
-    positions : Positions
-    retrieved : ndarray of shape (n_docs,), bool
-    beyond : float or int32
-        Infinity, or the largest number of documents of a query; see `directrank.contracts.Measure`.
+    That is infinity, or the largest number of documents of a query; see `directrank.contracts.Measure`.
     """
     above = np.where(retrieved, positions.above, beyond)
     return Positions(above, np.where(retrieved, positions.tied, np.int32(1)))

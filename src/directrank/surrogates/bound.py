@@ -9,15 +9,9 @@ import numpy as np
 class BoundKernel:
     """The oracles of a surrogate on some queries, from kernels.
 
-    Parameters
-    ----------
-    kernel : callable
-        It takes scores, the arguments and a gradient; it returns the weighted sum over queries, and adds its
-        derivative to the gradient.
-    curvatures : callable
-        It takes the same, and adds the curvature at each score to its last argument.
-    *arguments
-        Such as the boundaries and the weights of queries.
+    `kernel` takes scores, `arguments` (such as boundaries and weights of queries) and a gradient; it returns
+    the weighted sum over queries, and adds its derivative to the gradient. `curvatures` takes the same, and
+    adds the curvature at each score to its last argument.
     """
 
     def __init__(self, kernel: Callable[..., float], curvatures: Callable[..., None], *arguments: Any):

@@ -21,11 +21,6 @@ class Draws:
     their rows tell documents of one score and one relevance apart: average over them. Sums in another order
     round otherwise, so take the scores of `but_for_rounding`.
 
-    Parameters
-    ----------
-    queries : Queries
-    seed : int
-
     References
     ----------
     .. [1] G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014:

@@ -306,10 +306,7 @@ def margin_named(name: str) -> Margin:
 def pair_margin(margin: str | Margin, width: float = 0.5) -> Margin:
     """Return a margin of pairs of documents from its name; an object is returned unchanged.
 
-    Raises
-    ------
-    ValueError
-        Naming the margins that exist; or if an object has no kernel of pairs.
+    Raises ValueError naming the margins that exist; or if an object has no kernel of pairs.
     """
     known = {"huber": lambda: Huber(width), "squared_hinge": SquaredHinge, "logistic": Logistic}
     if isinstance(margin, str):

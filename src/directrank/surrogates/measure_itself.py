@@ -197,22 +197,11 @@ def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, size
 def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_sums, low, width, out):
     """Add a measure of ``scores + t · direction`` to bins of t.
 
-    The value of a query is Σ (level + growth · i) · v(p) over the documents that are read, i counting them
-    from the top and p the position, in expectation over documents that stay tied.
-
-    Parameters
-    ----------
-    scores, direction : ndarray of shape (n_docs,), float64
-    indptr, n_read, weights : ndarray
-        Of the queries: boundaries, how many first documents are read, and the factor of the value.
-    level, growth : ndarray of shape (n_docs,), float64
-    sums, rank_sums : ndarray of shape (longest + 1,), float64
-        Sums of v(p) and of p · v(p) over the first positions, from 0.
-    low, width : float
-        Where the first bin begins, and the width of each.
-    out : ndarray of shape (2, n_bins + 1), float64
-        Of each bin, the change of the value in it, and the integral of that change to the end of the bin. The
-        last entry of the first row receives the value where the first bin begins.
+    The value of a query is Σ (level + growth · i) · v(p) over the `n_read` first documents, i counting them
+    from the top and p the position, in expectation over documents that stay tied. `sums` and `rank_sums` are
+    those of v(p) and of p · v(p) over the first positions, from 0; the first bin begins at `low`. `out`, (2,
+    n_bins + 1), receives of each bin the change of the value in it, and the integral of that change to the
+    end of the bin. The last entry of the first row receives the value where the first bin begins.
     """
     n_bins, longest = out.shape[1] - 1, len(sums) - 1
     high = low + n_bins * width

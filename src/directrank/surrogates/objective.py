@@ -305,18 +305,9 @@ class Objective:
 class ShardObjective:
     """What a statistic sees of an objective in another process: one shard, counted from 0.
 
-    Parameters
-    ----------
-    held : mapping
-        The shard's ``queries`` and ``blocks``.
-    surrogate : Surrogate
-        With the parameters that depend on all queries.
-    dtype : type
-        Of the scores in training.
-    longest : int
-        Documents of the longest query of all shards: compiled loops cut their work by it.
-    weights : ndarray of shape (n_queries,)
-        Of the shard's queries; those of all shards sum to 1.
+    `held` has the shard's ``queries`` and ``blocks``; `surrogate` has the parameters that depend on all
+    queries; `longest` is of all shards: compiled loops cut their work by it. The weights of all shards sum to
+    1.
     """
 
     def __init__(self, held: Held, surrogate: Surrogate, dtype: Any, longest: int, weights: np.ndarray):
@@ -349,14 +340,7 @@ def one_shard(objective, features, parts, statistic: Callable, arguments: Sequen
 
 
 class RemoteShards:
-    """The shards of an objective, in the processes that hold their features.
-
-    Parameters
-    ----------
-    objective : Objective
-    longest : int
-    workers : Workers
-    """
+    """The shards of an objective, in the processes that hold their features."""
 
     def __init__(self, objective: Any, longest: int, workers: Workers):
         self.workers, self.key, self.reweighed = workers, workers.new_key("objective"), 0

@@ -75,11 +75,7 @@ class BoundStepwise(ABC):
 def searched_step(value_at: Callable[[float], float], direction: np.ndarray) -> Step:
     """Return the best step on the line, on the side to which the value falls; its decrease is measured.
 
-    Parameters
-    ----------
-    value_at : callable
-        The value of the objective after a step of some size.
-    direction : ndarray of shape (n_docs,)
+    `value_at` is the objective's value after a step.
     """
     width = float(np.ptp(direction))
     if width == 0:

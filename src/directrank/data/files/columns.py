@@ -64,20 +64,10 @@ class Columns(NamedTuple):
 
 
 def choose_columns(names: Sequence[str], how: ReadOptions, where: str) -> Columns:
-    """Return the role of each column of a table.
+    """Return the role of each column of a table; `where` names the file in messages.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All columns.
-    how : ReadOptions
-    where : str
-        The file, for messages.
-
-    Raises
-    ------
-    DataError
-        If a column does not exist, is there twice, or has two roles, or no column is left for features.
+    Raises DataError if a column does not exist, is there twice, or has two roles, or no column is left for
+    features.
     """
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise DataError(f"{where}: column {twice[0]!r} is there twice; rename one of them")

@@ -104,14 +104,8 @@ def read_letor(
 class LetorFiles:
     """LETOR files that form one data set, after the first pass over them.
 
-    An error names the first malformed line, even if only the second pass would find its fault.
-
-    Attributes
-    ----------
-    features : int
-        The number of features: as far as the largest id, unless the options name it.
-    qid : ndarray of shape (n_queries,)
-        The name of each query, in order of appearance.
+    `features` is as large as the largest id, unless the options name it; `qid` has queries in order of
+    appearance. An error names the first malformed line, even if only the second pass would find its fault.
     """
 
     def __init__(self, paths: Sequence[Path], how: ReadOptions):

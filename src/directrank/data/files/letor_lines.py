@@ -47,25 +47,10 @@ LONGEST_MANTISSA = np.uint64(MOST_DIGITS)
 def scan_heads(block, starts, ends, labelled, first_feature, lines, labels, qids, fresh):
     """Read label and qid of every line, and count features by looking at its last token.
 
-    Parameters
-    ----------
-    block : ndarray of uint8
-    starts, ends : ndarray of shape (n_lines,), int64
-        Where a line starts, and where its data end.
-    labelled : bool
-        Whether labels must be grades; otherwise a line may begin with its qid.
-    first_feature : int
-        The id of the first feature, 0 or 1.
-    lines, labels : ndarray of shape (n_lines,), int64 and float64
-        Out, for each row: its line and its label. A label is NaN where its decimal needs an exact reader.
-    qids : ndarray of shape (n_lines, 2), int64
-        Out, for each row: start and end of the token after ``qid:``.
-    fresh : ndarray of shape (n_lines,), bool
-        Out: whether the token differs from that of the row before.
-
-    Returns
-    -------
-    n_rows, n_features, code, offset : int
+    `starts` and `ends` say where a line starts, and where its data end. Unless `labelled`, a line may begin
+    with its qid. Of each row, `lines` receives the line, `labels` the label (NaN where its decimal needs an
+    exact reader), `qids` start and end of the token after ``qid:``, `fresh` whether it differs from that of
+    the row before. Returned are the numbers of rows and features, and code and offset of a fault.
     """
     n_rows, largest, before = NONE, NONE, block[:0]
     for i in range(len(starts)):
@@ -128,19 +113,9 @@ def _last_column(block, p, end, first_feature):
 def docid_spans(block, comments, stops, spans):
     """Find the docid of each row in its comment: D of ``docid = D …``, or else the whole comment.
 
-    Parameters
-    ----------
-    block : ndarray of uint8
-    comments, stops : ndarray of shape (n_rows,), int64
-        Start of the comment of each row, and end of its line: equal if there is no comment.
-    spans : ndarray of shape (n_rows, 2), int64
-        Out: start and end of each docid.
-
-    Returns
-    -------
-    widest : int
-        Bytes of the longest docid.
-    ascii_only : bool
+    `comments` and `stops` are the start of the comment and the end of its line: equal if there is no comment.
+    `spans` receives start and end of each docid. Returned are the bytes of the longest docid, and whether all
+    are ASCII.
     """
     widest, ascii_only = 0, True
     for i in range(len(comments)):
@@ -173,32 +148,13 @@ def _docid(block, p, end):
 
 @kernel
 def fill_rows(block, labelled, first_feature, places, X, strict, null, powers, unsure):
-    """Write the features of every line into its row of X.
+    """Write the features of every line into its row of X, which is zero where a row has no value.
 
-    Parameters
-    ----------
-    block : ndarray of uint8
-        Whole lines, whose labels and qids the first pass has checked.
-    labelled : bool
-        Whether every line has a label.
-    first_feature : int
-        The id of the first feature, 0 or 1.
-    places : ndarray of int64
-        The row of X of each row of the block.
-    X : ndarray of shape (n_docs, n_features), float32
-        Zero where a row has no value.
-    strict : bool
-        Whether an id beyond n_features is an error; otherwise such features are skipped.
-    null : float32
-        Value of a literal ``NULL``; infinity if it is refused.
-    powers : ndarray
-        `numbers.POWERS`.
-    unsure : ndarray of shape (at least the number of values, 3), int64
-        Out: offset, row of X and column of each value whose last bit needs an exact reader.
-
-    Returns
-    -------
-    n_rows, n_null, n_unsure, code, offset : int
+    The first pass has checked labels and qids; `places` has the row of X of each row of the block. If
+    `strict`, an id beyond n_features is an error; otherwise such features are skipped. `null` is the value of
+    a literal ``NULL``; infinity if it is refused. `unsure`, long enough for all values, receives offset, row
+    of X and column of each value whose last bit needs an exact reader. Returned are the numbers of rows, of
+    NULLs and of unsure values, and code and offset of a fault.
     """
     n_rows, n_null, n_unsure = 0, 0, NONE
     p, stop = np.uint64(0), np.uint64(len(block))

@@ -45,28 +45,11 @@ class _Logged(NamedTuple):
 
 
 class FeatureLog:
-    """The judged queries of a feature log.
+    """The judged queries of a feature log in JSON: a hit, a document or a response with these on each line.
 
-    Documents without a judgment are not relevant, as in `evaluate`, and queries without one are left out.
-    Warnings count these, and what is judged and not in the log.
-
-    Parameters
-    ----------
-    path : Path
-        JSON: on each line a hit, a document or a response with these; or one response on several lines.
-    how : ReadOptions
-        With `qrels`.
-
-    Attributes
-    ----------
-    name : str
-    qid : ndarray of shape (n_queries,)
-    features : tuple of str
-
-    Raises
-    ------
-    DataError
-        If the log or the judgments cannot be used: names file, line, query and remedy.
+    One response may also take several lines. Documents without a judgment are not relevant, as in `evaluate`,
+    and queries without one are left out. Warnings count these, and what is judged and not in the log. Raises
+    DataError, with file, line, query and remedy, if the log or the judgments cannot be used.
     """
 
     def __init__(self, path: Path, how: ReadOptions):
@@ -96,10 +79,7 @@ class FeatureLog:
     def fill(self, features: Sequence[str], allocate: Allocator = rows_in_memory) -> QueryGroups:
         """Return the groups.
 
-        Raises
-        ------
-        DataError
-            If a value is missing and `missing` refuses it, or X would not fit in memory.
+        Raises DataError if a value is missing and `missing` refuses it, or X would not fit in memory.
         """
         X = allocate(self.name, len(self._rows), len(features))
         rows = list(self._rows.items())

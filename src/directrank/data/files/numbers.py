@@ -98,12 +98,9 @@ def any_float32(mantissa, power, powers):
 
 @kernel
 def decimal(block, p):
-    """Read ``[+-] digits [. digits] [e [+-] digits]`` of any length.
+    """Read ``[+-] digits [. digits] [e [+-] digits]`` of any length; return its end, or p if there is none.
 
-    Returns
-    -------
-    end, negative, mantissa, power
-        The end is p if there is no such number.
+    The end is followed by whether the number is negative, its mantissa and its power.
     """
     start = p
     negative = block[p] == MINUS

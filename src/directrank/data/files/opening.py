@@ -50,10 +50,7 @@ def refuse_special(path: Path) -> None:
 def opened(path: Path, digests: Digests) -> Iterator[Any]:
     """Open a file to read its bytes, decompressed; at their end a DataError if they do not have their digest.
 
-    Raises
-    ------
-    DataFormatError
-        If it is a broken archive.
+    Raises DataFormatError if it is a broken archive.
     """
     file = path.open("rb", buffering=0)
     if path in digests:
@@ -87,12 +84,8 @@ def _refuse_changed(path: Path, digest: str, digests: Digests) -> None:
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of every line that is not empty, without blanks at its ends.
 
-    Small files and pipes are read so; a file without line ends is refused while it is read.
-
-    Raises
-    ------
-    DataFormatError
-        If a line is longer than `LONGEST_SMALL_LINE`.
+    Small files and pipes are read so; a file without line ends is refused while it is read. Raises
+    DataFormatError if a line is longer than `LONGEST_SMALL_LINE`.
     """
     with path.open("rb") as file:
         for number in count(1):
@@ -108,20 +101,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole lines of a file; reading the next block overwrites the bytes.
-
-    Attributes
-    ----------
-    path : Path
-    bytes : ndarray of uint8
-        Ends with a newline; one is added to a last line without it.
-    first_line : int
-        Number of the first line in the file, from 1.
-    """
+    """Whole lines of a file; reading the next block overwrites the bytes."""
 
     path: Path
-    bytes: np.ndarray
-    first_line: int
+    bytes: np.ndarray  # Ends with a newline; one is added to a last line without it
+    first_line: int  # Number of the first line in the file, from 1
 
     @cached_property
     def _newlines(self) -> np.ndarray:
@@ -178,11 +162,8 @@ class Block:
 def blocks_of(path: Path, digests: Digests = ANY_DIGEST, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Cut a file into blocks of about `size` bytes; all lines before a fault are yielded before it is raised.
 
-    Raises
-    ------
-    DataFormatError
-        If the file is not plain text: a broken archive, a byte order mark, a NUL byte, a carriage return
-        within a line, a line longer than `LONGEST_LINE`.
+    Raises DataFormatError if the file is not plain text: a broken archive, a byte order mark, a NUL byte, a
+    carriage return within a line, a line longer than `LONGEST_LINE`.
     """
     first_line = 1
     try:
@@ -197,7 +178,8 @@ def blocks_of(path: Path, digests: Digests = ANY_DIGEST, size: int = BLOCK_BYTES
             if control >= 0:
                 if before := block.line_of(control):
                     yield block.until(before)
-                raise _control_fault(block, control)
+                what = "a NUL byte" if block.bytes[control] != RETURN else "a carriage return within the line"
+                raise block.error(control, f"found {what}, expected text with lines that end in LF or CRLF")
             yield block
             first_line += int(np.count_nonzero(block.bytes == NEWLINE))
     except _LineTooLongError:
@@ -244,8 +226,3 @@ def _first_control(block: Block, content: bytearray, stop: int) -> int:
         returns = np.flatnonzero(block.bytes == RETURN)
         found += returns[block.bytes[returns + 1] != NEWLINE][:1].tolist()
     return min((each for each in found if each >= 0), default=-1)
-
-
-def _control_fault(block: Block, offset: int) -> DataFormatError:
-    what = "a carriage return within the line" if block.bytes[offset] == RETURN else "a NUL byte"
-    return block.error(offset, f"found {what}, expected text with lines that end in LF or CRLF")

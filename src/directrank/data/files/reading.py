@@ -25,13 +25,7 @@ ENDINGS = (*letor.ENDINGS, *TABLE_ENDINGS)
 
 
 class StoredFiles:
-    """A store that is a data set.
-
-    Attributes
-    ----------
-    features : tuple of str, or int
-        The names of the features, or their number.
-    """
+    """A store that is a data set; `features` are the names of the features, or their number."""
 
     def __init__(self, paths: Sequence[Path], how: ReadOptions):
         if len(paths) > 1:
@@ -56,10 +50,7 @@ class StoredFiles:
     def fill(self, features: int | Sequence[str]) -> QueryGroups:
         """Return the groups.
 
-        Raises
-        ------
-        DataError
-            If other features are wanted: nothing is copied.
+        Raises DataError if other features are wanted: nothing is copied.
         """
         asked = features if isinstance(features, int) else tuple(features)
         if asked != self.features:

@@ -56,12 +56,7 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     """Return a TREC run: ``qid Q0 docid rank score tag``, queries in order of appearance.
 
     Documents are sorted by descending score; documents with equal scores stay in row order. Names are those
-    of `document_words`.
-
-    Raises
-    ------
-    DataError
-        If a docid or qid is not one word: the format has no quotes.
+    of `document_words`. Raises DataError if a docid or qid is not one word: the format has no quotes.
     """
     qid = _words(list(map(str, groups.qid.tolist())), "qid")
     docid = _words(document_words(groups), "docid")
@@ -133,10 +128,7 @@ FORMATS = (
 def format_of_scores(name: str | None, path: Path | None) -> ScoreFormat:
     """Return the format of this name, or else the one that the ending of a file belongs to.
 
-    Raises
-    ------
-    ValueError
-        If no format has the name.
+    Raises ValueError if no format has the name.
     """
     if name is not None:
         found = [each for each in FORMATS if each.name == name]
@@ -148,20 +140,9 @@ def format_of_scores(name: str | None, path: Path | None) -> ScoreFormat:
 
 
 def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
-    """Read one score a line.
+    """Read one score a line; `data` is the source of the documents, for messages.
 
-    Parameters
-    ----------
-    path : Path
-    expected : int
-        Number of documents.
-    data : str
-        Source of the documents, for messages.
-
-    Raises
-    ------
-    DataFormatError
-        If a line is not a number, or there are too few or too many scores.
+    Raises DataFormatError if a line is not a number, or there are too few or too many scores.
     """
     scores, n_scores = np.empty(expected), 0
     for number, line in numbered_lines(path):

@@ -44,23 +44,13 @@ ONLY_QUERY = 1
 
 
 class TableFormat(NamedTuple):
-    """A format of tables.
-
-    Attributes
-    ----------
-    name : str
-    endings : tuple of str
-        The endings of file names, in lower case.
-    schema : callable
-        From a path to the columns of the file, a schema of pyarrow.
-    batches : callable
-        From a path, and a type of pyarrow for each wanted column, to batches of rows that have these columns.
-        A format that stores types may keep its own.
-    """
+    """A format of tables."""
 
     name: str
-    endings: tuple[str, ...]
-    schema: Callable[[Path], Any]
+    endings: tuple[str, ...]  # The endings of file names, in lower case
+    schema: Callable[[Path], Any]  # From a path to the columns of the file, a schema of pyarrow
+    # From a path, and a type of pyarrow for each wanted column, to batches of rows that have these columns. A
+    # format that stores types may keep its own.
     batches: Callable[[Path, Mapping[str, Any]], Iterator[Any]]
 
 
@@ -240,15 +230,7 @@ def table_of(path: Path) -> TableFormat | None:
 
 
 class TableFiles:
-    """Tables that form one data set, after the first pass over them.
-
-    Attributes
-    ----------
-    features : tuple of str
-        The columns of features.
-    qid : ndarray of shape (n_queries,)
-        In order of appearance.
-    """
+    """Tables that form one data set, after the first pass over them; `qid` is in order of appearance."""
 
     def __init__(self, table: TableFormat, paths: Sequence[Path], how: ReadOptions):
         self._table, self._paths, self._how = table, paths, how
@@ -278,10 +260,8 @@ class TableFiles:
     def fill(self, features: Sequence[str], allocate: Allocator = rows_in_memory) -> QueryGroups:
         """Make the second pass, which reads the columns of these features.
 
-        Raises
-        ------
-        DataError
-            If a column is missing or holds a cell that cannot be used, or X would not fit in memory.
+        Raises DataError if a column is missing or holds a cell that cannot be used, or X would not fit in
+        memory.
         """
         X = allocate(self.name, len(self._codes), len(features))
         log_if_apart(self._codes, self.qid, self.name)
@@ -394,24 +374,8 @@ def fill_features(
 ) -> int:
     """Read the columns of features of one file into rows of X, and return the number of rows.
 
-    Parameters
-    ----------
-    table : TableFormat
-    path : Path
-    schema : schema of pyarrow
-        The columns of the file.
-    features : sequence of str
-        The columns, in the order of X.
-    places : ndarray of int64
-        The row of X for each row of the file.
-    X : ndarray of shape (n_docs, n_features), float32
-    null : float32
-        What stands for a missing value, which may be NaN; infinity refuses it.
-
-    Raises
-    ------
-    DataError
-        If a column does not exist, or a cell holds no finite float32.
+    `places` has the row of X for each row of the file; `null` stands for a missing value, which may be NaN;
+    infinity refuses it. Raises DataError if a column does not exist, or a cell holds no finite float32.
     """
     pa = import_pyarrow(path)
     kinds = dict(zip(schema.names, schema.types, strict=True))

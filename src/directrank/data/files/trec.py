@@ -46,10 +46,7 @@ SCORES_COLUMN = "score"
 def form_of(path: Path) -> str:
     """Return the form of a file: labelled documents, qrels, a TREC run, or one score a line.
 
-    Raises
-    ------
-    DataFormatError
-        If the first line fits none of them, or there is none.
+    Raises DataFormatError if the first line fits none of them, or there is none.
     """
     if manifest_of(path):
         return LETOR
@@ -72,34 +69,19 @@ def form_of(path: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Grades of documents; every query has at least one document, and no document twice.
+    """Grades of documents; every query has at least one document, and no document twice."""
 
-    Attributes
-    ----------
-    source : str
-        The file, for messages.
-    content : ndarray of uint8
-        Text that the words are slices of.
-    queries, documents : ndarray of shape (n_queries, 2) and (n_judged, 2), int64
-        The words that name them: first and last byte, exclusive.
-    query : ndarray of shape (n_judged,), int64
-        The index of each document's query.
-    grades : ndarray of shape (n_judged,), float64
-        Below 0 for documents that were pooled for judging and not judged.
-    notes : list of str
-        What was done to the grades.
-    subtopics : ndarray of shape (n_judged, n_subtopics), float64, or None
-        See `Queries`.
-    """
-
-    source: str
-    content: np.ndarray
+    source: str  # The file, for messages
+    content: np.ndarray  # Text that the words are slices of
+    # queries, documents: (n_queries, 2) and (n_judged, 2), int64: The words that name them: first and last
+    # byte, exclusive
     queries: np.ndarray
     documents: np.ndarray
-    query: np.ndarray
+    query: np.ndarray  # (n_judged,), int64: The index of each document's query
+    # (n_judged,), float64: Below 0 for documents that were pooled for judging and not judged
     grades: np.ndarray
-    notes: list[str]
-    subtopics: np.ndarray | None = None
+    notes: list[str]  # What was done to the grades
+    subtopics: np.ndarray | None = None  # (n_judged, n_subtopics), float64: See `Queries`
 
     @property
     def n_queries(self) -> int:
@@ -121,12 +103,8 @@ def read_qrels(path: str | Path) -> Judgments:
     As in trec_eval, documents with grades below 0 were pooled and not judged: they are not relevant, and
     measures of judged documents alone skip them. A note counts them. Where the iteration differs within a
     query, it is the subtopic, as in the diversity qrels of TREC's web track: the grade of a document is then
-    the largest over its subtopics, and measures of subtopics read them.
-
-    Raises
-    ------
-    DataFormatError
-        If a line has other than four words, a grade is not a number, or a document is judged twice.
+    the largest over its subtopics, and measures of subtopics read them. Raises DataFormatError if a line has
+    other than four words, a grade is not a number, or a document is judged twice.
     """
     rows = read_rows(Path(path), 4, QRELS_EXPECTED)
     grades = rows.numbers(3, "expected a grade: a number")
@@ -162,10 +140,7 @@ def read_qrels(path: str | Path) -> Judgments:
 def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
     """Return labelled documents as judgments, by the names given in row order, or by `document_names`.
 
-    Raises
-    ------
-    DataError
-        If two documents of a query have one docid.
+    Raises DataError if two documents of a query have one docid.
     """
     queries = groups.queries
     codes = np.empty(groups.n_docs, np.int64)
@@ -199,34 +174,19 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """Judged documents and those of a run, as `directrank.evaluate` takes them.
+    """Judged documents and those of a run, as `directrank.evaluate` takes them."""
 
-    Attributes
-    ----------
-    queries : Queries
-        Those that are judged, with all documents that are judged or in the run.
-    scores : ndarray of shape (n_docs,), float64
-        In row order; NaN for documents that the run does not hold.
-    retrieved : ndarray of shape (n_docs,), bool
-    notes : list of str
-        How many queries and documents are missing or unknown, and how they count.
-    """
-
-    queries: Queries
-    scores: np.ndarray
-    retrieved: np.ndarray
-    notes: list[str]
+    queries: Queries  # Those that are judged, with all documents that are judged or in the run
+    scores: np.ndarray  # (n_docs,), float64: In row order; NaN for documents that the run does not hold
+    retrieved: np.ndarray  # (n_docs,), bool
+    notes: list[str]  # How many queries and documents are missing or unknown, and how they count
 
 
 def read_run(path: str | Path) -> Run:
     """Read a TREC run, plain or gzipped: ``query Q0 document rank score tag`` on each line.
 
-    The score decides the order, as in trec_eval; the rank is not read.
-
-    Raises
-    ------
-    DataFormatError
-        If a line has other than six words, a score is not a finite number, or the tag changes.
+    The score decides the order, as in trec_eval; the rank is not read. Raises DataFormatError if a line has
+    other than six words, a score is not a finite number, or the tag changes.
     """
     rows = read_rows(Path(path), 6, RUN_EXPECTED)
     _, first = numbered(rows.block.bytes, rows.words[:, TAG].copy(), np.zeros(len(rows.line), np.int64))
@@ -243,10 +203,7 @@ def read_run(path: str | Path) -> Run:
 def read_run_table(path: Path) -> Run:
     """Read a table with the columns qid, docid and score; any other column is not read.
 
-    Raises
-    ------
-    DataError
-        If a column is missing, or a cell cannot be used: names file, column, row and remedy.
+    Raises DataError if a column is missing, or a cell cannot be used: names file, column, row and remedy.
     """
     table = table_of(path)
     assert table is not None
@@ -266,10 +223,7 @@ def read_run_table(path: Path) -> Run:
 def run_of_frame(frame: Any, name: str) -> Run:
     """Return the columns qid, docid and score of a data frame as a run.
 
-    Raises
-    ------
-    DataError
-        If a column is missing, or a score is not a finite number.
+    Raises DataError if a column is missing, or a score is not a finite number.
     """
     import narwhals as nw
 
@@ -282,10 +236,7 @@ def run_of_frame(frame: Any, name: str) -> Run:
 def run_of(qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any], path: Path) -> Run:
     """Return documents of queries with their scores as a run; `path` names it in messages.
 
-    Raises
-    ------
-    DataError
-        If a score is not a finite number.
+    Raises DataError if a score is not a finite number.
     """
     for row, score in enumerate(scores):
         if not isinstance(score, Real) or not math.isfinite(score):
@@ -328,17 +279,9 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     """Join a run with judgments, by trec_eval's rules.
 
     Documents without a judgment are not relevant; queries without a judgment are left out; queries that the
-    run does not hold stay, without retrieved documents. Notes count them.
-
-    Raises
-    ------
-    DataFormatError
-        If no query or no document of the run is judged, or the run lists a document twice.
-
-    Warns
-    -----
-    UserWarning
-        If less than a tenth of the documents are common.
+    run does not hold stay, without retrieved documents. Notes count them. Raises DataFormatError if no query
+    or no document of the run is judged, or the run lists a document twice. Warns if less than a tenth of the
+    documents are common.
     """
     rows, shift = run.rows, len(judgments.content)
     content = np.concatenate([judgments.content, rows.block.bytes])
@@ -355,7 +298,11 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     subtopics = _padded(judgments, np.arange(n_judged), len(first))
     docid = as_bytes(content, documents[first])
     queries = _sorted_queries(group[first], grades, judgments.qid(), docid, subtopics)
-    notes = [*_query_notes(judgments, run, query), *_document_note(run, own, n_judged)]
+    notes = _query_notes(judgments, run, query)
+    if unjudged := int((own >= n_judged).sum()):
+        notes.append(
+            f"{run.path}: {unjudged} of {len(own)} documents have no judgment and count as not relevant"
+        )
     return Retrieval(queries, scores, ~np.isnan(scores), notes)
 
 
@@ -385,21 +332,12 @@ def _sorted_queries(
 
 @dataclass(frozen=True, eq=False)
 class Union:
-    """The documents of several runs, and those that are judged, each once.
+    """The documents of several runs, and those that are judged, each once."""
 
-    Attributes
-    ----------
-    queries : Queries
-        Those of the runs, then judged ones that no run holds.
-    scores : ndarray of shape (n_docs, n_runs), float64
-        In the inner order; NaN where a run does not hold the document.
-    judged : ndarray of shape (n_docs,), bool
-        Which documents have a judgment; the others count as not relevant.
-    """
-
-    queries: Queries
+    queries: Queries  # Those of the runs, then judged ones that no run holds
+    # (n_docs, n_runs), float64: In the inner order; NaN where a run does not hold the document
     scores: np.ndarray
-    judged: np.ndarray
+    judged: np.ndarray  # (n_docs,), bool: Which documents have a judgment; the others count as not relevant
 
     @property
     def held(self) -> np.ndarray:
@@ -424,10 +362,7 @@ class Union:
 def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
     """Return the union of the documents of several runs, and of judgments, query by query.
 
-    Raises
-    ------
-    DataFormatError
-        If a run lists a document twice.
+    Raises DataFormatError if a run lists a document twice.
     """
     contents = [run.rows.block.bytes for run in runs]
     words = [run.rows.words[:, [QUERY, DOCUMENT]] for run in runs]
@@ -519,10 +454,3 @@ def _query_notes(judgments: Judgments, run: Run, query: np.ndarray) -> list[str]
             f"{len(np.unique(query[unknown]))}, such as {run.rows.text(unknown[0], QUERY)}"
         )
     return notes
-
-
-def _document_note(run: Run, own: np.ndarray, n_judged: int) -> list[str]:
-    unjudged = int((own >= n_judged).sum())
-    if not unjudged:
-        return []
-    return [f"{run.path}: {unjudged} of {len(own)} documents have no judgment and count as not relevant"]

@@ -25,21 +25,11 @@ SHOWN, WIDEST_ENTRY = 40, 64
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The lines of a file that are not blank, as words.
+    """The lines of a file that are not blank, as words."""
 
-    Attributes
-    ----------
-    block : Block
-        The whole file.
-    line : ndarray of shape (n_rows,), int64
-        The index of each row's line in the block.
-    words : ndarray of shape (n_rows, n_columns, 2), int64
-        First and last byte, exclusive, of each word.
-    """
-
-    block: Block
-    line: np.ndarray
-    words: np.ndarray
+    block: Block  # The whole file
+    line: np.ndarray  # (n_rows,), int64: The index of each row's line in the block
+    words: np.ndarray  # (n_rows, n_columns, 2), int64: First and last byte, exclusive, of each word
 
     def text(self, row: int, column: int) -> str:
         """Return a word."""
@@ -67,10 +57,7 @@ class Rows:
 def read_rows(path: Path, n_words: int, expected: str) -> Rows:
     """Read a file, plain or gzipped, whose lines have `n_words` words each.
 
-    Raises
-    ------
-    DataFormatError
-        If a line has another number of words; `expected` ends the message.
+    Raises DataFormatError if a line has another number of words; `expected` ends the message.
     """
     blocks = [block.bytes.copy() for block in blocks_of(path)]
     if not blocks:
@@ -139,17 +126,7 @@ def shown(text: str) -> str:
 def numbered(content: np.ndarray, words: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number words in the order in which they first appear; words of different groups differ.
 
-    Parameters
-    ----------
-    content : ndarray of uint8
-    words : ndarray of shape (n_words, 2), int64
-    group : ndarray of shape (n_words,), int64
-
-    Returns
-    -------
-    codes : ndarray of shape (n_words,), int64
-    first : ndarray of shape (n_different,), int64
-        The first word of each number.
+    Returned are the number of each word, and the first word of each number.
     """
     # The same word often stands in many lines in turn, such as the query.
     fresh = np.empty(len(words), np.bool_)

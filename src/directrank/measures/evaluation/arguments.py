@@ -14,15 +14,8 @@ from directrank.errors import DataError
 def queries_of(relevance, qid, docid) -> Queries:
     """Return the queries of a `QueryGroups`, `Queries` themselves, or those of arrays.
 
-    Raises
-    ------
-    DataError
-        If lengths differ, there are no documents, or a grade is not a number ≥ 0.
-
-    Warns
-    -----
-    UserWarning
-        If no qid is given: all rows count as one query.
+    Raises DataError if lengths differ, there are no documents, or a grade is not a number ≥ 0. Warns if no
+    qid is given: all rows count as one query.
     """
     if isinstance(relevance, QueryGroups | Queries):
         if qid is not None or docid is not None:
@@ -57,10 +50,7 @@ def checked_scores(
 ) -> np.ndarray:
     """Return scores as floats; those of documents that were not retrieved may be anything.
 
-    Raises
-    ------
-    DataError
-        If the length is wrong, or a score is NaN or not a number.
+    Raises DataError if the length is wrong, or a score is NaN or not a number.
     """
     values = _shaped("scores have", np.asarray(scores), n_docs, "score a document")
     if values.dtype.kind not in "biufO":
@@ -79,10 +69,7 @@ def checked_scores(
 def checked_retrieved(retrieved, n_docs: int) -> np.ndarray | None:
     """Return which documents were retrieved as bool (n_docs,), or None for all.
 
-    Raises
-    ------
-    DataError
-        If the length is wrong or the values are not true or false.
+    Raises DataError if the length is wrong or the values are not true or false.
     """
     if retrieved is None:
         return None
@@ -104,10 +91,7 @@ def ranked_last(queries: Queries, scores: np.ndarray, retrieved: np.ndarray) -> 
 def checked_weights(weights, n_queries: int) -> np.ndarray | None:
     """Return weights of queries as float64, or None for equal ones.
 
-    Raises
-    ------
-    DataError
-        If the length is wrong, a weight is negative or not finite, or all are 0.
+    Raises DataError if the length is wrong, a weight is negative or not finite, or all are 0.
     """
     if weights is None:
         return None

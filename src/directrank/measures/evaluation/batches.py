@@ -32,28 +32,10 @@ def values_of(
 ) -> list[np.ndarray]:
     """Return the values of each measure on each query; the positions are computed once.
 
-    Parameters
-    ----------
-    measures : sequence of Measure
-    queries : Queries
-    scores : ndarray of shape (n_docs,)
-        In the inner order, without NaN.
-    ties : str, default="expected"
-        See `positions_of`.
-    retrieved : ndarray of shape (n_docs,), bool, optional
-        Which documents a run holds; the others must have lower scores than those. All by default.
-    n_threads : int, optional
-        By default as many as pay off for the work, at most one per processor. Results do not depend on it,
-        as a query's value depends on that query alone.
-
-    Returns
-    -------
-    list of ndarray of shape (n_queries,), float64
-
-    Raises
-    ------
-    MethodError
-        If a measure that is none of directrank's raises an error, or returns anything but a number a query.
+    Scores are in the inner order, without NaN; documents that are not retrieved must have lower ones than the
+    others. By default there are as many threads as pay off for the work, at most one per processor. Results
+    do not depend on it, as a query's value depends on that query alone. Raises MethodError if a measure that
+    is none of directrank's raises an error, or returns anything but a number a query.
     """
     batches = queries.cached("batches", lambda: _batches(queries))
 

@@ -35,27 +35,9 @@ def unjudged_bounds(
 ) -> dict[str, np.ndarray]:
     """Return the least and the largest value of each measure and query over grades of unjudged documents.
 
-    Parameters
-    ----------
-    computed : dict of str to Measure
-    queries : Queries
-    positions : Positions
-        Of all documents, which do not depend on grades.
-    held : ndarray of shape (n_docs,), bool
-        Which documents the ranking holds, in the inner order.
-    grade : float
-        The largest grade.
-    values : callable
-        From queries with other grades and measures to the values of each query.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (2, n_queries)
-
-    Raises
-    ------
-    DataError
-        If the bounds of a measure are not known.
+    `positions` are those of all documents, which do not depend on grades; `held` says which documents the
+    ranking holds, in the inner order; `grade` is the largest grade; `values` evaluates measures on queries
+    with other grades. Raises DataError if the bounds of a measure are not known.
     """
     unknown = [name for name, each in computed.items() if each.over_grades is None]
     if unknown:

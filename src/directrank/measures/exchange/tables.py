@@ -22,20 +22,13 @@ AT_ONCE = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """The order of the pairs in a table.
+    """The order of the pairs in a table."""
 
-    Attributes
-    ----------
-    below : ndarray of shape (n_docs,), int64
-        The first row of lower relevance in the query; its end if there is none.
-    stop : ndarray of shape (n_docs,), int64
-        The end of the query.
-    start : ndarray of shape (n_docs + 1,), int64
-        Document i has the entries ``start[i]:start[i + 1]``, one for each row of ``below[i]:stop[i]``.
-    """
-
+    # (n_docs,), int64: The first row of lower relevance in the query; its end if there is none
     below: np.ndarray
-    stop: np.ndarray
+    stop: np.ndarray  # (n_docs,), int64: The end of the query
+    # (n_docs + 1,), int64: Document i has the entries ``start[i]:start[i + 1]``, one for each row of
+    # ``below[i]:stop[i]``
     start: np.ndarray
 
     @property
@@ -68,18 +61,7 @@ def filled_table(queries: Queries, rank: np.ndarray, kernel, *arguments) -> np.n
 
 
 def swap_differences(measure: Measure, queries: Queries, rank: np.ndarray) -> np.ndarray:
-    """Return the table of a measure: in closed form, or by evaluation.
-
-    Parameters
-    ----------
-    measure : Measure
-    queries : Queries
-    rank : ndarray of shape (n_docs,), int64
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,), float64
-    """
+    """Return the table of a measure, in closed form or by evaluation."""
     if isinstance(measure, Swappable):
         return measure.swap_differences(queries, rank)
     if not isinstance(measure, PositionLinear):
@@ -101,32 +83,15 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, rank: np.ndarray) ->
         before = values_at_ranks(measure, one, strict[None])
         batch = max(1, AT_ONCE // len(strict))
         for begin in range(0, len(i), batch):
-            swapped = _swapped(strict, i[begin : begin + batch], j[begin : begin + batch])
+            upper, lower = i[begin : begin + batch], j[begin : begin + batch]
+            swapped, number = np.tile(strict, (len(upper), 1)), np.arange(len(upper))
+            swapped[number, upper], swapped[number, lower] = strict[lower], strict[upper]
             tables.append(np.abs(values_at_ranks(measure, one, swapped) - before))
     return np.concatenate(tables)
 
 
-def _swapped(rank: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    copies, number = np.tile(rank, (len(i), 1)), np.arange(len(i))
-    copies[number, i], copies[number, j] = rank[j], rank[i]
-    return copies
-
-
 def values_at_ranks(measure: Measure, one: Queries, ranks: np.ndarray) -> np.ndarray:
-    """Evaluate one query at many rankings.
-
-    Parameters
-    ----------
-    measure : Measure
-    one : Queries
-        A single query.
-    ranks : ndarray of shape (n_rankings, n_docs)
-        The rank of each document, counted from 0.
-
-    Returns
-    -------
-    ndarray of shape (n_rankings,), float64
-    """
+    """Evaluate one query at many rankings; a row of `ranks` has the rank of each document, counted from 0."""
     times, n = ranks.shape
     above = ranks.ravel().astype(np.int32)
     return measure.query_values(one.repeated(times), Positions(above, np.ones(times * n, np.int32)))

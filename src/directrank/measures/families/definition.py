@@ -37,20 +37,9 @@ def expected_among_first(
 ) -> np.ndarray:
     """Return how many of some documents are among the first ranks of each query, float64 (n_queries,).
 
-    Parameters
-    ----------
-    which : ndarray of shape (n_docs,), bool
-        The documents to count; their positions are read.
-    last : ndarray of shape (n_queries,)
-        The last rank of each query.
-    queries : Queries
-    positions : Positions
-        ``above`` is `last` or more for documents that a run does not hold.
-
-    Notes
-    -----
-    One tied block at most goes across the last rank. If a documents are above its m documents, each of them
-    is among the first k with probability (k − a)/m.
+    The positions of `which` are read; ``above`` is `last`, the last rank of the query, or more for documents
+    that a run does not hold. One tied block at most goes across the last rank. If a documents are above its m
+    documents, each of them is among the first k with probability (k − a)/m.
     """
     end = np.repeat(last, queries.sizes)
     inside = which & (positions.above + positions.tied <= end)
@@ -78,16 +67,10 @@ def best_values(measure: Measure, queries: Queries) -> np.ndarray:
 
 
 def parameter(default: Any, check: grammar.Check, word: str | None = None) -> Any:
-    """Declare a parameter of a measure that may be written in its name.
+    """Declare a parameter of a measure that may be written in its name, where a default is not printed.
 
-    Parameters
-    ----------
-    default : object
-        Not printed in names.
-    check : callable
-        From the word and a value, perhaps as text, to the value; it raises `MeasureNameError`.
-    word : str, optional
-        The parameter in names, if it is not that of the constructor.
+    `check` goes from the word and a value, perhaps as text, to the value; it raises `MeasureNameError`.
+    `word` is the parameter in names, if it is not that of the constructor.
     """
     return field(default=default, metadata={"check": check, "word": word})
 

@@ -26,10 +26,7 @@ DCG_WORDS = {
 def gains_of(queries: Queries, gain: str) -> np.ndarray:
     """Return the gain of each document, float64 (n_docs,).
 
-    Raises
-    ------
-    DataError
-        If a grade is above 31 and the gain is exponential.
+    Raises DataError if a grade is above 31 and the gain is exponential.
     """
     if gain == "linear":
         return queries.relevance

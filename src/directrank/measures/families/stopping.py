@@ -69,19 +69,9 @@ def stops_naive(stopping, above, tied, cutoff, divisor=None):
 def add_stops(stopping, above, tied, indptr, n_read, cutoff, divisor, values):
     """Add to the value of each query the expected inverse of the divisor of the rank where a user stops.
 
-    Parameters
-    ----------
-    stopping : ndarray of shape (n_docs,), float64
-        The probability to stop at each document.
-    above, tied, indptr : ndarray
-        Positions, and the boundaries of queries.
-    n_read : ndarray of shape (n_queries,), int64
-        How many first documents of each query someone stops at.
-    cutoff : int
-        The last rank that counts, at most the length of `divisor`.
-    divisor : ndarray of shape (n_ranks,), float64
-        Of each rank up to the length of the longest query; the ranks themselves for ERR.
-    values : ndarray of shape (n_queries,), float64
+    `stopping` is the probability to stop at each document, 0 after the first `n_read` of a query. `divisor`
+    has the ranks up to the length of the longest query, for ERR the ranks themselves; `cutoff`, the last rank
+    that counts, is at most its length.
     """
     n_ranks = len(divisor)
     first, following = np.empty(n_ranks, np.int64), np.empty(n_ranks, np.int64)

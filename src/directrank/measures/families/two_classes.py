@@ -45,16 +45,12 @@ class RelevantTerms:
     .. math:: E(\pi) = \text{const} + \sum_{i=1}^{R} (a + b\,i + e\,[\![ i = 1 ]\!]) \, v(p_i)
 
     where :math:`p_i` is the position of the i-th relevant document of the ranking.
-
-    Attributes
-    ----------
-    curve : ndarray of shape (longest + 1,), float64
-        v at each position from 1; its first entry belongs to no position.
-    level, growth, first : ndarray of shape (n_queries,), float64
-        a, b and e of each query, the divisor of the measure included.
     """
 
+    # (longest + 1,), float64: v at each position from 1; its first entry belongs to no position
     curve: np.ndarray
+    # level, growth, first: (n_queries,), float64: a, b and e of each query, the divisor of the measure
+    # included
     level: np.ndarray
     growth: np.ndarray
     first: np.ndarray

@@ -16,10 +16,7 @@ _PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(?:'([^']*)'|\"([^\"]*)\"|([^\
 def split_name(text: str) -> tuple[str, dict[str, str], int | None]:
     """Split a name into its word, its parameters and its cutoff.
 
-    Raises
-    ------
-    MeasureNameError
-        If the text does not follow the grammar.
+    Raises MeasureNameError if the text does not follow the grammar.
     """
     found = _NAME.fullmatch(text)
     if not found:
@@ -50,10 +47,7 @@ def joined_name(word: str, parameters: dict[str, Any], cutoff: int | None) -> st
 def cutoff(value: int | None) -> int | None:
     """Return a cutoff, a whole number of 1 or more, or None.
 
-    Raises
-    ------
-    MeasureNameError
-        If it is anything else.
+    Raises MeasureNameError if it is anything else.
     """
     if value is None:
         return None
@@ -65,10 +59,7 @@ def cutoff(value: int | None) -> int | None:
 def grade(word: str, value: Any) -> float:
     """Return a grade above 0, as an int if it is whole.
 
-    Raises
-    ------
-    MeasureNameError
-        If it is not a number, or not positive and finite.
+    Raises MeasureNameError if it is not a number, or not positive and finite.
     """
     try:
         number = float(value)
@@ -82,10 +73,7 @@ def grade(word: str, value: Any) -> float:
 def probability(word: str, value: Any) -> float:
     """Return a number above 0 and below 1.
 
-    Raises
-    ------
-    MeasureNameError
-        If it is anything else.
+    Raises MeasureNameError if it is anything else.
     """
     try:
         number = float(value)

@@ -46,7 +46,10 @@ def parse_measure(name: "str | Measure") -> Measure:
     ("nDCG(dcg='log2')@10", 'AP')
     """
     if not isinstance(name, str):
-        _check_object(name)
+        if isinstance(name, type):
+            raise TypeError(f"{name.__name__} is a class; give a measure, such as {name.__name__}()")
+        if not isinstance(name, Measure):
+            raise TypeError(f"{name!r} is no measure; give a name, such as nDCG@10, or a Measure")
         return name
     own = OWN.get(name.strip())
     if own is not None and not isinstance(own, type):
@@ -58,10 +61,8 @@ def parse_measure(name: "str | Measure") -> Measure:
 def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:
     """Return the measures of names and objects, each once; of one name or object, that measure.
 
-    Raises
-    ------
-    MeasureNameError
-        If two different measures have one name, or one has the name of a measure of directrank.
+    Raises MeasureNameError if two different measures have one name, or one has the name of a measure of
+    directrank.
     """
     found: dict[str, Measure] = {}
     names: Any = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
@@ -96,14 +97,6 @@ def check_not_taken(measure: Measure) -> None:
         f"{type(measure).__name__}: the name {measure.name} is that of directrank's {type(other).__name__}; "
         "give the measure another bare_name"
     )
-
-
-def _check_object(measure: object) -> None:
-    """Raise `TypeError` for what is neither the name of a measure nor a measure."""
-    if isinstance(measure, type):
-        raise TypeError(f"{measure.__name__} is a class; give a measure, such as {measure.__name__}()")
-    if not isinstance(measure, Measure):
-        raise TypeError(f"{measure!r} is no measure; give a name, such as nDCG@10, or a Measure")
 
 
 def _same(one: Measure, other: Measure) -> bool:

@@ -32,25 +32,13 @@ class GainForm(NamedTuple):
 
     The discount is 1 / log2(max(p + shift, 2)), times a logistic function of steepness `truncation` that
     replaces the cutoff if that is finite.
-
-    Attributes
-    ----------
-    gain : ndarray of shape (n_docs,), float64
-    indptr : ndarray of shape (n_queries + 1,)
-    norm : ndarray of shape (n_queries,), float64
-        What the sum of each query is divided by.
-    shift : float
-    logs : ndarray
-        `logarithms` of the longest query.
-    cutoff : float
-    truncation : float
     """
 
-    gain: np.ndarray
-    indptr: np.ndarray
-    norm: np.ndarray
+    gain: np.ndarray  # (n_docs,), float64
+    indptr: np.ndarray  # (n_queries + 1,)
+    norm: np.ndarray  # (n_queries,), float64: What the sum of each query is divided by
     shift: float
-    logs: np.ndarray
+    logs: np.ndarray  # `logarithms` of the longest query
     cutoff: float
     truncation: float
 

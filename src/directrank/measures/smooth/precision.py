@@ -45,19 +45,11 @@ def within(position, cutoff, beta):
 
 
 class PrecisionForm(NamedTuple):
-    """A smooth AP of all queries.
+    """A smooth AP of all queries."""
 
-    Attributes
-    ----------
-    divisor : ndarray of shape (n_queries,), float64
-    cutoff : float
-    truncation : float
-        β.
-    """
-
-    divisor: np.ndarray
+    divisor: np.ndarray  # (n_queries,), float64
     cutoff: float
-    truncation: float
+    truncation: float  # β
 
 
 class HitsForm(PrecisionForm):
@@ -113,17 +105,10 @@ def _rate(form, position):
 def compare_near(beta, numbers, begin, sure):
     """Compare each document with those after it whose rank is not further than ``sure / beta``.
 
-    Parameters
-    ----------
-    beta : float
-    numbers : ndarray of shape (6, n + WIDTH), float64
-        Positions by rank, those past the end beyond all others; shares, the weights of counts; and four rows
-        of zeros, of which three are written: how many documents near one are before it; 1/β times the
-        derivative of Σ share · count; and how many count in full from a document on. The last is scratch.
-    begin : ndarray of shape (n_ranks + 1,)
-        See `directrank.measures.smooth.ranks.sort_by_rank`.
-    sure : float
-        Times 1/β: documents further apart are in order.
+    The rows of `numbers`, of n + WIDTH entries, are positions by rank, those past the end beyond all others;
+    shares, the weights of counts; and four rows of zeros, of which three are written: how many documents near
+    one are before it; 1/β times the derivative of Σ share · count; and how many count in full from a document
+    on. The last is scratch. `begin` is that of `directrank.measures.smooth.ranks.sort_by_rank`.
     """
     x, shares, counts, g, full, e = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     y, centre, ranks, n = 0, -math.inf, len(begin) - 1, begin[-1]

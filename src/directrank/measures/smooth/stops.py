@@ -43,25 +43,16 @@ def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray
 
 
 class StopsForm(NamedTuple):
-    """A smooth reciprocal rank of all queries, expected or not.
+    """A smooth reciprocal rank of all queries, expected or not."""
 
-    Attributes
-    ----------
-    indptr : ndarray of shape (n_queries + 1,)
-    stopping, passing : ndarray of shape (n_docs,), float64
-        r and 1 − r. Computed inside, the latter would be merged with another 1 and lose small values.
-    norm : ndarray of shape (n_queries,), float64
-    cutoff : float
-    truncation : float
-        β.
-    """
-
-    indptr: np.ndarray
+    indptr: np.ndarray  # (n_queries + 1,)
+    # stopping, passing: (n_docs,), float64: r and 1 − r. Computed inside, the latter would be merged with
+    # another 1 and lose small values.
     stopping: np.ndarray
     passing: np.ndarray
-    norm: np.ndarray
+    norm: np.ndarray  # (n_queries,), float64
     cutoff: float
-    truncation: float
+    truncation: float  # β
 
 
 @register_kernel(position_slopes, StopsForm)

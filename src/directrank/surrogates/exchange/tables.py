@@ -57,15 +57,11 @@ class BoundSwapTable(BoundLogistic):
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:
     """Return the change of the measure by each swap at some scores, in the mean over some orders of ties.
 
-    Documents of one score and one relevance are twins: any order of them gives the mean over their orders,
-    once the entries of twins are averaged. Where different relevance is tied, `ORDERS` random orders are
-    averaged instead; they are drawn for ranks, not for documents, so that the order of rows does not matter.
-    The standard error of an entry is then at most half its range over √ORDERS, an eighth.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,), float64
-        See `directrank.measures.exchange.tables.PairTable`.
+    The order of pairs is that of `directrank.measures.exchange.tables.PairTable`. Documents of one score and
+    one relevance are twins: any order of them gives the mean over their orders, once the entries of twins are
+    averaged. Where different relevance is tied, `ORDERS` random orders are averaged instead; they are drawn
+    for ranks, not for documents, so that the order of rows does not matter. The standard error of an entry is
+    then at most half its range over √ORDERS, an eighth.
     """
     pairs = pair_table(queries)
     ranking, place = strict_ranking(queries, scores)

@@ -22,52 +22,24 @@ PAIRS_PER_DOCUMENT = 600.0
 
 
 class HingePairs(NamedTuple):
-    """What `hinge_gradient` reads.
+    """What `hinge_gradient` reads."""
 
-    Attributes
-    ----------
-    indptr : ndarray of shape (n_queries + 1,)
-    longest : int
-    first_run : ndarray of shape (n_queries + 1,), int64
-        Query q has the runs ``first_run[q]:first_run[q + 1]``.
-    runs : ndarray of shape (n_runs, 4), int64
-        See `directrank.surrogates.pairs.runs`.
-    weights : ndarray of shape (n_runs,), float64
-    is_long : ndarray of shape (n_runs,), bool
-        Runs that sorting computes faster than a loop over their pairs.
-    strength : ndarray of shape (n_docs,), float64
-        a, of each winner.
-    constants : ndarray of shape (n_queries,), float64
-        What is taken from the value of each query.
-    form : NamedTuple
-        Of the margin; see `directrank.surrogates.margins`.
-    """
-
-    indptr: np.ndarray
+    indptr: np.ndarray  # (n_queries + 1,)
     longest: int
-    first_run: np.ndarray
-    runs: np.ndarray
-    weights: np.ndarray
-    is_long: np.ndarray
-    strength: np.ndarray
-    constants: np.ndarray
-    form: Any
+    first_run: np.ndarray  # (n_queries + 1,), int64: Query q has the runs ``first_run[q]:first_run[q + 1]``
+    runs: np.ndarray  # (n_runs, 4), int64: See `directrank.surrogates.pairs.runs`
+    weights: np.ndarray  # (n_runs,), float64
+    is_long: np.ndarray  # (n_runs,), bool: Runs that sorting computes faster than a loop over their pairs
+    strength: np.ndarray  # (n_docs,), float64: a, of each winner
+    constants: np.ndarray  # (n_queries,), float64: What is taken from the value of each query
+    form: Any  # Of the margin; see `directrank.surrogates.margins`
 
 
 class BoundHinges(BoundPairs):
     """The oracles of a hinge on runs of pairs.
 
-    Parameters
-    ----------
-    runs : ndarray of shape (n_runs, 4), int64
-    weights : ndarray of shape (n_runs,)
-    margin : Margin
-        φ.
-    queries : Queries
-    strength : ndarray of shape (n_docs,), optional
-        a; 1 by default.
-    constants : ndarray of shape (n_queries,), optional
-        What pairs of a document with itself add to the sum of each query.
+    `strength` is a of each document, 1 by default; `constants` are what pairs of a document with itself add
+    to the sum of each query.
     """
 
     def __init__(self, runs, weights, margin: Margin, queries: Queries, strength=None, constants=None):

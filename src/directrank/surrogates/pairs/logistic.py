@@ -49,27 +49,14 @@ C0, C1, C2, C3, C4, C5, C6, C7 = SERIES
 
 
 class LogisticPairs(NamedTuple):
-    """What `logistic_gradient` reads.
+    """What `logistic_gradient` reads."""
 
-    Attributes
-    ----------
-    indptr : ndarray of shape (n_queries + 1,)
-    longest : int
-    first_run : ndarray of shape (n_queries + 1,), int64
-        Query q has the runs ``first_run[q]:first_run[q + 1]``.
-    runs : ndarray of shape (n_runs, 4), int64
-        See `directrank.surrogates.pairs.runs`.
-    weights : ndarray of shape (n_runs,), float64
-    rule : NamedTuple
-        What a pair weighs besides; see `directrank.surrogates.pairs.weighted`.
-    """
-
-    indptr: np.ndarray
+    indptr: np.ndarray  # (n_queries + 1,)
     longest: int
-    first_run: np.ndarray
-    runs: np.ndarray
-    weights: np.ndarray
-    rule: Any
+    first_run: np.ndarray  # (n_queries + 1,), int64: Query q has the runs ``first_run[q]:first_run[q + 1]``
+    runs: np.ndarray  # (n_runs, 4), int64: See `directrank.surrogates.pairs.runs`
+    weights: np.ndarray  # (n_runs,), float64
+    rule: Any  # What a pair weighs besides; see `directrank.surrogates.pairs.weighted`
 
 
 def logistic_pairs(queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: Any) -> LogisticPairs:

@@ -58,10 +58,7 @@ class WeightedPairs(Surrogate):
     def bind(self, queries: Queries, weights: np.ndarray) -> Any:
         """Bind to some queries with a weight each.
 
-        Raises
-        ------
-        ValueError
-            If a pair of grades has a negative weight.
+        Raises ValueError if a pair of grades has a negative weight.
         """
         runs, each = self.weighted_runs(queries, weights)
         if isinstance(self.margin, Logistic):

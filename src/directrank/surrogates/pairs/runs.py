@@ -18,19 +18,10 @@ GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return all pairs of different relevance as runs, and the number of the query of each run.
+    """Return all pairs of different relevance as runs, int64 (n_runs, 4), and the query of each run.
 
-    Parameters
-    ----------
-    queries : Queries
-    by_grades : bool
-        One run for each two grades, instead of one for each grade against all below it. With a confidence of
-        documents, one run for each two grades and confidences.
-
-    Returns
-    -------
-    runs : ndarray of shape (n_runs, 4), int64
-    query : ndarray of shape (n_runs,), int64
+    There is one run for each grade against all below it or, `by_grades`, for each two grades. With a
+    confidence of documents there is one for each two grades and confidences.
     """
     number = np.repeat(np.arange(queries.n_queries), queries.sizes)
     changes = (queries.relevance[1:] != queries.relevance[:-1]) | (number[1:] != number[:-1])
@@ -84,10 +75,7 @@ def weighted_runs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the runs whose pairs have a weight, and what a pair of each run weighs.
 
-    Raises
-    ------
-    ValueError
-        If a pair of grades has a negative weight.
+    Raises ValueError if a pair of grades has a negative weight.
     """
     weights = pair_weights(queries, weights, normalise)
     runs, query = runs_of_pairs(queries, by_grades=by_grade is not None)

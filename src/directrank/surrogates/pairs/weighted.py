@@ -158,18 +158,11 @@ class BoundPairs:
     The curvature that a pair adds to both documents is that of the flattest parabola that touches the margin
     and lies nowhere below it. It is the second derivative of the logistic margin; that of the hinges is 0
     where they are linear, so that the quotient of the derivative and it would have no limit.
-
-    Attributes
-    ----------
-    form : NamedTuple
-        Of the margin; see `directrank.surrogates.margins`.
-    runs : ndarray of shape (n_runs, 4), int64
-    weights : ndarray of shape (n_runs,), float64
     """
 
-    form: Any
-    runs: np.ndarray
-    weights: np.ndarray
+    form: Any  # Of the margin; see `directrank.surrogates.margins`
+    runs: np.ndarray  # (n_runs, 4), int64
+    weights: np.ndarray  # (n_runs,), float64
 
     def rule(self) -> Any:
         """Return what a pair weighs besides the weight of its run."""

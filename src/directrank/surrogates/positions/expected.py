@@ -152,17 +152,8 @@ def gained_and_lost(scores, indptr, n_read, rates, direction) -> np.ndarray:
     """Return N and D along a direction in {0, 1}, float64 (2,).
 
     θ_ij = p (1 − p) = e_i e_j / (e_i + e_j)², with e = exp(F − middle). Only pairs that the direction
-    separates count: documents are sorted by their side first, so that the inner loop has no branch.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_docs,), float32 or float64
-    indptr, n_read : ndarray of shape (n_queries + 1,) and (n_queries,)
-        Only the `n_read` documents of a query have a rate.
-    rates : ndarray of shape (n_docs,), float64
-        How much an expected position of each document costs.
-    direction : ndarray of shape (n_docs,), float64
-        0 or 1.
+    separates count: documents are sorted by their side first, so that the inner loop has no branch. A rate is
+    how much an expected position of a document costs; only the `n_read` first documents of a query have one.
     """
     sums = np.zeros(2)
     for powers, some in powers_by_range(scores, indptr, n_read, STEEPNESS):

@@ -199,28 +199,15 @@ class BoundSmoothed:
 
 
 class SmoothedPlugin(NamedTuple):
-    """What `smoothed_gradient` reads.
+    """What `smoothed_gradient` reads."""
 
-    Attributes
-    ----------
-    indptr : ndarray of shape (n_queries + 1,)
-    longest : int
-        Documents of the longest query.
-    n_read : ndarray of shape (n_queries,)
-        Documents of each query whose position the measure reads; 0 for a query that is skipped.
-    steepness : float
-        α.
-    weights : ndarray of shape (n_queries,), float64
-    measure : NamedTuple
-        The plug-in of the measure.
-    """
-
-    indptr: np.ndarray
-    longest: int
+    indptr: np.ndarray  # (n_queries + 1,)
+    longest: int  # Documents of the longest query
+    # (n_queries,): Documents of each query whose position the measure reads; 0 for a query that is skipped
     n_read: np.ndarray
-    steepness: float
-    weights: np.ndarray
-    measure: Any
+    steepness: float  # α
+    weights: np.ndarray  # (n_queries,), float64
+    measure: Any  # The plug-in of the measure
 
 
 @register_kernel(query_gradient, SmoothedPlugin)

@@ -42,22 +42,9 @@ def backward_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarra
 def soft_positions(
     scores: np.ndarray, indptr: np.ndarray, n_read: np.ndarray, alpha: float
 ) -> tuple[np.ndarray, list[PowersOfSome]]:
-    """Return smooth positions of the first documents of each query.
+    """Return smooth positions of the `n_read` first documents of each query, and powers for `backward`.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_docs,), float32 or float64
-    indptr : ndarray of shape (n_queries + 1,)
-    n_read : ndarray of shape (n_queries,)
-        Documents of each query whose position is asked for.
-    alpha : float
-        Steepness, in 1/score.
-
-    Returns
-    -------
-    positions : ndarray of shape (n_docs,), type of `scores`; 1 where not asked for
-    powers : list of (powers, n_read)
-        See `powers_by_range`, for `backward`.
+    Positions are 1 where not asked for; the powers are those of `powers_by_range`.
     """
     positions = np.ones(len(scores), scores.dtype)
     ranges = list(powers_by_range(scores, indptr, n_read, alpha))
@@ -240,19 +227,8 @@ def position_curvature(scores, ranges: list[PowersOfSome], indptr, alpha, slopes
     :math:`\sigma (1 - \sigma)`. The curvature is also at least α times the absolute value of the first
     derivative: no step along the quotient of the two is longer than 1/α.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_docs,), float32 or float64
-    ranges : list of (powers, n_read)
-        See `powers_by_range`. Documents after the first
-        `n_read` have the slope 0.
-    indptr : ndarray of shape (n_queries + 1,)
-    alpha : float
-        Steepness, in 1/score.
-    slopes : ndarray of shape (n_docs,)
-        Derivative of the function with respect to each position.
-    weights : ndarray of shape (n_queries,)
-        Times the slopes of each query it gives c.
+    `ranges` are those of `powers_by_range`; documents after the first `n_read` have the slope 0. The slopes
+    of each query times its weight are c.
     """
     out = np.zeros_like(scores)
     for powers, some in ranges:

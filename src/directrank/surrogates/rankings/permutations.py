@@ -108,16 +108,8 @@ def _cross_coefficients(ranking: np.ndarray, classes: np.ndarray) -> np.ndarray:
 class ViolatedRankings:
     """The searches for violated rankings of some queries, whose classes and feature map are fixed.
 
-    Parameters
-    ----------
-    queries : Queries
-    classes : ndarray of shape (n_docs,), float64
-        Descending in each query.
-    active : ndarray of shape (n_queries,), bool
-        The queries to search; coefficients of the others are 0.
-    feature_map : {"cross", "pairs"}
-    places : int, optional
-        How many first positions count; all by default.
+    Classes descend in each query; coefficients of queries that are not `active` are 0; `places` is how many
+    first positions count, all by default.
     """
 
     def __init__(self, queries: Queries, classes: np.ndarray, active: np.ndarray, feature_map: str, places):

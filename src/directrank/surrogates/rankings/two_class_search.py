@@ -46,34 +46,17 @@ def best_sequence_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
 
 
 class CutPlugin(NamedTuple):
-    """What the search for the most violated rankings reads.
+    """What the search for the most violated rankings reads."""
 
-    Attributes
-    ----------
-    indptr : ndarray of shape (n_queries + 1,)
-    longest : int
-        Documents of the longest query.
-    n_relevant : ndarray of shape (n_queries,)
-        The relevant documents come first; a query without both classes gets zeros.
-    terms : ndarray of shape (3, n_queries), float64
-        Level, growth and first of `RelevantTerms`.
-    curve : ndarray of shape (longest + 1,), float64
-    sums : ndarray of shape (longest + 1,), float64
-        Cumulative sums of the curve.
-    constant : ndarray of shape (n_queries,), float64
-        c.
-    out_of_reach : ndarray of shape (n_queries,), float64
-        The loss 1 − E of the best ranking of each query.
-    """
-
-    indptr: np.ndarray
-    longest: int
+    indptr: np.ndarray  # (n_queries + 1,)
+    longest: int  # Documents of the longest query
+    # (n_queries,): The relevant documents come first; a query without both classes gets zeros
     n_relevant: np.ndarray
-    terms: np.ndarray
-    curve: np.ndarray
-    sums: np.ndarray
-    constant: np.ndarray
-    out_of_reach: np.ndarray
+    terms: np.ndarray  # (3, n_queries), float64: Level, growth and first of `RelevantTerms`
+    curve: np.ndarray  # (longest + 1,), float64
+    sums: np.ndarray  # (longest + 1,), float64: Cumulative sums of the curve
+    constant: np.ndarray  # (n_queries,), float64: c
+    out_of_reach: np.ndarray  # (n_queries,), float64: The loss 1 − E of the best ranking of each query
 
 
 class ConvexCutPlugin(CutPlugin):

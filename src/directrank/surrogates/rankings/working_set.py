@@ -19,17 +19,10 @@ RESCALED = "margin-rescaled"
 
 @dataclass(frozen=True)
 class PairLoss:
-    """What a pair with a loss Δ and a margin x adds, and how the pairs of a query are combined.
+    """What a pair with a loss Δ and a margin x adds, and how the pairs of a query are combined."""
 
-    Attributes
-    ----------
-    margin : Margin or None
-        φ of Δ φ(x); None for the margin-rescaled hinge [Δ − x]₊.
-    aggregate : {"sum", "mean", "max"}
-        Over the imperfect rankings. The perfect ones are averaged, except for "max".
-    """
-
-    margin: Margin | None
+    margin: Margin | None  # φ of Δ φ(x); None for the margin-rescaled hinge [Δ − x]₊
+    # {"sum", "mean", "max"}: Over the imperfect rankings. The perfect ones are averaged, except for "max".
     aggregate: str
 
     def lines(self, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -153,18 +146,18 @@ class BoundWorkingSet:
         place = searches.position.astype(np.int32)
         place[ranking] = np.where(rows, searches.position, place[ranking])
         imperfect = np.where(rows, searches.coefficients(ranking, alike), 0.0)
-        perfect = np.where(rows, self._perfect(s, alike), 0.0)
+        perfect = (
+            searches.coefficients(searches.least_perfect(s), alike)
+            if self.surrogate.feature_map == "pairs"
+            else self._only_perfect
+        )
+        perfect = np.where(rows, perfect, 0.0)
         values = self.surrogate.measure.query_values(self.queries, Positions(place, np.ones_like(place)))
         return perfect, imperfect, np.maximum(self.best - values, 0.0)
 
-    def _perfect(self, s: np.ndarray, alike: np.ndarray) -> np.ndarray:
-        """Return the coefficients of the perfect rankings, which are all the same under "cross"."""
-        if self.surrogate.feature_map == "pairs":
-            return self.searches.coefficients(self.searches.least_perfect(s), alike)
-        return self._only_perfect
-
     @cached_property
     def _only_perfect(self) -> np.ndarray:
+        """The coefficients of the perfect rankings, which are all the same under "cross"."""
         return self.searches.coefficients(np.arange(len(self.classes)))
 
     def value(self, scores: np.ndarray) -> float:

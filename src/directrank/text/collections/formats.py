@@ -299,19 +299,13 @@ def _words(rows: Rows, column: int) -> list[str]:
 
 
 class CollectionFormat(NamedTuple):
-    """A format of documents, queries or judgements.
+    """A format of documents, queries or judgements."""
 
-    Attributes
-    ----------
-    name, called : str
-        As on the command line, and as in messages.
-    readers : mapping of str to two callables
-        From documents, queries or judgements to whether the first bytes of a file are those of one, and to
-        what reads it: from a path, the options and the faults to records.
-    """
-
+    # name, called: As on the command line, and as in messages
     name: str
     called: str
+    # From documents, queries or judgements to whether the first bytes of a file are those of one, and to what
+    # reads it: from a path, the options and the faults to records
     readers: Mapping[str, tuple[Callable[[bytes], bool], Reader]]
 
 
@@ -340,12 +334,8 @@ FORMATS = (
 def format_of(path: Path, role: str, how: CollectionOptions) -> CollectionFormat:
     """Return the format of a file of documents, queries or judgements.
 
-    Raises
-    ------
-    DataError
-        If no format recognises it.
-    ValueError
-        If the options name a format that does not exist or has no such role.
+    Raises DataError if no format recognises it, ValueError if the options name a format that does not exist
+    or has no such role.
     """
     able = {form.name: form for form in FORMATS if role in form.readers}
     if how.form is not None and role == "documents":

@@ -36,10 +36,7 @@ class Documents(NamedTuple):
 def read_documents(source: Any, how: CollectionOptions, faults: Faults) -> Documents:
     """Return the documents of a file, of all files of a folder, or of a data frame.
 
-    Raises
-    ------
-    DataError
-        If there is no file, or one is not recognised.
+    Raises DataError if there is no file, or one is not recognised.
     """
     if not isinstance(source, (str, os.PathLike)):
         return Documents(tables.documents(source, how, faults), ["documents: a data frame"])
@@ -61,10 +58,7 @@ def read_documents(source: Any, how: CollectionOptions, faults: Faults) -> Docum
 def read_queries(source: Any, how: CollectionOptions, faults: Faults) -> tuple[list[Query], list[str]]:
     """Return the queries of a file, BEIR's folder or a data frame, each name once, and a sentence on them.
 
-    Raises
-    ------
-    DataError
-        If the file is not recognised or holds no query.
+    Raises DataError if the file is not recognised or holds no query.
     """
     records, line = _records(source, "queries", how, faults)
     return _distinct_queries(records, faults), [line]
@@ -77,12 +71,9 @@ def read_judgements(
 
     Judgements of SMART collections may number the queries in their order instead of using their names. They
     are taken so if they name a query that does not exist, and all are numbers from 1 to the number of
-    queries. Numbers with leading zeros stand for the query without them if no query has them.
-
-    Raises
-    ------
-    DataError
-        If the file is not recognised, or says of no document that it is relevant for one of the queries.
+    queries. Numbers with leading zeros stand for the query without them if no query has them. Raises
+    DataError if the file is not recognised, or says of no document that it is relevant for one of the
+    queries.
     """
     records, line = _records(source, "judgements", how, faults)
     names = {each.qid for each in queries}
@@ -159,10 +150,7 @@ def _with_titles(records: Iterator[Document], title_ends: str | None) -> Iterato
 def _distinct_queries(queries: Iterable[Query], faults: Faults) -> list[Query]:
     """Return queries without those whose name an earlier one has, which are counted.
 
-    Raises
-    ------
-    DataError
-        If there is no query.
+    Raises DataError if there is no query.
     """
     found: dict[str, Query] = {}
     for query in queries:

@@ -139,10 +139,7 @@ class Faults:
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file to read its bytes, decompressed, without a byte order mark, UTF-16 as UTF-8.
 
-    Raises
-    ------
-    DataError
-        If it is no regular file, or a broken archive.
+    Raises DataError if it is no regular file, or a broken archive.
     """
     if not path.is_file():
         os.stat(path)  # says that nothing has this name

@@ -60,10 +60,7 @@ def chosen(
 ) -> list[str | None]:
     """Return the column of each role: as given, or the one with a usual name; None for one that need not be.
 
-    Raises
-    ------
-    DataError
-        If a column does not exist, or none is called like a role that is needed.
+    Raises DataError if a column does not exist, or none is called like a role that is needed.
     """
     names, columns = list(names), []
     plain, listed = plain_names(names), ", ".join(names[:SHOWN])
@@ -196,12 +193,8 @@ def read_vectors(
     """Return the vectors of the wanted names, float32; rows without a vector are skipped.
 
     The source is Parquet, Arrow or a data frame, with a column of names and one of lists of numbers; among
-    several others the names are docid, qid or text by `role`.
-
-    Raises
-    ------
-    DataError
-        If there is no such column, or vectors have different lengths or numbers that are not finite.
+    several others the names are docid, qid or text by `role`. Raises DataError if there is no such column, or
+    vectors have different lengths or numbers that are not finite.
     """
     where, rows, parts = called(source), {}, [np.zeros((0, 0), np.float32)]
     for names, vectors in _columns(source, role, options):

@@ -78,10 +78,7 @@ def words_of(text: str) -> list[str]:
 class TermNumbers(dict[str, int]):
     """The number of the term of each word; a new term gets the next number when its word is first looked up.
 
-    Attributes
-    ----------
-    terms : dict of str to int
-        The terms by number, in the order of their first appearance.
+    `terms` are by number, in the order of their first appearance.
     """
 
     def __init__(self, analysis: Analysis):

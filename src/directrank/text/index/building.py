@@ -208,21 +208,12 @@ def _counted_blocks(
     for first, last in forward.blocks(size):
         starts = forward.starts[first : last + 1]
         terms = forward.terms[starts[0] : starts[-1]]
-        found = _field_terms(field, terms, starts, forward.title_lengths[first:last])
-        yield first, last, _counts(*found, n_terms)
-
-
-def _counts(terms: np.ndarray, starts: np.ndarray, n_terms: int) -> sparse.csc_array:
-    """Return how often each document has each term, int32 (n_docs, n_terms).
-
-    Document d has the terms ``terms[starts[d] - starts[0] : starts[d + 1] - starts[0]]``.
-    """
-    shape = (len(starts) - 1, n_terms)
-    ones = np.ones(len(terms), np.int32)
-    # sum_duplicates works inside the arrays that it is given.
-    rows = sparse.csr_array((ones, np.array(terms), (starts - starts[0]).astype(np.int64)), shape)
-    rows.sum_duplicates()
-    return rows.tocsc()
+        found, begins = _field_terms(field, terms, starts, forward.title_lengths[first:last])
+        # sum_duplicates works inside the arrays that it is given.
+        ones, indptr = np.ones(len(found), np.int32), (begins - begins[0]).astype(np.int64)
+        rows = sparse.csr_array((ones, np.array(found), indptr), (last - first, n_terms))
+        rows.sum_duplicates()
+        yield first, last, rows.tocsc()
 
 
 def _field_terms(

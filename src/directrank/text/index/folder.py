@@ -34,13 +34,7 @@ ENCODING, ERRORS = "utf-8", "surrogatepass"
 
 
 class ArrayWriter:
-    """Writes a .npy file of one dimension whose length is known only at its end.
-
-    Parameters
-    ----------
-    path : Path
-    dtype : type
-    """
+    """Writes a .npy file of one dimension whose length is known only at its end."""
 
     def __init__(self, path: Path, dtype: type):
         self.dtype, self.length = np.dtype(dtype), 0
@@ -173,10 +167,7 @@ def write_header(folder: Path, data: Path, facts: dict[str, Any]) -> None:
 def read_header(folder: Path) -> dict[str, Any]:
     """Return the header of an index.
 
-    Raises
-    ------
-    DataError
-        If the folder is no index, was damaged, or comes from another release.
+    Raises DataError if the folder is no index, was damaged, or comes from another release.
     """
     path = folder / HEADER
     if not path.is_file():
@@ -202,10 +193,7 @@ def read_header(folder: Path) -> dict[str, Any]:
 def check_files(folder: Path, header: dict[str, Any], *, digests: bool) -> Path:
     """Return the folder of the arrays, all of which have their sizes and, if asked for, their checksums.
 
-    Raises
-    ------
-    DataError
-        If one of them has not.
+    Raises DataError if one of them has not.
     """
     data = folder / header["data"]
     for name, expected in header["files"].items():

@@ -21,24 +21,15 @@ ALL, WITHOUT_TITLES = (TITLE, BODY, WHOLE), (WHOLE,)
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """The documents of each term in one field, mapped from disk.
+    """The documents of each term in one field, mapped from disk."""
 
-    Attributes
-    ----------
-    indptr : ndarray of shape (n_terms + 1,), int64
-        Term t is in ``documents[indptr[t]:indptr[t + 1]]``, which ascend.
-    documents, counts : ndarray of shape (n_postings,), int32
-        The document of each posting, and how often it has the term.
-    occurrences : ndarray of shape (n_terms,), int64
-        How often all documents have each term.
-    lengths, different : ndarray of shape (n_docs,), int32
-        The number of terms of each document, and of different ones.
-    """
-
+    # (n_terms + 1,), int64: Term t is in ``documents[indptr[t]:indptr[t + 1]]``, which ascend
     indptr: np.ndarray
+    # documents, counts: (n_postings,), int32: The document of each posting, and how often it has the term
     documents: np.ndarray
     counts: np.ndarray
-    occurrences: np.ndarray
+    occurrences: np.ndarray  # (n_terms,), int64: How often all documents have each term
+    # lengths, different: (n_docs,), int32: The number of terms of each document, and of different ones
     lengths: np.ndarray
     different: np.ndarray
 
