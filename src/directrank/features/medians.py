@@ -31,19 +31,11 @@ def _missing_of_shard(features: np.ndarray, indptr, blocks) -> np.ndarray:
 def medians(
     features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
 ) -> np.ndarray:
-    """Return the median of the values of each feature, float32 (n_features,); 0 without any value.
+    """Return the median of each feature over `counted` documents, float32 (n_features,); 0 without a value.
 
     A sample of rows gives limits between which the median of each feature almost surely is. In one pass,
     values below are counted, and those between are kept, among which the median is then found. Where it is
     outside, or there are few rows, all values are sorted apart.
-
-    Parameters
-    ----------
-    features : Features or ndarray of shape (n_docs, n_features), float32
-    counted : ndarray of shape (n_docs,), bool, optional
-        The documents that count; all by default.
-    n_threads : int, default=1
-        Results do not depend on it.
     """
     source, n_features = as_features(features), features.shape[1]
     which = np.arange(features.shape[0]) if counted is None else np.flatnonzero(counted)
@@ -160,13 +152,7 @@ def _median(column: np.ndarray) -> np.float32:
 
 
 def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:
-    """Return features with the values of `fill` in place of NaN; the same array if nothing is missing.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_docs, n_features), float32
-    fill : ndarray of shape (n_features,), float32
-    """
+    """Return features with the values of `fill` in place of NaN; the same array if nothing is missing."""
     columns = np.flatnonzero(missing_counts(features))
     if not columns.size:
         return features

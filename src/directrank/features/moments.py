@@ -13,14 +13,7 @@ from directrank.kernels.vector_math import log_of_one_plus
 
 @dataclass(frozen=True, eq=False)
 class ColumnStatistics:
-    """What a scaling has to know of every feature, float64 (n_features,) each.
-
-    Attributes
-    ----------
-    mean, deviation : ndarray
-        Weighted by the weights of queries; queries of weight 0 are not read.
-    smallest, largest : ndarray
-    """
+    """The statistics of every feature, weighted by query; queries of weight 0 are not read."""
 
     mean: np.ndarray
     deviation: np.ndarray
@@ -46,21 +39,11 @@ def column_statistics(
     n_threads: int = 1,
     near: np.ndarray | None = None,
 ) -> ColumnStatistics:
-    """Return the statistics of features, some of them after the logarithm sign(x) · log1p |x|.
+    """Return the statistics of features, those of `logarithm` after sign(x) · log1p |x|.
 
     Sums are over the rows of a block, then over blocks and shards in index order. They are of differences
-    from medians, which are within a standard deviation of the means, so that a large mean costs no digits.
-
-    Parameters
-    ----------
-    features : Features
-    logarithm : ndarray of shape (n_features,), bool
-        The features whose logarithm is taken first.
-    weights : ndarray of shape (n_docs,), optional
-        Weight ≥ 0 of each document, that of its query; equal by default.
-    n_threads : int, default=1
-    near : ndarray of shape (n_features,), float32, optional
-        The medians, before the logarithm, where they are known.
+    from medians, `near` before the logarithm, which are within a standard deviation of the means, so that a
+    large mean costs no digits.
     """
     origin = np.empty(features.shape[1])
     read_row((medians(features) if near is None else near)[None], 0, if_any(logarithm), origin)

@@ -18,16 +18,7 @@ from directrank.surrogates import Objective
 
 
 class Labelled(NamedTuple):
-    """What a library's data set says of its rows: None where it does not.
-
-    Attributes
-    ----------
-    relevance : ndarray of shape (n_docs,)
-    sizes : ndarray of shape (n_queries,)
-        Numbers of rows of consecutive queries.
-    weights : ndarray of shape (n_docs,) or (n_queries,)
-    n_features : int
-    """
+    """What a library's data set says of its rows, in consecutive queries of these sizes; None: nothing."""
 
     relevance: Any
     sizes: Any
@@ -43,21 +34,7 @@ def gradients_for(
 ) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
     """Return the function of scores and a data set that returns gradient and curvature of each row.
 
-    Parameters
-    ----------
-    spec : str or Surrogate
-        A method of directrank, such as ``approxndcg(nDCG@10)``, or a surrogate.
-    look : callable
-        Reads a data set.
-    groups : QueryGroups, or array of shape (n_docs,), or None
-        The queries of the rows with their relevance, or the query of each row; by default as the data set
-        says.
-    weights : array of shape (n_docs,) or (n_queries,), optional
-        The weight of each query; by default as the data set says.
-    n_jobs : int, optional
-        Threads; all processors by default.
-    parameters : dict
-        Of the method.
+    Queries (`QueryGroups`, or the query of each row) and weights are by default those that `look` reads.
     """
     surrogate = surrogate_of(spec, parameters)
     bound: WeakKeyDictionary = WeakKeyDictionary()

@@ -165,16 +165,7 @@ def _array(values: Any) -> Any:
 
 @dataclass
 class _Rows:
-    """A surrogate bound to rows in the caller's order.
-
-    Attributes
-    ----------
-    oracles : object
-        See `directrank.contracts.Surrogate.bind`.
-    order : ndarray of shape (n_docs,), or None
-        The caller's row of each inner document; None if they are the same.
-    surrogate : Surrogate
-    """
+    """A surrogate bound to rows; `order` is the caller's row of each inner document, None for the same."""
 
     oracles: Any
     order: np.ndarray | None

@@ -46,13 +46,7 @@ class Derivatives:
         self.first: Any = None
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the objective, and the gradient and the curvature of each document, float32 (n_docs,).
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_docs,)
-            In the inner order of rows, as are the results.
-        """
+        """Return the objective, and gradient and curvature of each document, float32, in inner order."""
         objective = self.objective
         typed = scores.astype(objective.dtype)
         if Reweighable in objective.offers:
@@ -156,15 +150,9 @@ class GrownTrees(Solver):
         self.feature_share, self.n_threads = feature_share, n_threads
 
     def grower(self, features: np.ndarray, monitored: np.ndarray, whole: float, seed: int) -> Grower:
-        """Return a model without trees.
+        """Return a model without trees; `whole` is the sum of all curvatures.
 
-        Parameters
-        ----------
-        features, monitored : ndarray, float32
-            Of the documents to train on, and of those that the monitor judges; they may be the same array.
-        whole : float
-            The sum of all curvatures.
-        seed : int
+        The two arrays of features may be one: those to train on, and those that the monitor judges.
         """
         raise NotImplementedError
 

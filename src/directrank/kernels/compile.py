@@ -96,12 +96,9 @@ def _closure(modules: set[str]) -> set[str]:
 
 @cache
 def source_digest(module: str = "") -> str:
-    """Return a digest of all sources that decide the machine code of a module's kernels.
+    """Return a digest of the sources that decide the machine code of a module's kernels.
 
-    Parameters
-    ----------
-    module : str, default=""
-        The name of a module of directrank. For any other name the digest is that of all kernels.
+    For a name that is not a module of directrank it is that of all kernels.
     """
     reached = _closure({module})
     if not reached or any(CALLS_PLUGIN.search(_source(name) or "") for name in reached):

@@ -36,23 +36,10 @@ def transposed_product(features, gradient, partial, out):
 
 @kernel
 def products_of_tiles(features, start, gradient, partial, out, w, scores):
-    """Add Xᵀ g of rows from `start`, and write X w of the rows after them.
+    """Add Xᵀ g of the rows from `start` to `out`, and write X w of the rows after them to `scores`.
 
     The first rows are in the cache. The others are read from memory, which is done beside the arithmetic.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_docs, n_features)
-    start : int
-    gradient : ndarray of shape (n,)
-        Of rows ``start:start + n``.
-    partial : ndarray of shape (n_features,), type of `gradient`
-        Zeros.
-    out : ndarray of shape (n_features,), float64
-        Added to.
-    w : ndarray of shape (n_features,)
-    scores : ndarray of shape (m,), written
-        Of rows ``start + n:start + n + m``.
+    `partial` has zeros, in the type of the gradient; `out` is float64.
     """
     stop, n_fours = start + len(gradient), len(gradient) // 4
     turn = max(TURN_BYTES // (4 * features.itemsize * features.shape[1]), 1)

@@ -47,15 +47,7 @@ def write_container(path: str | os.PathLike, description: dict[str, Any], tensor
 
 
 def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read what `write_container` wrote.
-
-    Sizes are checked first. Safetensors' own reader then checks that the types and shapes of the tensors
-    account for every byte of the file, and copies each of them once.
-
-    Returns
-    -------
-    description : dict
-    tensors : dict of str to ndarray
+    """Read the description and the tensors that `write_container` wrote.
 
     Raises
     ------

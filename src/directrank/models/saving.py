@@ -206,13 +206,7 @@ def _parameters(ranker) -> dict[str, Any]:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """Return a value of parameters or history as JSON has it.
-
-    Raises
-    ------
-    TypeError
-        If it is an object that a data-only file cannot hold.
-    """
+    """Return a value of parameters or history as JSON has it; raise `TypeError` for what is not data."""
 
     def convert(each: Any) -> Any:
         if each is None or isinstance(each, (bool, int, float, str)):

@@ -108,13 +108,7 @@ def _of_members(members: Sequence[Any]) -> Tensors:
 
 
 def _members_of(tensors: Tensors, n_features: int) -> list[Any]:
-    """Return the members in their order.
-
-    Raises
-    ------
-    ModelFormatError
-        If a name has another form, or a number is missing.
-    """
+    """Return the members in their order; refuse names of another form, and missing numbers."""
     members: dict[tuple[str, str], Tensors] = {}
     for name, tensor in tensors.items():
         number, _, rest = name.partition(".")

@@ -93,15 +93,7 @@ def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
 
 
 def mean_deviation(scores: np.ndarray, indptr: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the mean over queries of the standard deviation of the scores of their documents.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_docs,)
-    indptr : ndarray of shape (n_queries + 1,), int64
-    weights : ndarray of shape (n_queries,), optional
-        Weight ≥ 0 of each query; equal by default.
-    """
+    """Return the weighted mean over queries of the standard deviation of the scores of their documents."""
     deviations = [_deviation(scores[first:last])[1] for first, last in pairwise(indptr.tolist())]
     return float(np.average(deviations, weights=weights))
 

@@ -112,17 +112,7 @@ class Scaling:
 def fit_scaling(
     kind: Literal["auto"] | Kind, groups: QueryGroups, weights: np.ndarray | None = None, n_threads: int = 1
 ) -> Scaling:
-    """Fit a scaling to training queries.
-
-    Parameters
-    ----------
-    kind : {"auto", "none", "standard", "log", "query"}
-    groups : QueryGroups
-    weights : ndarray of shape (n_queries,), optional
-        Weight ≥ 0 of each query; equal by default.
-    n_threads : int, default=1
-        Results do not depend on it.
-    """
+    """Fit a scaling to training queries of some weights; results do not depend on the number of threads."""
     rows, source = None if weights is None else np.repeat(weights, groups.queries.sizes), groups.source
     counted = None if rows is None else rows > 0
     typical = medians(source.transformed(_inside_queries) if kind == "query" else source, counted, n_threads)

@@ -182,13 +182,7 @@ def _weak_ranker_search(solver: DocumentBoosting, objective: BoundObjective, fea
 
 
 class FeatureSearch:
-    """Single signed features, each scaled to [0, 1] by its range; the median stands for a missing value.
-
-    Parameters
-    ----------
-    objective : BoundObjective
-    features : ndarray of shape (n_docs, n_features), float32
-    """
+    """Single signed features, each scaled to [0, 1] by its range; the median stands for a missing value."""
 
     def __init__(self, objective: BoundObjective, features: np.ndarray):
         self.fill = medians(features)
@@ -224,13 +218,7 @@ class WeakLearner(Protocol):
 
 
 class Learned:
-    """Weak rankers fitted by an object to the documents and their weights.
-
-    Parameters
-    ----------
-    learner : WeakLearner
-    features : ndarray of shape (n_docs, n_features), float32
-    """
+    """Weak rankers fitted by an object to the documents and their weights."""
 
     def __init__(self, learner: WeakLearner, features: np.ndarray):
         self.learner, self.features = learner, features

@@ -225,12 +225,8 @@ class Visits:
     def visit(self, cuts: Cuts, order: np.ndarray, point: np.ndarray | None) -> tuple[float, float]:
         """Store the most violated cut of each query, all at one point, or each at w, with a step after it.
 
-        Returns
-        -------
-        gap : float
-            The sum of the queries' duality gaps, each when it was visited.
-        risk : float
-            The sum of cap · height.
+        Return the sum of the queries' duality gaps, each when it was visited, and the risk: the sum of cap ·
+        height.
         """
         gap = risk = 0.0
         for number in order:

@@ -65,13 +65,7 @@ def dual_value(planes: Planes) -> float:
 
 @kernel
 def solve(planes, tolerance, max_sweeps):
-    """Improve α and w in place until the relative duality gap is at most `tolerance`.
-
-    Returns
-    -------
-    value, dual : float
-        The objective at w and its lower bound.
-    """
+    """Improve α and w in place up to a relative duality gap; return the objective and its lower bound."""
     value, dual = _certify(planes)
     for sweep in range(max_sweeps):
         if value - dual <= tolerance * abs(value):
@@ -180,21 +174,9 @@ class Model:
 
 
 def minimise_risk(risk, start: np.ndarray, tolerance: float, max_iterations: int = 300):
-    """Minimise ½ |w|² + risk(w) for a convex risk ≥ 0 that is cheap to evaluate.
+    """Minimise ½ |w|² + risk(w) for a convex risk ≥ 0 that is cheap to evaluate, with its derivative.
 
-    Parameters
-    ----------
-    risk : callable
-        From w to the value and a derivative.
-    start : ndarray of shape (n_features,)
-    tolerance : float
-        Largest duality gap, relative to the value.
-    max_iterations : int, default=300
-
-    Returns
-    -------
-    w : ndarray of shape (n_features,)
-    value, bound : float
+    Return w, the value and a lower bound; the tolerance is a duality gap relative to the value.
     """
     best, model = np.array(start), Model(len(start), 1.0)
     value, point = np.inf, best
@@ -255,12 +237,5 @@ def minimise_on_line(
 
 
 def visiting_order(losses: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Order queries by their first cuts, so that the order of rows in the data does not matter.
-
-    Parameters
-    ----------
-    losses : ndarray of shape (n_queries,)
-    vectors : ndarray of shape (n_queries, n_features)
-        Of the cut of each query at zero scores.
-    """
+    """Order queries by their first cuts, at zero scores: the order of rows in the data does not matter."""
     return np.lexsort((*vectors.T[::-1], np.round(losses, 9)))

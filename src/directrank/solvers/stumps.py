@@ -42,13 +42,7 @@ class Medians(dict[int, float]):
 
 
 class ExactStumps:
-    """All thresholds of all features; features are sorted once, for 4 bytes a value.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_docs, n_features), float32
-    criterion : {"gini", "eta"}
-    """
+    """All thresholds of all features; features are sorted once, for 4 bytes a value."""
 
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
         self.features, self.by_gini, source = features, criterion == "gini", as_features(features)
@@ -87,12 +81,6 @@ class HistogramStumps:
     A feature with no more than 256 distinct values is searched exactly; one with missing values, which have
     the last bin, with no more than 255. Histograms are summed over shards in their order, where the features
     are; thresholds are found from whole columns.
-
-    Parameters
-    ----------
-    objective : BoundObjective
-    features : ndarray of shape (n_docs, n_features), float32, or features in other processes
-    criterion : {"gini", "eta"}
     """
 
     def __init__(self, objective: BoundObjective, features: Any, criterion: str):
@@ -261,13 +249,7 @@ def bin_edges(features: Features | np.ndarray, apply: Callable[..., Iterable[Any
 
     A feature with no more than 256 values has a threshold between any two of them, one with more at
     quantiles. If some values are missing, there is one bin less, and the last threshold is the largest value.
-
-    Parameters
-    ----------
-    features : Features or ndarray of shape (n_docs, n_features), float32
-        A few columns at a time are read.
-    apply : callable, default=map
-        What applies a function to blocks of columns: `BoundObjective.on_threads`, say.
+    A few columns at a time are read; `apply` applies a function to blocks of them, such as on threads.
     """
     (n_docs, n_features), source = features.shape, as_features(features)
 
@@ -354,14 +336,7 @@ def _edges(keys, spare, counts, edges):
 def binned(features: Features, edges: np.ndarray, missing: bool, n_threads: int = 1) -> Features:
     """Return the bin of each value, uint8 (n_docs, n_features), where the features are.
 
-    Parameters
-    ----------
-    features : Features
-    edges : ndarray of shape (n_features, 255), float32
-        Thresholds, filled up with infinity.
-    missing : bool
-        Whether any value is missing; missing values have the last bin.
-    n_threads : int, default=1
+    Rows of `edges` are filled up with infinity; missing values have the last bin.
     """
     return features.transformed(_bin_shard, edges, missing, dtype=np.uint8, n_threads=n_threads)
 

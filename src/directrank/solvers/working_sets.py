@@ -85,14 +85,7 @@ SAME = 1e-9
 
 @dataclass
 class Rankings:
-    """Rankings as features, those of a query next to each other.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rankings, n_features), float64
-    counts : ndarray of shape (n_queries,), int64
-        The number of rankings of each query.
-    """
+    """Rankings as features, float64; those of a query are next to each other, and counted in `counts`."""
 
     rows: np.ndarray
     counts: np.ndarray
@@ -131,19 +124,9 @@ class FoundRankings:
         return self.perfect.counts * self.imperfect.counts
 
     def add(self, right: np.ndarray, wrong: np.ndarray, losses: np.ndarray, which: np.ndarray) -> int:
-        """Add a perfect and an imperfect ranking to some queries unless they are known.
+        """Add two rankings to each of some queries unless they are known; return how many sets grew.
 
-        Parameters
-        ----------
-        right, wrong : ndarray of shape (n_queries, n_features), float64
-        losses : ndarray of shape (n_queries,)
-            Of the imperfect rankings.
-        which : ndarray of shape (n_queries,), bool
-
-        Returns
-        -------
-        int
-            How many sets grew.
+        One is perfect, and the other, to which the losses belong, is not.
         """
         new_right = which & self.perfect.unknown(right)
         new_wrong = which & self.imperfect.unknown(wrong)
@@ -240,17 +223,8 @@ def minimise(
 ) -> tuple[np.ndarray, float, float]:
     """Minimise ½ |w|² and the bound on the working sets; return w, the value and a lower bound of it.
 
-    Parameters
-    ----------
-    loss : PairLoss
-    found : FoundRankings
-        The dual weights of its pairs are written.
-    caps : ndarray of shape (n_queries,)
-        C times the weight of each query.
-    w : ndarray of shape (n_features,)
-        Where a search starts.
-    tolerance : float
-        Largest duality gap, relative to the value.
+    A cap is C times the weight of a query. The search starts at w, writes the dual weights of the pairs in
+    `found`, and ends at a duality gap relative to the value.
     """
     shares = caps / _divisors(loss.aggregate, found)
     losses, sizes = found.pair_losses(), found.n_pairs

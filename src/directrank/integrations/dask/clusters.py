@@ -94,10 +94,6 @@ class Heartbeats:
     A process that is frozen, or a machine that has lost its network, keeps its connections open for minutes.
     Its heartbeats stop at once. They come from another thread than the one that computes, so that a long
     computation does not stop them.
-
-    Parameters
-    ----------
-    client : distributed.Client
     """
 
     def __init__(self, client: Client):

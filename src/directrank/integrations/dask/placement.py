@@ -38,13 +38,7 @@ class Holder:
     def call(
         self, function: Callable, arguments: Sequence[Any], given: Mapping[int, Sequence], total: bool
     ) -> Answer:
-        """Call a function with what is held of each shard, the arguments, and what is given for the shard.
-
-        Returns
-        -------
-        Answer
-            The result of each shard by its number, or their `total`.
-        """
+        """Return what a function returns for each shard by its number, or the total; or what it raised."""
         plain = _usable(arguments)
 
         def of_shard(shard: int) -> Any:
@@ -104,13 +98,7 @@ class Placed:
 class DaskWorkers:
     """The workers of a cluster that hold the shards of some query groups (`directrank.features.workers`).
 
-    Parameters
-    ----------
-    heartbeats : Heartbeats
-        Of the workers of the cluster.
-    shards : sequence of Shard
-    load : callable
-        From the number of a shard to the function that loads it on a worker, and its arguments.
+    `load` takes the number of a shard, and returns the function that loads it on a worker with its arguments.
     """
 
     def __init__(self, heartbeats: Heartbeats, shards: Sequence[Shard], load: Callable[[int], tuple]):

@@ -89,27 +89,8 @@ def _mapped(path: Path, written: int) -> np.ndarray:
 class FrameRows:
     """The rows of a Dask data frame, which may be in any order and any partition.
 
-    Parameters
-    ----------
-    heartbeats : Heartbeats
-        Of the workers of the cluster.
-    frame : dask.dataframe.DataFrame
-    relevance : str or None
-        The column of grades.
-    qid : str
-        The column of queries.
-    features : sequence of str, optional
-        The columns of features; all others by default.
-
-    Attributes
-    ----------
-    queries : Queries
-        The labels of all rows. They decide here what a query is and how its documents are sorted, so that a
-        query may span partitions.
-    shards : tuple of Shard
-    columns : list of str
-        Of the features.
-    labelled : bool
+    The labels of all rows are collected here, where they decide what a query is and how its documents are
+    sorted, so that a query may span partitions.
     """
 
     def __init__(

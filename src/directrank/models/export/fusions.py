@@ -99,17 +99,7 @@ ENGINES = {
 def engine_form(
     engine: str, legs: Sequence[str], weights: Sequence[float], normalisation: str, k: int
 ) -> Written:
-    """Return the weights of a fusion in the form of an engine.
-
-    Parameters
-    ----------
-    engine : {"opensearch", "elasticsearch", "vespa"}
-    legs : sequence of str
-    weights : sequence of float
-        Not negative, with the sum 1.
-    normalisation : str
-    k : int
-        Of reciprocal ranks.
+    """Return the weights of a fusion, not negative and with the sum 1, in the form of an engine.
 
     Raises
     ------

@@ -17,19 +17,9 @@ class UnsupportedModelError(ModelFormatError):
 
 
 class LibraryModel(NamedTuple):
-    """What a file of a library says.
+    """What a file of a library says: the trees of the rounds used, and names, of which there may be none.
 
-    Attributes
-    ----------
-    trees : Trees
-        Of the rounds that are used.
-    n_features : int
-    names : list of str
-        Of features; empty if they have none.
-    rounds, n_rounds : int
-        How many rounds are used, and how many the file has.
-    stopped : bool
-        Whether early stopping chose `rounds`.
+    `stopped` says whether early stopping chose `rounds` of all `n_rounds`.
     """
 
     trees: Trees

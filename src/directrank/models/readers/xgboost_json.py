@@ -60,13 +60,7 @@ ENTRIES = {
 
 
 def read(content: bytes, rounds: int | None = None) -> LibraryModel:
-    """Return the trees of a JSON model.
-
-    Parameters
-    ----------
-    content : bytes
-    rounds : int, optional
-        By default those up to the best one, if training was stopped early, as `XGBRanker` predicts; or all.
+    """Return the trees of a JSON model: of the first rounds, or as `XGBRanker` predicts, up to the best one.
 
     Raises
     ------
