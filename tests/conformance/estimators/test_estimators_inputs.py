@@ -104,7 +104,8 @@ def test_weights_of_queries(estimator):
         np.concatenate((qid, np.full(twice.sum(), "copy"))),
     )
     doubled = fit(X, y, qid, sample_weight=np.where(twice, 2.0, 1.0))
-    if type(estimator).__name__ != "StructuralPerceptron":  # It has no optimum: a step of size two is not two.
+    # The perceptron has no optimum: one step of size two is not two steps.
+    if type(estimator).__name__ != "StructuralPerceptron":
         np.testing.assert_allclose(doubled, fit(*copied), rtol=1e-4, atol=1e-6)
     per_query = fit(X, y, qid, sample_weight=[2.0 if name == names[2] else 1.0 for name in names])
     np.testing.assert_array_equal(per_query, doubled)
