@@ -247,7 +247,9 @@ def fuse(
     tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
     to: Annotated[
         str | None,
-        option("--to ENGINE", "Print the weights for opensearch, elasticsearch or vespa, and nothing else."),
+        option(
+            "--to ENGINE", "Print the weights for opensearch, elasticsearch, solr or vespa, and nothing else."
+        ),
     ] = None,
     json: JSON = False,
     quiet: Quiet = False,

@@ -12,6 +12,8 @@ from directrank.models.export.function import Written
 RANK, MIN_MAX = "rank", "min-max"
 #: Of a query in which a leg's scores are all equal, the leg changes nothing in directrank.
 EQUAL = "Where all scores of a leg are equal in a query, the engine adds {} for the documents that it found."
+#: Weights that differ by less are equal.
+EQUAL_WEIGHTS = 1e-9
 TIES = (
     "Documents with equal scores in a leg share the mean of their ranks; the engine ranks one of them first."
 )
@@ -56,6 +58,17 @@ def _linear(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
     return _json({"retriever": {"linear": {"retrievers": parts}}})
 
 
+def _combined(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    if max(weights) - min(weights) > EQUAL_WEIGHTS:
+        said = ", ".join(f"{each:.4g}" for each in weights)
+        raise ExportError(
+            f"solr weighs all legs alike, not as {said}: fuse outside of Solr with fuse --model, or leave "
+            "out --qrels, which gives RRF"
+        )
+    combiner = {"combiner": True, "combiner.query": [*legs], "combiner.algorithm": "rrf", "combiner.rrf.k": k}
+    return _json({"queries": {leg: leg for leg in legs}, "params": combiner})
+
+
 def _vespa(normalised: str) -> Callable[[Sequence[str], Sequence[float], int], str]:
     def form(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
         terms = [
@@ -86,6 +99,12 @@ ENGINES = {
         "In place of each name the retriever of that leg: {legs}. Let rank_window_size be the length of the "
         "runs. Weights of rrf need version 9.2.",
         {RANK: (TIES,), MIN_MAX: (EQUAL.format("the weighted score itself"),)},
+    ),
+    "solr": Engine(
+        {RANK: _combined},
+        "Version 9.11 or 10.1 with a CombinedQuerySearchHandler, and in place of each name after a colon the "
+        "query of that leg: {legs}. Let limit be the length of the runs.",
+        {RANK: (TIES,)},
     ),
     "vespa": Engine(
         {RANK: _vespa("reciprocal_rank({leg}, {k})"), MIN_MAX: _vespa("normalize_linear({leg})")},
