@@ -525,8 +525,9 @@ def test_section_4_3_the_perceptron_violates_at_most_as_often_as_collins_proves(
 def test_section_4_3_steps_of_the_perceptron_are_those_of_enumeration():
     groups, eta, w = linear_data(6, 4, seed=8), 0.5, np.zeros(2)
     rng, total, averages = np.random.default_rng(0), np.zeros(2), []
+    by_features = np.lexsort(groups.features.reshape(6, 4, 2).sum(axis=1, dtype=float).T)
     for _ in range(3):
-        for q in rng.permutation(6):
+        for q in by_features[rng.permutation(6)]:
             y, X = (
                 groups.queries.relevance[4 * q : 4 * q + 4],
                 groups.features[4 * q : 4 * q + 4].astype(float),
