@@ -78,7 +78,7 @@ def test_without_judgments_it_is_rrf_and_json_holds_the_weights(capsys):
         (["good.run", "poor.run", "--normalise", "l2"], 2, "l2"),
         (["good.run", "poor.run", "--qrels", "qrels", "--model", "m"], 2, "--model and --qrels"),
         (["good.run", "poor.run", "--tag", "two words"], 2, "the tag of a run is one word"),
-        (["good.run", "poor.run", "--to", "solr"], 2, "solr"),
+        (["good.run", "poor.run", "--to", "lucene"], 2, "lucene"),
         (["good.run", "poor.run", "-o", "good.run"], 2, "this is the input good.run"),
         (["good.run", "poor.run", "--model", "qrels"], 3, "not a model of directrank"),
     ],
