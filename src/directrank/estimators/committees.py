@@ -208,27 +208,32 @@ class AutoRanker(CommitteeRanker):
     def checked(self):
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
         check_parameters(self)
-        for method in self._methods(parse_measure(self.measure)):
+        for method in self._methods(parse_measure(self.measure))[0]:
             method.check(method.points()[0])
         return self
 
-    def _methods(self, measure: Measure) -> list[Configured]:
-        """Return the members by their names."""
+    def _candidates(self, measure: Measure) -> list[tuple[Configured, dict[str, Any]]]:
+        """Return the members at each point of their grids, if this measure chooses among them."""
+        if self.measure != measure:
+            return []
+        return [(method, point) for method in self._methods(measure)[0] for point in method.points()]
+
+    def _methods(self, measure: Measure) -> tuple[list[Configured], list[str]]:
+        """Return the members by their names, and a note of default ones that cannot be trained."""
         methods = [configured_one(each, PRESETS, measure) for each in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
-        return methods
+        return trainable(methods) if self.members == MEMBERS else (methods, [])
 
     def _train(self, groups, weights, validation, own=False):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
-        methods, notes = self._methods(measure), []
-        if self.members == MEMBERS:
-            methods, notes = trainable(methods)
+        methods, notes = self._methods(measure)
         train, trained_weights, judged = groups, weights, validation
         if judged is None:
             train, trained_weights, judged = self._divided(groups, weights)
-        members = [self._best(each, measure, train, trained_weights, judged) for each in methods]
+        fitted = iter(getattr(self, "_fitted", ()))
+        members = [self._best(each, measure, train, trained_weights, judged, fitted) for each in methods]
         kept = kept_members(members, measure, judged)
         self.members_ = [_described(each, each in kept) for each in members]
         if validation is None:
@@ -245,11 +250,15 @@ class AutoRanker(CommitteeRanker):
         ranker = method.build(point)
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
 
-    def _best(self, method: Configured, measure: Measure, train, weights, judged: QueryGroups) -> Trained:
+    def _best(
+        self, method: Configured, measure: Measure, train, weights, judged: QueryGroups, fitted
+    ) -> Trained:
         """Return a method at the point of its grid with the highest mean on the validation queries."""
         best = None
         for point in method.points():
-            ranker = self._built(method, point).fit(train, sample_weight=weights, eval_set=judged)
+            ranker = next(fitted, None)
+            if ranker is None:
+                ranker = self._built(method, point).fit(train, sample_weight=weights, eval_set=judged)
             scores = scores_of(ranker.scorer_, judged.source, judged)
             (values,) = values_of([measure], judged.queries, scores)
             if best is None or values.mean() > best.values.mean():
@@ -282,9 +291,10 @@ def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str
         without = ", ".join(each.label for each in methods if each.method.extra)
         note = f"neither LightGBM nor XGBoost can be imported: trained without {without}"
         return [each for each in methods if not each.method.extra], [note]
-    grown = {"engine": library}
     return [
-        each.changed({**each.method.fixed, **grown}, each.method.grid) if each.method.extra else each
+        each
+        if each.parameters().get("engine", library) == library
+        else each.changed({**each.method.fixed, "engine": library}, each.method.grid)
         for each in methods
     ], []
 

@@ -97,6 +97,7 @@ class Task:
     rounds: int | None = None  # The number of rounds, where it is known; else the validation set chooses it
     together: QueryGroups | None = None  # Training and validation set as one, for a last fit
     chooses: bool = True  # Whether the measure of selection may choose inside the fit
+    fitted: Sequence[Ranker] = ()  # Of a committee, its candidates fitted to these sets, if they are known
 
     @property
     def threads(self) -> int:
@@ -190,6 +191,10 @@ class Entry(ABC):
     def reads_select_by(self, parameters: Mapping[str, Any]) -> bool:
         """Say whether the measure of selection can change what a fit at a point of the grid learns."""
 
+    def candidates(self, point: Mapping[str, Any], measure: Measure) -> list[tuple["Entry", dict[str, Any]]]:
+        """Return the entries and points that a committee trains and a measure chooses among."""
+        return []
+
     @abstractmethod
     def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
         """Return objects whose class, state and code decide what a fit learns, beside its seed."""
@@ -243,6 +248,10 @@ class Configured(Entry):
         values = {name: tuple(each) for name, each in grid.items()}
         return replace(self, method=replace(self.method, fixed=fixed, grid=values))
 
+    def candidates(self, point: Mapping[str, Any], measure: Measure) -> list[tuple[Entry, dict[str, Any]]]:
+        """Return the methods and points that a committee trains, if the measure chooses among them."""
+        return self.build(point)._candidates(measure)
+
     def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
         """Return the estimator, its parameters and its measures."""
         chooser = self.select_by if chooses else None
@@ -274,7 +283,7 @@ class Configured(Entry):
         if task.n_threads is not None and "n_jobs" not in task.parameters:
             ranker.set_params(n_jobs=task.n_threads)
         vali = task.vali if task.together is None else None
-        ranker.fit(task.train if task.together is None else task.together, eval_set=vali)
+        ranker._fit_among(task.fitted, task.train if task.together is None else task.together, vali)
         return Learned(
             None if vali is None else ranker.predict(vali),
             None,

@@ -203,6 +203,20 @@ class Ranker(BaseEstimator):
         with watching(*callbacks, *([print] if verbose else [])):
             return self._adopt(*self._train(groups, weights, validation, own))
 
+    def _candidates(self, measure: Measure) -> list[tuple[Any, dict[str, Any]]]:
+        """Return the methods and points of their grids that a committee trains, if the measure chooses."""
+        return []
+
+    def _fit_among(
+        self, fitted: Sequence["Ranker"], X: QueryGroups, eval_set: QueryGroups | None
+    ) -> "Ranker":
+        """`fit`, with the candidates in their order where they are already fitted to these sets."""
+        self._fitted = fitted
+        try:
+            return self.fit(X, eval_set=eval_set)
+        finally:
+            del self._fitted
+
     def _train(self, groups, weights, validation: QueryGroups | None, own=False) -> tuple[Solution, Measure]:
         """Return the solution, with a scorer of raw features, and the measure that selected it.
 

@@ -1,6 +1,7 @@
 """One fit of a comparison: a method at a point of its grid, from training and validation set alone."""
 
 import base64
+import math
 import sys
 import traceback
 import warnings
@@ -42,7 +43,8 @@ class Fit:
     """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
 
     `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
-    which measure the validation value is of, and `identity` tells all objects of the fit apart.
+    which measure the validation value is of, and `identity` tells all objects of the fit apart. `candidates`
+    are the fits that a committee chooses its members from.
     """
 
     fold: FoldSource
@@ -54,6 +56,7 @@ class Fit:
     validated_by: str
     identity: str
     key: str
+    candidates: Sequence["Fit"] = ()
 
     @property
     def is_last(self) -> bool:
@@ -70,12 +73,13 @@ class Fit:
 
 def fit_point(
     train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
-    n_threads: int | None = None,
+    n_threads: int | None = None, candidates: Sequence[FitRecord] = (),
 ) -> FitRecord | Failure:  # fmt: skip
     """Train a method at a point of its grid, and measure it on the validation set by `select_by`.
 
     No fit can depend on the relevance of the test set, which has none here; only rivals need it, whose scores
-    are stored. A last fit is on training and validation set together, and has no validation value.
+    are stored. A last fit is on training and validation set together, and has no validation value. Of a
+    committee, the candidates are taken from their records, if there are any, with their seconds.
     """
     entry = fit.method
 
@@ -87,6 +91,10 @@ def fit_point(
         task = Task(
             fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
             together=joined((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
+            fitted=[
+                fitted_ranker(record, each.method, None)
+                for record, each in zip(candidates, fit.candidates if candidates else (), strict=True)
+            ],
         )  # fmt: skip
         learned = entry.learn(task)
         kind, tensors = SCORES, {"test": learned.test, "vali": learned.vali}
@@ -100,7 +108,7 @@ def fit_point(
             seed=fit.seed,
             validation=value,
             validated_by=None if value is None else fit.validated_by,
-            seconds=seconds_of_work() - started,
+            seconds=seconds_of_work() - started + math.fsum(each.seconds for each in candidates),
             status=learned.status,
             message=learned.message,
             remedy=learned.remedy,
@@ -189,7 +197,7 @@ def fitted_ranker(fit: FitRecord, method: Any, feature_names: Sequence[str] | No
     if feature_names is not None:
         ranker.feature_names_in_ = np.array(feature_names, dtype=object)
     ranker.status_, ranker.certificate_ = fit.status, fit.certificate
-    ranker.history_, ranker.message_ = fit.history, fit.message
+    ranker.history_, ranker.message_, ranker.notes_ = fit.history, fit.message, fit.notes
     ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason
     ranker.selected_by_ = name_of(method.measure or method.select_by)
     return ranker

@@ -45,6 +45,11 @@ class PlannedCell:
         return len({fit.seed for fit in self.fits})
 
     @property
+    def candidates(self) -> list[Fit]:
+        """The fits that its committees choose members from, which other cells may have too."""
+        return [each for fit in self.fits for each in fit.candidates]
+
+    @property
     def label(self) -> str:
         """Fold and method, for people."""
         return f"{self.fold.name} {self.method.label}"
@@ -92,7 +97,7 @@ class Plan:
     @cached_property
     def fit(self) -> dict[str, Fit]:
         """Every fit by key, with the last fits at all points that may be chosen."""
-        fits = [fit for cell in self.cells for fit in cell.fits]
+        fits = [fit for cell in self.cells for fit in (*cell.candidates, *cell.fits)]
         last = [_last_fit(fit, self.options) for fit in fits] if self.options.refit else []
         return {fit.key: fit for fit in (*fits, *last)}
 
@@ -108,7 +113,9 @@ class Plan:
 
     def _count(self, cells: Sequence[PlannedCell], fitted: set[str]) -> int:
         last = sum(cell.n_seeds for cell in cells) if self.options.refit else 0
-        return last + sum(fit.key not in fitted for cell in cells for fit in cell.fits)
+        fits = [fit for cell in cells for fit in cell.fits if fit.key not in fitted]
+        keys = {each.key for fit in fits for each in (fit, *fit.candidates)}
+        return last + len(keys - fitted)
 
 
 class Observer:
@@ -145,7 +152,8 @@ def make_plan(
     plan = Plan(dataset, folds, methods, options, cells, {}, set())
     store.read = plan.read
     finished = store.records(cell.key for cell in cells)
-    open_fits = [fit.key for cell in cells if cell.key not in finished for fit in cell.fits]
+    unfinished = [cell for cell in cells if cell.key not in finished]
+    open_fits = [fit.key for cell in unfinished for fit in (*cell.candidates, *cell.fits)]
     return replace(plan, finished=finished, fitted=store.known(open_fits))
 
 
@@ -178,9 +186,7 @@ def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
         points = [method.restarted(point, options.restarts) for point in points]
     seeds = options.rival_seeds if method.is_random else options.seeds
     # They are told here, once: a worker process may not see the code that an object came from.
-    identities = [
-        identity_of(*method.facts(fold.name, point, _reads_select_by(method, point))) for point in points
-    ]
+    identities = [_identity(fold, method, point) for point in points]
     # Equal values of a grid are one point; different ones must be told apart in records.
     if len({dump(shown(point)) for point in points}) < len(set(identities)):
         raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
@@ -210,7 +216,18 @@ def _fit(
         "versions": versions(),
         "code": code_digest(),
     }
-    return Fit(fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts))
+    candidates = [] if trained_on == TOGETHER else method.candidates(point, options.select_by)
+    return Fit(
+        fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts),
+        [
+            _fit(fold, each, _identity(fold, each, values), values, seed, trained_on, options)
+            for each, values in candidates
+        ],
+    )  # fmt: skip
+
+
+def _identity(fold: FoldSource, method: Entry, point: Mapping[str, Any]) -> str:
+    return identity_of(*method.facts(fold.name, point, _reads_select_by(method, point)))
 
 
 def _reads_select_by(method: Entry, point: Mapping[str, Any]) -> bool:

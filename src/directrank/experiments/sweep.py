@@ -40,7 +40,10 @@ Made = FitRecord | Failure | Cell | FailedCell
 
 
 class Step(NamedTuple):
-    """A fit of a cell; or, where `key` is the cell's, its last step, with the records of all fits."""
+    """A fit of a cell, with the records of its candidates; or, if the key is the cell's, its last step.
+
+    The last step has the records of all fits of the cell.
+    """
 
     cell: str
     key: str
@@ -58,7 +61,10 @@ def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None
         return assemble(plan, plan.cell[step.cell], splits, step.fits, step.refits)
     fit = plan.fit[step.key]
     test = without_relevance(splits.test) if fit.method.stores_scores else None
-    return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads)
+    known = [each for each in step.fits if isinstance(each, FitRecord)]
+    # Without one of its candidates the committee trains them itself, and fails itself.
+    candidates = known if len(known) == len(fit.candidates) else []
+    return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads, candidates)
 
 
 def killed() -> Failure:
@@ -70,11 +76,15 @@ def killed() -> Failure:
 
 @dataclass
 class _Open:
-    """A cell that is being worked on: the records of its fits, and the steps that have not ended."""
+    """A cell that is being worked on: the records of its fits, and the steps that have not ended.
+
+    Candidates of committees come first, then the fits of the cell, then last fits.
+    """
 
     cell: PlannedCell
     records: dict[str, FitRecord | Failure] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
+    candidates: bool = True
     refits: Sequence[Fit] = ()
 
     def known(self, fits: Sequence[Fit]) -> list[FitRecord | Failure]:
@@ -82,7 +92,7 @@ class _Open:
 
     @property
     def failed(self) -> bool:
-        return any(isinstance(record, Failure) for record in self.records.values())
+        return any(isinstance(record, Failure) for record in self.known((*self.cell.fits, *self.refits)))
 
 
 class Sweep:
@@ -126,7 +136,8 @@ class Sweep:
                 else:
                     cell = left.popleft()
                     self._open[cell.key] = _Open(cell)
-                    self._want(self._open[cell.key], cell.fits)
+                    open_fits = [fit for fit in cell.fits if fit.key not in self.plan.fitted]
+                    self._want(self._open[cell.key], [each for fit in open_fits for each in fit.candidates])
             if running:
                 if self.executor.waits or time.monotonic() - self._committed > COMMIT:
                     self._commit()
@@ -141,15 +152,22 @@ class Sweep:
             if fit.key in records:
                 select_by = self.plan.options.select_by
                 state.records[fit.key] = judged(records[fit.key], fit, self.reader, select_by)
-        missing = [] if state.failed else [fit.key for fit in fits if fit.key not in state.records]
+        missing = {} if state.failed else {fit.key: fit for fit in fits if fit.key not in state.records}
+        for key, fit in missing.items():
+            # What another cell has begun is made once.
+            if not any(key in other.pending for other in self._open.values()):
+                self._ready.append(Step(state.cell.key, key, state.known(fit.candidates)))
         state.pending.update(missing)
-        self._ready.extend(Step(state.cell.key, key) for key in missing)
         if not missing:
             self._advance(state)
 
     def _advance(self, state: _Open) -> None:
         """Go on with a cell none of whose steps is left: with its last fits, or its last step."""
         cell, options = state.cell, self.plan.options
+        if state.candidates:
+            state.candidates = False
+            self._want(state, cell.fits)
+            return
         fits = state.known(cell.fits)
         if options.refit and not state.refits and not state.failed:
             chosen = choice([fit for fit in fits if isinstance(fit, FitRecord)])
@@ -161,8 +179,8 @@ class Sweep:
             self._ready.appendleft(Step(cell.key, cell.key, fits, state.known(state.refits)))
 
     def _finish(self, step: Step, record: Made) -> None:
-        state = self._open[step.cell]
         if step.key == step.cell:
+            state = self._open[step.cell]
             if isinstance(record, FitRecord | Failure):  # the last step has killed its processes
                 record = assemble(self.plan, state.cell, self.reader(state.cell.fold), [record])
             self._unwritten.append((step.key, state.cell.label, record))
@@ -171,16 +189,17 @@ class Sweep:
             self._commit()
             return
         assert isinstance(record, FitRecord | Failure)
-        state.records[step.key] = record
         self._unwritten.append((step.key, self.plan.fit[step.key].label, record))
         self.observer.fitted()
-        state.pending.discard(step.key)
-        if state.failed:
-            dropped = {each.key for each in self._ready if each.cell == step.cell}
-            self._ready = deque(each for each in self._ready if each.cell != step.cell)
-            state.pending -= dropped
-        if not state.pending:
-            self._advance(state)
+        for state in [each for each in self._open.values() if step.key in each.pending]:
+            state.records[step.key] = record
+            state.pending.discard(step.key)
+            if state.failed:
+                state.pending -= {each.key for each in self._ready}
+                wanted = {key for each in self._open.values() for key in each.pending}
+                self._ready = deque(each for each in self._ready if each.key in wanted | self._open.keys())
+            if not state.pending:
+                self._advance(state)
 
     def _commit(self) -> None:
         """Save the records of what has ended; failures are not saved, so that a rerun tries them again."""
