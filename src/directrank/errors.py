@@ -18,14 +18,14 @@ class DataFormatError(DataError):
     path : str
         The file.
     line, column : int
-        1-based place in the file; 0 when the whole file is meant.
+        1-based place in the file; 0 when the whole line or the whole file is meant.
     problem : str
         What was found and what was expected.
     """
 
     def __init__(self, path: str, line: int, column: int, problem: str):
         self.path, self.line, self.column, self.problem = str(path), int(line), int(column), problem
-        place = f":{line}:{column}" if line else ""
+        place = "".join(f":{number}" for number in (line, column) if number)
         super().__init__(f"{self.path}{place}: {problem}")
 
     def __reduce__(self):

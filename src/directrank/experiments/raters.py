@@ -185,10 +185,8 @@ def _one_less(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
 def _grades(judgments: Judgments) -> dict[tuple[str, str], float]:
     """Return the grade of each judged document, by qid and docid."""
     qids = [judgments.query_name(query) for query in range(judgments.n_queries)]
-    rows = zip(judgments.query.tolist(), judgments.documents, judgments.grades.tolist(), strict=True)
-    return {
-        (qids[query], text_of(judgments.content, word)): grade for query, word, grade in rows if grade >= 0
-    }
+    rows = zip(judgments.query.tolist(), judgments.documents.tolist(), judgments.grades.tolist(), strict=True)
+    return {(qids[query], text_of(word)): grade for query, word, grade in rows if grade >= 0}
 
 
 def _values(sides: tuple[Judged, Judged], runs: dict, measure: Measure, qids: set[str]) -> dict[str, list]:

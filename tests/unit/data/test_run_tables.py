@@ -35,7 +35,7 @@ def test_a_table_counts_as_the_run_of_the_same_scores(name, tmp_path):
         ("qid,docid,score\n", r"scores\.csv: holds no document"),
         ("qid,docid,score\n1,1,2\n1,2,x\n", r"column 'score', row 2: found 'x', expected a score"),
         ("qid,docid,score\n1,1,2\n1,2,\n", r"column 'score', row 2: found nan, expected a score"),
-        ("qid,docid,score\n1,1,2\n1,2,3\n1,1,4\n", r"csv:4:3: document '1' of query '1' is listed twice.*2"),
+        ("qid,docid,score\n1,1,2\n1,2,3\n1,1,4\n", r"csv:4: document '1' of query '1' is listed twice.*2"),
         ("qid,docid,score\n77,1,2\n", r"csv: none of its queries is in .*'77'"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from directrank import QueryGroups
 from directrank.data.files.trec import form_of, joined, judgments_of, read_qrels, read_run
-from directrank.data.files.words import numbered, numbered_naive, read_rows
+from directrank.data.files.words import numbered, read_rows
 from directrank.errors import DataError, DataFormatError
 
 QRELS = "a 0 d1 1\na 0 d2 0\nb 0 d1 2\nb 0 d9 -1\n"
@@ -120,15 +120,21 @@ def test_scores_are_rounded_as_python_rounds(written):
     assert rows.numbers(0, "").tolist() == [float(text) for text in texts]
 
 
-def test_words_are_numbered_as_by_definition():
-    rng = np.random.default_rng(1)
-    texts = [f"d{'0' * int(n)}{n}" for n in rng.integers(0, 30, 500)]
-    group = rng.integers(0, 3, 500)
-    ends = np.cumsum([len(text) for text in texts])
-    words = np.stack([ends - [len(text) for text in texts], ends], axis=1)
-    codes, first = numbered(np.frombuffer("".join(texts).encode(), np.uint8), words, group)
-    assert codes.tolist() == numbered_naive(texts, group.tolist())
-    assert codes[first].tolist() == [*range(len(first))]
+@pytest.mark.parametrize("text", ["1_0", "0x10", "nan", "inf", "1e999", "١", "1,5", "1e", "--1", "high"])
+def test_what_is_no_finite_decimal_is_refused_at_its_place(written, text):
+    rows = read_rows(written(f"a 1\n\n  b\t{text}\n"), 2, "")
+    with pytest.raises(DataFormatError, match=r":3:5: found "):
+        rows.numbers(1, "expected a number")
+
+
+def test_words_are_numbered_as_they_first_appear():
+    words = np.array([b"d1", b"d2", b"d1", b"d3", b"d2"])
+    for group, codes, first in (
+        (None, [0, 1, 0, 2, 1], [0, 1, 3]),
+        ([0, 0, 1, 1, 0], [0, 1, 2, 3, 1], [0, 1, 2, 3]),
+    ):
+        found = numbered(words, None if group is None else np.array(group))
+        assert [each.tolist() for each in found] == [codes, first]
 
 
 def test_gzipped_files_and_long_docids(written, tmp_path):

@@ -11,7 +11,6 @@ SCRIPT = f"""
 import sys, warnings
 import numpy as np
 from directrank import evaluate, make_ranking, read_letor, write_letor
-from directrank.data.files.words import numbered
 from directrank.diagnostics.data_check import column_hashes, row_hashes
 from directrank.estimators.methods import configured
 from directrank.measures.positions import positions_naive, positions_of
@@ -23,9 +22,6 @@ read = read_letor(sys.argv[1])
 assert np.array_equal(read.features, groups.features)
 assert len(np.unique(row_hashes(read.features))) == read.n_docs
 assert len(np.unique(column_hashes(read.features))) == read.n_features
-text = np.frombuffer(b"d1 d2 d1", np.uint8)
-codes, _ = numbered(text, np.array([[0, 2], [3, 5], [6, 8]]), np.zeros(3, np.int64))
-assert codes.tolist() == [0, 1, 0]
 for method in configured({METHODS!r}):
     ranker = method.build()
     for limit in {{"max_iterations", "rounds"}} & set(vars(ranker)):

@@ -60,7 +60,7 @@ class FeatureLog:
         documents = self._documents()
         self._grades = self._joined(documents, judgments)
         self._rows = {key: documents[key] for key in self._grades}
-        self.qid = named_queries([name.encode() for name in dict.fromkeys(query for query, _ in self._rows)])
+        self.qid = named_queries(dict.fromkeys(query for query, _ in self._rows))
         counts = Counter(name for row in self._rows.values() for name in row.values)
         dropped = selected(how.drop, list(counts), self.name)
         chosen = selected(how.features or counts, list(counts), self.name)
@@ -83,7 +83,7 @@ class FeatureLog:
         """
         X = allocate(self.name, len(self._rows), len(features))
         rows = list(self._rows.items())
-        qid = named_queries([query.encode() for query, _ in self._rows])
+        qid = named_queries(query for query, _ in self._rows)
         docid = text_array([document for _, document in self._rows])
         queries, order = group_rows(np.array(list(self._grades.values())), qid, docid, name=self.name)
         n_missing = 0
@@ -194,8 +194,8 @@ class FeatureLog:
         """Return the grades of the documents whose queries are judged."""
         judged = [judgments.query_name(query) for query in range(judgments.n_queries)]
         keys = [
-            (judged[query], text_of(judgments.content, word))
-            for query, word in zip(judgments.query.tolist(), judgments.documents, strict=True)
+            (judged[query], text_of(word))
+            for query, word in zip(judgments.query.tolist(), judgments.documents.tolist(), strict=True)
         ]
         grades = dict(zip(keys, judgments.grades.tolist(), strict=True))
         logged = {query for query, _ in documents}

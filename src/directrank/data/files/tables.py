@@ -360,7 +360,7 @@ def _numbered(batches: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         found = whole_numbers(names.to_numpy())
         if found.dtype.kind != "f":
             return codes, found
-    return codes, named_queries([str(name).encode() for name in names.to_pylist()])
+    return codes, named_queries(map(str, names.to_pylist()))
 
 
 def fill_features(

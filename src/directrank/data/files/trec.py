@@ -13,12 +13,12 @@ import numpy as np
 from directrank.data.cells import Place, texts
 from directrank.data.cells import shown as shown_cell
 from directrank.data.files.columns import choose_columns, known_column
-from directrank.data.files.opening import Block, blocks_of
+from directrank.data.files.opening import blocks_of
 from directrank.data.files.options import ReadOptions
 from directrank.data.files.scores import document_names
 from directrank.data.files.tables import NO_DOCUMENT, column_numbers, import_pyarrow, table_of
-from directrank.data.files.words import Rows, as_bytes, named_queries, numbered, read_rows, shown, text_of
-from directrank.data.grouping import qid_array, sorted_order, whole_numbers
+from directrank.data.files.words import Rows, named_queries, numbered, read_rows, shown, text_of
+from directrank.data.grouping import qid_array, sorted_order, text_array, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.data.store import manifest_of
@@ -72,11 +72,8 @@ class Judgments:
     """Grades of documents; every query has at least one document, and no document twice."""
 
     source: str  # The file, for messages
-    content: np.ndarray  # Text that the words are slices of
-    # queries, documents: (n_queries, 2) and (n_judged, 2), int64: The words that name them: first and last
-    # byte, exclusive
-    queries: np.ndarray
-    documents: np.ndarray
+    queries: np.ndarray  # (n_queries,), bytes: Their names
+    documents: np.ndarray  # (n_judged,), bytes
     query: np.ndarray  # (n_judged,), int64: The index of each document's query
     # (n_judged,), float64: Below 0 for documents that were pooled for judging and not judged
     grades: np.ndarray
@@ -90,11 +87,11 @@ class Judgments:
 
     def qid(self) -> np.ndarray:
         """Return the names of the queries: integers if all are plain ones, else texts."""
-        return named_queries([text_of(self.content, each).encode() for each in self.queries])
+        return named_queries(map(text_of, self.queries.tolist()))
 
     def query_name(self, query: int) -> str:
         """Return the name of a query."""
-        return text_of(self.content, self.queries[query])
+        return text_of(self.queries[query])
 
 
 def read_qrels(path: str | Path) -> Judgments:
@@ -108,15 +105,14 @@ def read_qrels(path: str | Path) -> Judgments:
     """
     rows = read_rows(Path(path), 4, QRELS_EXPECTED)
     grades = rows.numbers(3, "expected a grade: a number")
-    content, n_rows = rows.block.bytes, len(rows.line)
-    query, first = numbered(content, rows.words[:, 0].copy(), np.zeros(n_rows, np.int64))
-    subtopic, first_of_subtopic = numbered(content, rows.words[:, 1].copy(), query)
-    _refuse_repeated(
-        rows, np.arange(n_rows), numbered(content, rows.words[:, 2].copy(), subtopic)[0], 2, "judged"
-    )
-    words, notes, subtopics = rows.words[first, 0], [], None
+    qids, iterations, documents, _ = rows.columns
+    n_rows = len(documents)
+    query, first = numbered(qids)
+    subtopic, first_of_subtopic = numbered(iterations, query)
+    _refuse_repeated(rows, np.arange(n_rows), numbered(documents, subtopic)[0], 2, "judged")
+    notes, subtopics = [], None
     if len(first_of_subtopic) > len(first):
-        document, kept = numbered(content, rows.words[:, 2].copy(), query)
+        document, kept = numbered(documents, query)
         # Subtopics are columns, counted within their query.
         owner = query[first_of_subtopic]
         column = np.array([np.count_nonzero(owner[:each] == owner[each]) for each in range(len(owner))])
@@ -126,15 +122,13 @@ def read_qrels(path: str | Path) -> Judgments:
         np.maximum.at(largest, document, grades)
         if len(kept) < n_rows:
             notes = [f"{path}: the grade of a document is the largest over its subtopics (second column)"]
-        rows_of, query, grades = kept, query[kept], largest
-    else:
-        rows_of = np.arange(n_rows)
+        documents, query, grades = documents[kept], query[kept], largest
     negative = int((grades < 0).sum())
     if negative:
         notes.append(
             f"{path}: {negative} grades below 0: these documents are not judged, and count as not relevant"
         )
-    return Judgments(str(path), content, words, rows.words[rows_of, 2], query, grades, notes, subtopics)
+    return Judgments(str(path), qids[first], documents, query, grades, notes, subtopics)
 
 
 def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
@@ -146,12 +140,10 @@ def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Jud
     codes = np.empty(groups.n_docs, np.int64)
     codes[queries.row] = np.repeat(np.arange(groups.n_queries), queries.sizes)
     named = document_names(groups).tolist() if names is None else names
-    texts = [str(each).encode() for each in [*queries.qid.tolist(), *named]]
-    ends = np.cumsum([len(each) for each in texts])
-    words = np.stack([ends - [len(each) for each in texts], ends], axis=1)
-    content = np.frombuffer(b"".join(texts) + b"\n", np.uint8)
-    documents = words[groups.n_queries :].copy()
-    _, first = numbered(content, documents, codes)
+    qids, documents = (
+        text_array([str(each).encode() for each in names]) for names in (queries.qid.tolist(), named)
+    )
+    _, first = numbered(documents, codes)
     if len(first) < groups.n_docs:
         again = np.setdiff1d(np.arange(groups.n_docs), first)[0]
         raise DataError(
@@ -160,7 +152,7 @@ def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Jud
             "make docids differ within a query"
         )
     source = groups.name or "the data"
-    return Judgments(source, content, words[: groups.n_queries], documents, codes, groups.relevance, [])
+    return Judgments(source, qids, documents, codes, groups.relevance, [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +181,7 @@ def read_run(path: str | Path) -> Run:
     other than six words, a score is not a finite number, or the tag changes.
     """
     rows = read_rows(Path(path), 6, RUN_EXPECTED)
-    _, first = numbered(rows.block.bytes, rows.words[:, TAG].copy(), np.zeros(len(rows.line), np.int64))
+    _, first = numbered(rows.columns[TAG])
     if len(first) > 1:
         raise rows.error(
             first[1],
@@ -241,8 +233,12 @@ def run_of(qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any], pa
     for row, score in enumerate(scores):
         if not isinstance(score, Real) or not math.isfinite(score):
             raise Place(path, 0).error(SCORES_COLUMN, row, f"found {shown_cell(score)}, {SCORE_EXPECTED}")
-    words = [list(map(str, whole_numbers(qid_array(names)).tolist())) for names in (qids, docids)]
-    return Run(path, _rows(path, words[0], words[1]), np.array(scores, np.float64))
+    names = (whole_numbers(qid_array(each)).tolist() for each in (qids, docids))
+    queries, documents = (text_array([str(name).encode() for name in each]) for each in names)
+    # The names of columns are line 1.
+    line = np.arange(2, len(documents) + 2)
+    rows = Rows(path, line, [queries, queries, documents], np.zeros((len(line), DOCUMENT + 1), np.int64))
+    return Run(path, rows, np.array(scores, np.float64))
 
 
 def _named_columns(names: Sequence[str], where: str) -> tuple[str, str]:
@@ -262,19 +258,6 @@ def _scores(batch: Any, place: Place) -> np.ndarray:
     return values
 
 
-def _rows(path: Path, qids: list[str], docids: list[str]) -> Rows:
-    """Return queries and documents as the words of a run, each document in a line of its own."""
-    lines = [(qid.encode(), docid.encode()) for qid, docid in zip(qids, docids, strict=True)]
-    lengths = np.array([[len(qid), len(docid)] for qid, docid in lines])
-    ends = (lengths + 1).cumsum().reshape(-1, 2) - 1
-    words = np.zeros((len(lines), DOCUMENT + 1, 2), np.int64)
-    for place, column in enumerate((QUERY, DOCUMENT)):
-        words[:, column] = np.stack([ends[:, place] - lengths[:, place], ends[:, place]], axis=1)
-    content = b"".join(b"%s %s\n" % line for line in lines)
-    # The names of columns are line 1.
-    return Rows(Block(path, np.frombuffer(content, np.uint8), 2), np.arange(1, len(lines) + 1), words)
-
-
 def joined(judgments: Judgments, run: Run) -> Retrieval:
     """Join a run with judgments, by trec_eval's rules.
 
@@ -283,12 +266,11 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     or no document of the run is judged, or the run lists a document twice. Warns if less than a tenth of the
     documents are common.
     """
-    rows, shift = run.rows, len(judgments.content)
-    content = np.concatenate([judgments.content, rows.block.bytes])
-    query, kept = _judged_rows(judgments, run, content)
-    documents = np.concatenate([judgments.documents, rows.words[kept, DOCUMENT] + shift])
+    rows = run.rows
+    query, kept = _judged_rows(judgments, run)
+    documents = np.concatenate([judgments.documents, rows.columns[DOCUMENT][kept]])
     group = np.concatenate([judgments.query, query[kept]])
-    codes, first = numbered(content, documents, group)
+    codes, first = numbered(documents, group)
     n_judged, own = len(judgments.documents), codes[len(judgments.documents) :]
     _refuse_repeated(rows, kept, own, DOCUMENT, "listed")
     _check_common(judgments, run, kept, query, own)
@@ -296,8 +278,9 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     grades[:n_judged] = judgments.grades
     scores[own] = run.scores[kept]
     subtopics = _padded(judgments, np.arange(n_judged), len(first))
-    docid = as_bytes(content, documents[first])
-    queries = _sorted_queries(group[first], grades, judgments.qid(), docid, subtopics)
+    queries = _sorted_queries(
+        group[first], grades, judgments.qid(), text_array(documents[first].tolist()), subtopics
+    )
     notes = _query_notes(judgments, run, query)
     if unjudged := int((own >= n_judged).sum()):
         notes.append(
@@ -364,19 +347,17 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
 
     Raises DataFormatError if a run lists a document twice.
     """
-    contents = [run.rows.block.bytes for run in runs]
-    words = [run.rows.words[:, [QUERY, DOCUMENT]] for run in runs]
+    qids = [run.rows.columns[QUERY] for run in runs]
+    documents = [run.rows.columns[DOCUMENT] for run in runs]
     grades = np.zeros(0)
     if judgments is not None:
-        contents.append(judgments.content)
-        words.append(np.stack([judgments.queries[judgments.query], judgments.documents], axis=1))
+        qids.append(judgments.queries[judgments.query])
+        documents.append(judgments.documents)
         grades = judgments.grades
-    starts = np.cumsum([0, *map(len, contents)])[:-1]
-    content = np.concatenate(contents)
-    every = np.concatenate([own + start for own, start in zip(words, starts, strict=True)])
-    query, first_rows = numbered(content, every[:, 0].copy(), np.zeros(len(every), np.int64))
-    document, first = numbered(content, every[:, 1].copy(), query)
-    by_source = np.split(document, np.cumsum(list(map(len, words)))[:-1])
+    every_qid, every_document = np.concatenate(qids), np.concatenate(documents)
+    query, first_rows = numbered(every_qid)
+    document, first = numbered(every_document, query)
+    by_source = np.split(document, np.cumsum(list(map(len, documents)))[:-1])
     scores, relevance = np.full((len(first), len(runs)), np.nan), np.full(len(first), -np.inf)
     for place, (run, own) in enumerate(zip(runs, by_source, strict=False)):
         _refuse_repeated(run.rows, np.arange(len(own)), own, DOCUMENT, "listed")
@@ -385,16 +366,16 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
     if judgments is not None:
         relevance[by_source[-1]] = grades
         subtopics = _padded(judgments, by_source[-1], len(first))
-    qid = named_queries([text_of(content, each).encode() for each in every[first_rows, 0]])
-    docid = np.array([text_of(content, each) for each in every[first, 1]], object)
+    qid = named_queries(map(text_of, every_qid[first_rows].tolist()))
+    docid = np.array(list(map(text_of, every_document[first].tolist())), object)
     queries = _sorted_queries(query[first], relevance, qid, docid, subtopics)
     return Union(queries, scores[queries.row], relevance[queries.row] >= 0.0)
 
 
-def _judged_rows(judgments: Judgments, run: Run, content: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _judged_rows(judgments: Judgments, run: Run) -> tuple[np.ndarray, np.ndarray]:
     """Return the query of each row of a run, and the rows whose query is judged."""
-    words = np.concatenate([judgments.queries, run.rows.words[:, QUERY] + len(judgments.content)])
-    query = numbered(content, words, np.zeros(len(words), np.int64))[0][judgments.n_queries :]
+    words = np.concatenate([judgments.queries, run.rows.columns[QUERY]])
+    query = numbered(words)[0][judgments.n_queries :]
     kept = np.flatnonzero(query < judgments.n_queries)
     if not len(kept):
         raise DataFormatError(
@@ -415,7 +396,7 @@ def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: 
         again,
         column,
         f"document {shown(rows.text(again, column))} of query {shown(rows.text(again, QUERY))} is {verb} "
-        f"twice, first in line {rows.line[first] + 1}; keep one of the lines",
+        f"twice, first in line {rows.line[first]}; keep one of the lines",
     )
 
 
@@ -427,7 +408,7 @@ def _check_common(judgments: Judgments, run: Run, kept: np.ndarray, query: np.nd
         return
     names = (
         f"they are called {shown(run.rows.text(kept[0], DOCUMENT))} and "
-        f"{shown(text_of(judgments.content, judgments.documents[judged[0]]))}, for example; name documents "
+        f"{shown(text_of(judgments.documents.item(judged[0])))}, for example; name documents "
         "as the judgments do (in tables, --docid chooses the column)"
     )
     if not n_common:

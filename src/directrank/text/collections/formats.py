@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.files.trec import QRELS_EXPECTED
-from directrank.data.files.words import Rows, as_bytes, read_rows
+from directrank.data.files.words import read_rows
+from directrank.data.files.words import text_of as word_of
 from directrank.errors import DataError
 from directrank.text.collections import tables
 from directrank.text.collections.records import (
@@ -158,8 +159,8 @@ def smart_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iter
         path, width, f"expected {width} as in the first line: query, document and a code (SMART)"
     )
     grades = rows.numbers(2, "expected a code: a number") if width == 3 else np.ones(len(rows.line))
-    names = zip(_words(rows, 0), _words(rows, 1), grades.tolist(), strict=True)
-    for qid, docid, grade in names:
+    qids, docids = (map(word_of, column.tolist()) for column in rows.columns[:2])
+    for qid, docid, grade in zip(qids, docids, grades.tolist(), strict=True):
         yield Judgement(without_zeros(qid), without_zeros(docid), grade)
 
 
@@ -289,13 +290,8 @@ def trec_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Itera
     """Yield the lines of qrels: ``query iteration document grade``."""
     rows = read_rows(path, 4, QRELS_EXPECTED)
     grades = rows.numbers(3, "expected a grade: a number").tolist()
-    for qid, docid, grade in zip(_words(rows, 0), _words(rows, 2), grades, strict=True):
-        yield Judgement(qid, docid, grade)
-
-
-def _words(rows: Rows, column: int) -> list[str]:
-    words = as_bytes(rows.block.bytes, np.ascontiguousarray(rows.words[:, column]))
-    return [word.decode("utf-8", "backslashreplace") for word in words.tolist()]
+    qids, docids = (map(word_of, rows.columns[column].tolist()) for column in (0, 2))
+    yield from map(Judgement, qids, docids, grades)
 
 
 class CollectionFormat(NamedTuple):
