@@ -5,10 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from benchmarks.naive import policy_naive
 from directrank.data import QueryGroups
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.batches import values_of
-from directrank.surrogates.policy import PolicyMeasure, expected_exposure, policy_naive
+from directrank.surrogates.policy import PolicyMeasure, expected_exposure
 from surrogate_examples import measures
 
 GRADES = np.array([3.0, 2.0, 1.0, 1.0, 0.0])

@@ -53,17 +53,6 @@ class MeanNDCG(GradedGains):
         return weights
 
 
-def mean_ndcg_naive(gain, above, tied, discount) -> float:
-    """Expected MeanNDCG of one query, from all its documents by descending gain, for tests."""
-    n = len(gain)
-    ideal = np.cumsum(np.sort(gain)[::-1] * discount[:n])
-    total = 0.0
-    for g, a, m in zip(gain, above, tied, strict=True):
-        for p in range(a, a + m) if g > 0 else ():
-            total += g / m * discount[p] * sum(1.0 / ideal[k] for k in range(p, n))
-    return total / n
-
-
 @kernel
 def _mean_ndcg(gain, above, tied, indptr, n_read, weights, n_ranks, values):
     at_rank = np.empty(n_ranks)

@@ -144,17 +144,6 @@ def _by_sorting(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (np.cumsum(sizes) - sizes)[block], sizes[block]
 
 
-def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
-    """Positions by definition, for tests."""
-    above, tied = np.zeros((2, queries.n_docs), np.int32)
-    for query in range(queries.n_queries):
-        block = slice(queries.indptr[query], queries.indptr[query + 1])
-        s = scores[block]
-        above[block] = (s[None, :] > s[:, None]).sum(axis=1)
-        tied[block] = (s[None, :] == s[:, None]).sum(axis=1)
-    return Positions(above, tied)
-
-
 @kernel
 def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
     # `above` and `tied` come as zeros: of a query that is not counted by cells, no score is known to be tied.

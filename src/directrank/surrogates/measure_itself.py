@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.sorting import sort_descending
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
-from directrank.measures.positions import positions_naive, positions_of
+from directrank.measures.positions import positions_of
 
 #: Bins of a line: half of them on each side of 0, and this many make half of the window.
 BINS, WINDOW = 2048, 93
@@ -259,9 +259,3 @@ def _term(level, growth, above, tied, ahead, beside, sums, rank_sums):
     reached, ranks = sums[above + tied] - sums[above], rank_sums[above + tied] - rank_sums[above]
     first = level + growth * (1.0 + ahead - share * (above + 1.0))
     return (first * reached + growth * share * ranks) / tied
-
-
-def values_naive(measure, queries, scores, direction, sizes) -> np.ndarray:
-    """Values of queries after steps of some sizes, one evaluation each, (n_sizes, n_queries), for tests."""
-    moved = (positions_naive(queries, scores + t * direction) for t in sizes)
-    return np.stack([measure.query_values(queries, each) for each in moved])

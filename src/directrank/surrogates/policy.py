@@ -177,24 +177,6 @@ def expected_exposure(
     return sum((discounts[place] for _, place in drawn), np.zeros(queries.n_docs)) / samples
 
 
-def policy_naive(s: np.ndarray, value_of) -> tuple[float, np.ndarray]:
-    """V and its gradient for one query by enumeration, for tests; `value_of` takes documents by rank."""
-    from itertools import permutations
-
-    value, gradient = 0.0, np.zeros(len(s))
-    for ranking in permutations(range(len(s))):
-        chance, slope, left = 1.0, np.zeros(len(s)), np.exp(s)
-        for document in ranking:
-            shares = left / left.sum()
-            chance *= shares[document]
-            slope -= shares
-            slope[document] += 1.0
-            left[document] = 0.0
-        value += chance * value_of(ranking)
-        gradient += chance * value_of(ranking) * slope
-    return value, gradient
-
-
 @kernel
 def _logarithms_of_mass(s, out):
     """Fill in the logarithm of the sum of e^s from each rank on."""

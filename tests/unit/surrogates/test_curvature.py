@@ -5,6 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.naive import curvature_naive as pairs_naive
+from benchmarks.naive import noise_curvature_naive as gaussian_naive
+from benchmarks.naive import position_curvature_naive as positions_naive
 from directrank.data.grouping import group_rows
 from directrank.measures import NDCG, P, parse_measure
 from directrank.measures.exchange.tables import pair_table
@@ -21,9 +24,6 @@ from directrank.surrogates import (
     gain_difference,
 )
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
-from directrank.surrogates.pairs.weighted import curvature_naive as pairs_naive
-from directrank.surrogates.positions.gaussian import curvature_naive as gaussian_naive
-from directrank.surrogates.positions.smoothed_kernels import position_curvature_naive as positions_naive
 
 GRADES = np.array([3.0, 2.0, 2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 HINGES = [Huber(0.5), Huber(0.05), SquaredHinge()]

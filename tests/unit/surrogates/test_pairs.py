@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
+from benchmarks.naive import hessian_naive, pairs_naive
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
 from directrank.measures import DCG, NDCG, P, parse_measure
@@ -15,7 +16,6 @@ from directrank.surrogates.exchange.lambda_weighted import distance_losses
 from directrank.surrogates.margins import Exponential, Huber, Logistic, SquaredHinge, pair_margin
 from directrank.surrogates.pairs import hinges as pair_sorting
 from directrank.surrogates.pairs.logistic import _log1p
-from directrank.surrogates.pairs.weighted import hessian_naive, pairs_naive
 
 MARGINS = [Huber(0.5), Huber(0.05), SquaredHinge(), Logistic()]
 HINGES = MARGINS[:3]

@@ -49,22 +49,6 @@ class Stopping(Smooth):
         return (bound + cutoff_error(error, truncation, self.cutoff)) / self.norm(queries)
 
 
-def stops_naive(stopping, above, tied, cutoff, divisor=None):
-    """Expected 1/divisor, by default 1/rank, of one query where someone stops, by definition, for tests."""
-    divisor = np.arange(1.0, np.max(above + tied, initial=0) + 1) if divisor is None else divisor
-    value, passed = 0.0, 1.0
-    for a in np.unique(above):
-        block = stopping[above == a]
-        m = tied[above == a][0]
-        products = np.ones(1)  # elementary symmetric polynomials of 1 - r over the block
-        for r in np.append(block, np.zeros(m - len(block))):
-            products = np.append(products, 0.0) + (1.0 - r) * np.append(0.0, products)
-        mean = [each / math.comb(m, t) for t, each in enumerate(products)]
-        value += passed * sum((mean[t] - mean[t + 1]) / divisor[a + t] for t in range(m) if a + t < cutoff)
-        passed *= mean[m]
-    return value
-
-
 @kernel
 def add_stops(stopping, above, tied, indptr, n_read, cutoff, divisor, values):
     """Add to the value of each query the expected inverse of the divisor of the rank where a user stops.

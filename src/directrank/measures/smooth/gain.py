@@ -17,16 +17,6 @@ def logarithms(longest: int) -> np.ndarray:
     return np.log(np.maximum(np.arange(longest + 3.0), 1.0))
 
 
-def soft_dcg_naive(gain, p, shift, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth DCG of one query and its slopes at the positions of its documents with a gain, for tests."""
-    x = np.maximum(p + shift, 2.0)
-    weight = 1.0 / np.log2(x)
-    slope = np.where(p + shift > 2.0, -weight / (x * np.log(x)), 0.0)
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    total = slope * inside - weight * beta * inside * (1.0 - inside)
-    return float(gain @ (weight * inside)), gain * total
-
-
 class GainForm(NamedTuple):
     """A smooth DCG of all queries.
 

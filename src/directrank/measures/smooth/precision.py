@@ -20,22 +20,6 @@ SURE, FLOAT32_SURE = 40.0, 20.0
 BEYOND = 1e30
 
 
-def soft_ap_naive(p, divisor, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth AP of one query and its slopes at the positions of its relevant documents, for tests."""
-    before = 1.0 / (1.0 + np.exp(np.clip(beta * (p[:, None] - p[None, :]), -700, 700)))  # row before column
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    count = 0.5 + before.sum(axis=0)
-    slope = beta * before * (1.0 - before)
-    own = inside * (slope.sum(axis=0) / p - count / p**2) - beta * inside * (1.0 - inside) * count / p
-    return (inside * count / p).sum() / divisor, (own - slope @ (inside / p)) / divisor
-
-
-def soft_precision_naive(p, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth P@k of one query and its slopes at the positions of its relevant documents, for tests."""
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    return inside.sum() / cutoff, -beta * inside * (1.0 - inside) / cutoff
-
-
 @kernel
 def within(position, cutoff, beta):
     """1{position ≤ cutoff} smoothed: 1 / (1 + exp(β(position − cutoff − 1/2))), without overflow."""

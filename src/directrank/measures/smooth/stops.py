@@ -28,20 +28,6 @@ NEGLIGIBLE, FLOAT32_NEGLIGIBLE = 1e-22, 1e-11
 SURE = 45.0
 
 
-def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth value of one query and its slopes at the positions of its stopping documents, for tests."""
-    before = 1.0 / (1.0 + np.exp(np.clip(beta * (p[:, None] - p[None, :]), -700, 700)))  # row before column
-    np.fill_diagonal(before, 0.0)
-    passes = 1.0 - stopping[:, None] * before
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    weight = stopping * inside / p
-    term = weight * passes.prod(axis=0)
-    without = np.array([np.delete(passes, x, axis=0).prod(axis=0) for x in range(len(p))])  # x stops no user
-    pull = beta * stopping[:, None] * before * (1.0 - before) * without * weight
-    own = -term / p - beta * (1.0 - inside) * term
-    return term.sum() / norm, (own - pull.sum(axis=0) + pull.sum(axis=1)) / norm
-
-
 class StopsForm(NamedTuple):
     """A smooth reciprocal rank of all queries, expected or not."""
 
