@@ -6,6 +6,7 @@ from itertools import permutations, product
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import norm
 
 from directrank.data.queries import Queries
@@ -13,7 +14,7 @@ from directrank.measures.positions import Positions
 from directrank.scorers import Tree, Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
 from directrank.solvers.stumps import N_BINS, TO_LEFT, TO_RIGHT, threshold_between
-from directrank.surrogates.margins import Margin
+from directrank.surrogates.margins import CORNER, Huber, Logistic, Margin, SquaredHinge
 
 
 def cosine_naive(s: np.ndarray, truth: np.ndarray) -> tuple[float, np.ndarray]:
@@ -62,15 +63,33 @@ def fidelity_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     return float((1.0 - (1.0 + u[pair]) ** -0.5).sum()), slope.sum(axis=1) - slope.sum(axis=0)
 
 
+def margin_curvature(margin: Margin, m: np.ndarray) -> np.ndarray:
+    """φ'' of a margin, where it exists."""
+    if isinstance(margin, Huber):
+        return (np.abs(1.0 - m) < margin.width) / (2.0 * margin.width)
+    if isinstance(margin, Logistic):
+        return expit(m) * expit(-m)
+    return 2.0 * (m < 1.0) if isinstance(margin, SquaredHinge) else np.zeros_like(m)
+
+
+def margin_parabola(margin: Margin, m: np.ndarray) -> np.ndarray:
+    """The curvature of the flattest parabola that touches φ and is nowhere below."""
+    if isinstance(margin, Logistic):
+        return margin_curvature(margin, m)
+    if isinstance(margin, SquaredHinge):
+        return np.full_like(m, 2.0)
+    return 0.5 / np.maximum(getattr(margin, "width", CORNER), np.abs(1.0 - m))
+
+
 def curvature_naive(s: np.ndarray, weights: np.ndarray, margin: Margin) -> np.ndarray:
     """The curvature of one query by definition."""
-    curved = weights * margin.parabola(s[:, None] - s[None, :])
+    curved = weights * margin_parabola(margin, s[:, None] - s[None, :])
     return curved.sum(axis=1) + curved.sum(axis=0)
 
 
 def hessian_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: Margin) -> np.ndarray:
     """Second derivative times `v` by definition for one query."""
-    change = weights * margin.curvature(s[:, None] - s[None, :]) * (v[:, None] - v[None, :])
+    change = weights * margin_curvature(margin, s[:, None] - s[None, :]) * (v[:, None] - v[None, :])
     return change.sum(axis=1) - change.sum(axis=0)
 
 

@@ -31,8 +31,7 @@ from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
 from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
-    coefficients,
-    position_coefficients,
+    ViolatedRankings,
     two_classes_message,
 )
 from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
@@ -414,7 +413,8 @@ class BoundEnumerated(BoundMargins):
         """Return F of the perfect and of the imperfect rankings as coefficients, and the latter's losses."""
         rankings = np.array(list(permutations(range(one.n_docs))))
         values = values_at_ranks(self.measure, one, np.argsort(rankings, axis=1))
-        F = np.array([coefficients(each, one.relevance, self.surrogate.feature_map) for each in rankings])
+        maps = ViolatedRankings(one, one.relevance, np.ones(1, bool), self.surrogate.feature_map, None)
+        F = np.array([maps.coefficients(each) for each in rankings])
         perfect = values >= values.max() - PERFECT
         return F[perfect], F[~perfect], values.max() - values[~perfect]
 
@@ -460,7 +460,8 @@ def most_violated_assignment(
     .. [1] Q. Le, A. Smola, "Direct optimization of ranking measures", 2007.
     """
     n = len(scores)
-    A, D = position_coefficients(n), discounts[:n]
+    # A(p) = (n + 1 − 2p) / (n (n − 1)) of positions 1 to n: Eq. (2) as a sum over documents.
+    A, D = (n + 1 - 2.0 * np.arange(1, n + 1)) / (n * max(n - 1, 1)), discounts[:n]
     s = scores.astype(np.float64)
     rank = linear_sum_assignment(np.outer(s, A) - np.outer(gain, D), maximize=True)[1]
     loss = float(gain @ D - gain @ D[rank])
