@@ -164,7 +164,11 @@ def add_evaluated(
     for q in np.flatnonzero(weights):
         rows = slice(int(queries.indptr[q]), int(queries.indptr[q + 1]))
         part, s, d = queries.part(int(q), int(q) + 1), scores[rows], direction[rows]
-        times = _change_times(s, d, int(measure.n_read(part)[0]), low, high)
+        # Where a document that is read changes places with another one, between the ends.
+        n_read = int(measure.n_read(part)[0])
+        slope, gap = d[None, :] - d[:n_read, None], s[None, :] - s[:n_read, None]
+        times = np.unique(-gap[slope != 0] / slope[slope != 0])
+        times = times[(times > low) & (times < high)]
         edges = np.concatenate(([low], times, [high]))
         values = weights[q] * _values(measure, part, s, d, 0.5 * (edges[1:] + edges[:-1]))
         place = (times - low) / width
@@ -173,13 +177,6 @@ def add_evaluated(
         np.add.at(out[0], at, changes)
         np.add.at(out[1], at, changes * (at + 1.0 - place) * width)
         out[0, -1] += values[0]
-
-
-def _change_times(s: np.ndarray, d: np.ndarray, n_read: int, low: float, high: float) -> np.ndarray:
-    """Return where a document that is read changes places with another one, ascending, between the ends."""
-    slope, gap = d[None, :] - d[:n_read, None], s[None, :] - s[:n_read, None]
-    times = np.unique(-gap[slope != 0] / slope[slope != 0])
-    return times[(times > low) & (times < high)]
 
 
 def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, sizes: np.ndarray) -> np.ndarray:
