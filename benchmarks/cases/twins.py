@@ -7,15 +7,20 @@ import numba
 import numpy as np
 
 from benchmarks.case import Case, Work
+from benchmarks.naive import (
+    backward_naive,
+    cross_entropy_naive,
+    likelihood_naive,
+    pairs_naive,
+    positions_naive,
+    soft_positions_naive,
+)
 from directrank.data.grouping import group_rows
 from directrank.features.shards import make_shards
 from directrank.measures import NDCG
-from directrank.measures.positions import positions_naive, positions_of
+from directrank.measures.positions import positions_of
 from directrank.surrogates import Objective, Pairwise, PlackettLuce, SmoothedPositions, SoftmaxCrossEntropy
-from directrank.surrogates.listwise import cross_entropy_naive, likelihood_naive
 from directrank.surrogates.margins import pair_margin
-from directrank.surrogates.pairs.weighted import pairs_naive
-from directrank.surrogates.positions.smoothed_kernels import backward_naive, soft_positions_naive
 
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]
 N_QUERIES, N_DOCS, N_FEATURES, STEEPNESS = 400, 120, 136, 10.0

@@ -40,30 +40,37 @@ def results_of_others() -> tuple[np.ndarray, np.ndarray]:
 CACHE = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
 fill_memory(*results_of_others(), cache=Path(CACHE) / "memory-results")
 
+from benchmarks.naive import (
+    add_trees_naive,
+    agreement_naive,
+    ap_naive,
+    cosine_naive,
+    cross_entropy_naive,
+    expectation_naive,
+    fidelity_naive,
+    first_naive,
+    gain_sum_naive,
+    likelihood_naive,
+    mean_ndcg_naive,
+    pairs_naive,
+    positions_naive,
+    potentials_naive,
+    right_order_naive,
+    soft_positions_naive,
+    stops_naive,
+    trees_naive,
+)
 from conformance.test_scorers import EXAMPLES as SCORER_EXAMPLES
 from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.features.query_ranges import scaled_inside_queries_naive
 from directrank.measures import DCG, MEASURES
-from directrank.measures.average_precision import ap_naive
 from directrank.measures.diversity import OverSubtopics
-from directrank.measures.families.gain_sum import gain_sum_naive
 from directrank.measures.families.graded_gains import discounts_of
-from directrank.measures.families.stopping import stops_naive
-from directrank.measures.mean_ndcg import mean_ndcg_naive
-from directrank.measures.pairwise import agreement_naive, right_order_naive
-from directrank.measures.positions import positions_naive, positions_of
-from directrank.measures.reciprocal_rank import first_naive
+from directrank.measures.positions import positions_of
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
-from directrank.scorers.trees import add_trees_naive, trees_naive
 from directrank.surrogates import SURROGATES
-from directrank.surrogates.listwise import cosine_naive, cross_entropy_naive, likelihood_naive
-from directrank.surrogates.pairs.exponential import potentials_naive
-from directrank.surrogates.pairs.fidelity import fidelity_naive
-from directrank.surrogates.pairs.weighted import pairs_naive
-from directrank.surrogates.positions.gaussian import expectation_naive
-from directrank.surrogates.positions.smoothed_kernels import soft_positions_naive
 from surrogate_examples import examples_of, measures
 from tally import HungError, Tally, complain, limited
 

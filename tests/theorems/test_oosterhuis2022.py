@@ -5,10 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from benchmarks.naive import policy_naive
 from directrank.data import QueryGroups
 from directrank.measures import parse_measure
 from directrank.measures.evaluation.batches import values_of
-from directrank.surrogates.policy import PolicyMeasure, expected_exposure, policy_naive
+from directrank.surrogates.policy import PolicyMeasure, rankings
 from surrogate_examples import measures
 
 GRADES = np.array([3.0, 2.0, 1.0, 1.0, 0.0])
@@ -75,7 +76,11 @@ def test_far_apart_scores_neither_overflow_nor_move():
 
 def test_exposure_is_the_expected_discount_of_the_rank():
     queries, discounts = one_query(GRADES), 1.0 / np.log2(np.arange(len(GRADES)) + 2.0)
-    estimates = [expected_exposure(queries, SCORES, discounts, 400, seed) for seed in range(SEEDS)]
+    rank = np.argsort(np.argsort(-SCORES))
+    estimates = [
+        np.mean([discounts[place] for _, place in rankings(queries, SCORES, rank, 400, seed)], axis=0)
+        for seed in range(SEEDS)
+    ]
     expected = np.zeros(len(GRADES))
     for ranking in permutations(range(len(GRADES))):
         chance, left = 1.0, np.exp(SCORES)

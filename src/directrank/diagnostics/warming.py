@@ -14,7 +14,7 @@ from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
-from directrank.estimators.presets.regression import Regression
+from directrank.estimators.presets.pairs import Regression
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
 from directrank.scorers.scaling import CHOICES
 

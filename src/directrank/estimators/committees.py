@@ -13,12 +13,11 @@ from sklearn.utils import check_random_state
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.feature_scaling import scores_of
 from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.outcome import GOOD
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.presets.table import PRESETS
-from directrank.estimators.ranker import Ranker
+from directrank.estimators.ranker import Ranker, scores_of
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation.batches import values_of
 from directrank.scorers import Additive, Committee, Linear, Trees, summed
@@ -235,7 +234,16 @@ class AutoRanker(CommitteeRanker):
         fitted = iter(getattr(self, "_fitted", ()))
         members = [self._best(each, measure, train, trained_weights, judged, fitted) for each in methods]
         kept = kept_members(members, measure, judged)
-        self.members_ = [_described(each, each in kept) for each in members]
+        self.members_ = [
+            {
+                "name": each.method.label,
+                "parameters": dict(each.point),
+                "validation": float(each.values.mean()),
+                "status": each.ranker.status_,
+                "kept": each in kept,
+            }
+            for each in members
+        ]
         if validation is None:
             for each in kept:
                 each.ranker = self._built(each.method, each.point).fit(groups, sample_weight=weights)
@@ -326,30 +334,14 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGrou
         for group in leaving:
             rest = total - sum(each.scores for each in group)
             (without,) = values_of([measure], judged.queries, np.asarray(rest))
-            harms.append(_p_value(without - values))
+            # The p-value of Student's test that the differences have a positive mean.
+            better: Any = ttest_1samp(without - values, 0.0, alternative="greater")
+            harms.append(float(better.pvalue) if np.ptp(without - values) else 1.0)
         if not harms or min(harms) * tests >= LEVEL:
             break
         worst = leaving[int(np.argmin(harms))]
         kept = [each for each in kept if each not in worst]
     return kept
-
-
-def _p_value(differences: np.ndarray) -> float:
-    """Return the one-sided p-value of Student's test that differences have a positive mean."""
-    if not np.ptp(differences):
-        return 1.0
-    tested: Any = ttest_1samp(differences, 0.0, alternative="greater")
-    return float(tested.pvalue)
-
-
-def _described(member: Trained, kept: bool) -> dict[str, Any]:
-    return {
-        "name": member.method.label,
-        "parameters": dict(member.point),
-        "validation": float(member.values.mean()),
-        "status": member.ranker.status_,
-        "kept": kept,
-    }
 
 
 def _said(members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups) -> str:

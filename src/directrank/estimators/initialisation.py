@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.estimators.presets.pairs import RankSVM
-from directrank.estimators.presets.regression import Regression
+from directrank.estimators.presets.pairs import RankSVM, Regression
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import LINEAR
 from directrank.scorers.scaling import Scaling

@@ -259,7 +259,12 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
         return features_of(ranker, documents)[0].rows
     by_column = isinstance(documents, Mapping)
     if by_column:
-        documents = [_column(documents, name) for name in names_of_features(ranker)]
+        names = names_of_features(ranker)
+        if lacking := [name for name in names if name not in documents]:
+            raise DataError(
+                f"the documents have no feature {lacking[0]!r}; where it is not known give it as None"
+            )
+        documents = [documents[name] for name in names]
     elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
         names = names_of_features(ranker)
         if lacking := [name for name in names if not any(name in each for each in documents)]:
@@ -280,12 +285,6 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
         name = names_of_features(ranker)[np.isinf(X).any(axis=0).argmax()]
         raise DataError(f"feature {name!r} is infinite, or too large for {X.dtype}, in one of the documents")
     return X
-
-
-def _column(documents: Mapping, name: str) -> Any:
-    if name not in documents:
-        raise DataError(f"the documents have no feature {name!r}; where it is not known give it as None")
-    return documents[name]
 
 
 def rows_of(chosen, n_docs: int) -> np.ndarray:

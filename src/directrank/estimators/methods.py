@@ -1,20 +1,116 @@
-"""The table of methods: the names that the command line and a comparison can train."""
+"""The table of methods: names that can be trained, and what rankers and surrogates are as methods."""
 
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 from directrank.contracts import Measure, Surrogate
 from directrank.estimators.committees import AutoRanker
+from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.method import (
+    PENALTIES,
     Configured,
     Method,
     configured_method,
     configured_one,
     split_specs,
 )
-from directrank.estimators.objects import method_of_surrogate, of_ranker
+from directrank.estimators.parameters import MaxIterations, Penalty, estimator, positional
 from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
+from directrank.scorers import Linear
+from directrank.solvers import LBFGS
+
+#: Parameters of a ranker that a comparison sets itself.
+OF_THE_COMPARISON = ("measure", "select_by", "random_state", "n_jobs")
+
+
+@estimator
+class SurrogateRanker(LinearRanker):
+    """Any differentiable surrogate for a linear scorer, minimised by L-BFGS with an L2 penalty.
+
+    Examples
+    --------
+    >>> from directrank import SurrogateRanker, make_ranking
+    >>> from directrank.surrogates import PlackettLuce
+    >>> queries = make_ranking(10, 8, 4, random_state=0)
+    >>> SurrogateRanker(PlackettLuce(), penalty=0.1).fit(queries).coef_.shape
+    (4,)
+    """
+
+    surrogate: Annotated[Surrogate | None, "The surrogate to minimise."] = positional(default=None)
+    penalty: Penalty = 0.01
+    max_iterations: MaxIterations = 200
+
+    def components(self):
+        """Return the surrogate, and L-BFGS."""
+        if self.surrogate is None:
+            raise TypeError("SurrogateRanker needs a surrogate, such as SurrogateRanker(MySurrogate())")
+        solver = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
+        return self.surrogate, solver, Linear()
+
+
+def method_of_surrogate(surrogate: Surrogate) -> Method:
+    """Return the method of a surrogate: called as its class, in lower case, with a grid of penalties."""
+    text = (type(surrogate).__doc__ or "").strip().splitlines()
+    said = text[0].rstrip(".") if text else f"{surrogate.name}, minimised by L-BFGS with an L2 penalty"
+    return Method(
+        type(surrogate).__name__.lower(),
+        SurrogateRanker,
+        said[0].lower() + said[1:],
+        fixed={"surrogate": surrogate},
+        grid=PENALTIES,
+    )
+
+
+def of_ranker(ranker: Ranker, select_by: Measure) -> Configured:
+    """Return a ranker as a method without a grid, with all its parameters.
+
+    A comparison sets the seed and the number of threads. `select_by` is that of the comparison unless the
+    ranker has its own.
+    """
+    given = ranker.get_params(deep=False)
+    fixed = {name: value for name, value in given.items() if name not in OF_THE_COMPARISON}
+    measure, own = given.get("measure"), given.get("select_by")
+    if measure is not None and own is not None:
+        fixed["select_by"] = own
+    label = described(ranker)
+    return Configured(
+        label,
+        Method(label, type(ranker), fixed=fixed),
+        None if measure is None else parse_measure(measure),
+        select_by if own is None else parse_measure(own),
+    )
+
+
+def described(ranker: Ranker) -> str:
+    """Return a ranker's class and the parameters that are not at their defaults."""
+    plain = type(ranker)().get_params(deep=False)
+    given = {
+        name: value
+        for name, value in ranker.get_params(deep=False).items()
+        if name not in ("random_state", "n_jobs") and not _equal(value, plain[name])
+    }
+    parts = [_word(given.pop(name)) for name in ("surrogate", "solver", "scorer") if name in given]
+    parts += [f"{name}={_word(value)}" for name, value in given.items()]
+    return type(ranker).__name__ + (f"({', '.join(parts)})" if parts else "")
+
+
+def _equal(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    return type(value) is type(default) and isinstance(value, (str, int, float, bool)) and value == default
+
+
+def _word(value: Any) -> str:
+    """Return a value in a few characters."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_word, value))}]"
+    name = getattr(value, "name", None) or getattr(value, "__name__", None)
+    return name if isinstance(name, str) else type(value).__name__
+
 
 __all__ = ["METHODS", "OWN", "Configured", "Method", "configured"]
 

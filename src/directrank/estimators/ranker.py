@@ -1,5 +1,6 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
+import logging
 import math
 from collections.abc import Sequence
 from copy import deepcopy
@@ -15,8 +16,7 @@ from threadpoolctl import threadpool_limits
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError
-from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
+from directrank.errors import DataError, check_choice
 from directrank.estimators.inputs import (
     check_distributed,
     features_of,
@@ -30,15 +30,97 @@ from directrank.estimators.inputs import (
 )
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
-from directrank.features import ArrayFeatures
+from directrank.features import ArrayFeatures, Features, scored
+from directrank.features.medians import missing_counts
 from directrank.features.shards import processors
 from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
-from directrank.scorers import SCORERS, contributions, default_scorer, scores_in_queries
-from directrank.scorers.scaling import Scaling
+from directrank.scorers import (
+    LINEAR,
+    SCORERS,
+    Linear,
+    contributions,
+    default_scorer,
+    reads_queries,
+    scores_in_queries,
+)
+from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
 from directrank.solvers import SOLVERS
 from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
 from directrank.timing import Watcher, current_profile, phase, tell, watching
+
+UNSCALED = Scaling("none")
+
+
+def check_scaling(kind: Any, scorer: Any) -> None:
+    """Raise `ValueError` if a scaling is unknown, or the scorer is not linear and one is asked for."""
+    # The command line reads the word none as None.
+    if kind is None:
+        return
+    check_choice("scaling", kind, CHOICES)
+    if type(scorer) is not Linear and kind not in ("auto", "none"):
+        raise ValueError(f"scaling={kind!r} needs a linear scorer, not {scorer!r}: omit scaling")
+
+
+def scaling_for(
+    kind: Any, scorer: Any, groups: QueryGroups, weights: np.ndarray | None, n_threads: int
+) -> Scaling:
+    """Return the scaling fitted to training queries; none for a scorer that is not linear.
+
+    Only linear scorers need a number in place of a missing value.
+    """
+    check_scaling(kind, scorer)
+    if type(scorer) is not Linear:
+        return UNSCALED
+    found = fit_scaling(kind or "none", groups, weights, n_threads)
+    logging.getLogger("directrank").info("scaling=%s: %s %s", kind, found.kind, found.reason)
+    return found
+
+
+def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
+    """Return the scores of the features of X, which are in the order of its inner rows or of the caller's.
+
+    Raises DataError if the model scales features or scores inside each query, and neither X nor `qid` tells
+    the queries; or if a value is missing and a linear scorer has no medians.
+    """
+    if isinstance(scorer, LINEAR) and scorer.fill is None:
+        _refuse_missing(features)
+    if not reads_queries(scorer):
+        return scored(scorer, features)
+    if isinstance(X, QueryGroups):
+        return np.concatenate(features.over_shards(_scores_in_queries, scorer))
+    if qid is None:
+        raise DataError(
+            "qid is missing: the model scales features or scores inside each query; "
+            "pass qid=… with the query of each row"
+        )
+    groups = QueryGroups(features.rows, None, np.asarray(qid))
+    return groups.to_caller(scores_in_queries(scorer, groups.features, groups.queries.indptr))
+
+
+def _scores_in_queries(features: np.ndarray, indptr: np.ndarray, blocks, scorer: Any) -> np.ndarray:
+    return scorer.scores(features, indptr)
+
+
+def _refuse_missing(features: Features) -> None:
+    columns = np.flatnonzero(missing_counts(features))
+    if columns.size:
+        raise DataError(
+            f"X has no value in some rows of column {columns[0]}, and the model has no medians for missing "
+            "values: it is from an earlier release; train it again, or fill them first"
+        )
+
+
+def coefficients_of(ranker: Any) -> np.ndarray:
+    """Return the coefficients of a ranker's scorer, float64 (n_features,).
+
+    Raises AttributeError if it is not fitted or not linear.
+    """
+    scorer = getattr(ranker, "scorer_", None)
+    if not isinstance(scorer, LINEAR):
+        why = "is not fitted yet" if scorer is None else f"has the scorer {scorer!r}, which is not linear"
+        raise AttributeError(f"{type(ranker).__name__} has no coef_: it {why}")
+    return np.asarray(scorer.coefficients, np.float64)
 
 
 class MeanMonitor:

@@ -15,11 +15,6 @@ FOURS = 32
 TURN_BYTES = 2304
 
 
-def transposed_product_naive(features: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Xᵀ g by definition, for tests."""
-    return features.astype(np.float64).T @ gradient.astype(np.float64)
-
-
 @kernel
 def row_products(features, w, out):
     """Write X w, in the type of w."""

@@ -111,18 +111,6 @@ def harmonic_numbers(n_ranks: int) -> np.ndarray:
     return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, n_ranks + 1))))
 
 
-def ap_naive(above, tied, divisor, cutoff) -> float:
-    """Expected AP of one query from the positions of its relevant documents, for tests."""
-    total = 0.0
-    for a, m in zip(above, tied, strict=True):
-        ahead = sum(above < a)
-        others = sum(above == a) - 1
-        for p in range(a, min(a + m, cutoff)):
-            beside = others * (p - a) / (m - 1) if m > 1 else 0.0
-            total += (1.0 + ahead + beside) / (p + 1) / m
-    return total / divisor
-
-
 @kernel
 def _ap(above, tied, indptr, n_read, harmonic, cutoff, flags, scratch, sums):
     # Terms are added rank by rank, not document by document: the order of rows then changes no bit.

@@ -1,4 +1,4 @@
-"""Binary preference."""
+"""Measures of incomplete judgments: binary preference, inferred AP, and the share that was judged."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
+from directrank.measures.families.definition import Definition, expected_among_first, first_of
 from directrank.measures.families.two_classes import TwoClasses
 from directrank.measures.positions import Positions
 
@@ -82,3 +83,147 @@ def _bpref(above, indptr, n_relevant, n_judged, at_rank, values):
                 value += relevant
             before += others
         values[q] = value / max(n_rel, 1)
+
+
+@dataclass(frozen=True, repr=False)
+class Judged(Definition):
+    r"""The share of judged documents among the first `cutoff`, or in a shorter list.
+
+    .. math:: \frac{1}{\min(k, n)} |\{i \text{ judged} : \pi_i \le k\}|
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        k, the last position that counts; all by default.
+
+    Notes
+    -----
+    n is the number of documents that a run holds. As in ir_measures, documents with a grade below 0 in qrels
+    count as judged.
+    """
+
+    meaning: ClassVar = "The share of documents with a judgment among the first k, or in a shorter list."
+    graded: ClassVar = False
+    unretrieved: ClassVar = "counted"
+
+    cutoff: int | None = None
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """No query: judged documents need not be relevant."""
+        return np.zeros(queries.n_queries, np.bool_)
+
+    def uninformative(self, queries: Queries) -> np.ndarray:
+        """Queries whose documents are all judged, or all not, or all within the cutoff."""
+        judged, n = queries.n_pooled, queries.sizes
+        return (judged == 0) | (judged == n) | (n <= (self.cutoff or np.inf))
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 without documents."""
+        held = np.add.reduceat(positions.above < queries.longest, queries.indptr[:-1], dtype=np.int64)
+        last = np.minimum(held, self.cutoff or queries.longest)
+        judged = expected_among_first(first_of(queries.n_pooled, queries), last, queries, positions)
+        return judged / np.maximum(last, 1)
+
+
+#: What trec_eval adds to counts, so that a precision is defined without judged documents.
+EPSILON = 0.00001
+
+
+@dataclass(frozen=True, repr=False)
+class InfAP(TwoClasses):
+    r"""Inferred average precision: AP estimated from judgments of a random part of a pool.
+
+    .. math:: \frac{1}{R} \sum_{i : y_i \ge t} \frac{1}{\pi_i} \left(1 + (r_i + n_i + u_i)
+        \frac{r_i + \varepsilon}{r_i + n_i + 2 \varepsilon}\right)
+
+    Above document i there are :math:`r_i` relevant, :math:`n_i` judged irrelevant, and :math:`u_i` documents
+    that were pooled and not judged: those with a grade below 0 in qrels. ε is 0.00001.
+
+    Parameters
+    ----------
+    rel : float, default=1
+        t, the least grade of a relevant document.
+
+    Notes
+    -----
+    The definition is that of trec_eval. Under random tie-breaking, a relevant document takes each of the m
+    ranks of its block with equal probability. The number of judged documents of the block before it is then
+    hypergeometric. Given that number, r and u are independent, and the term is linear in both. A block with j
+    judged documents costs O(m j).
+
+    References
+    ----------
+    .. [1] E. Yilmaz, J. A. Aslam, "Estimating average precision with incomplete and imperfect judgments",
+       CIKM 2006.
+    """
+
+    bare_name: ClassVar = "infAP"
+    aliases: ClassVar = ("inferred_average_precision",)
+    meaning: ClassVar = (
+        "Inferred average precision: AP where only a random part of the pool was judged; documents that were "
+        "pooled and not judged count as relevant as often as judged ones above the same rank."
+    )
+    unretrieved: ClassVar = "beyond"
+    over_grades: ClassVar = None
+
+    def n_read(self, queries: Queries) -> np.ndarray:
+        """Pooled documents come first; the value depends on their positions alone."""
+        return queries.n_pooled
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+        values, at_rank = np.empty(queries.n_queries), np.empty((4, queries.longest + 1), np.int64)
+        _inferred(
+            positions.above, positions.tied, queries.indptr, self.n_relevant(queries), queries.n_judged,
+            queries.n_pooled, at_rank, np.empty(queries.longest + 1), values,
+        )  # fmt: skip
+        return np.minimum(values, 1.0)
+
+
+@kernel
+def _inferred(above, tied, indptr, n_relevant, n_judged, n_pooled, at_rank, chance, values):
+    # Documents are counted where their block begins, so that the order of rows changes no bit.
+    for q in range(len(n_relevant)):
+        n = indptr[q + 1] - indptr[q]
+        of_class = at_rank[:, : n + 1]
+        of_class[:] = 0
+        for i in range(n_pooled[q]):
+            row = indptr[q] + i
+            p = min(above[row], n)
+            of_class[0 if i < n_relevant[q] else 1 if i < n_judged[q] else 2, p] += 1
+            of_class[3, p] = tied[row]
+        relevant, irrelevant, unjudged, value = 0, 0, 0, 0.0
+        for p in range(n):
+            r, c, u = of_class[0, p], of_class[1, p], of_class[2, p]
+            if r > 0:
+                value += r * _in_block(
+                    p, of_class[3, p], r - 1, c, u, relevant, irrelevant, unjudged, chance
+                )  # fmt: skip
+            relevant, irrelevant, unjudged = relevant + r, irrelevant + c, unjudged + u
+        values[q] = value / max(n_relevant[q], 1)
+
+
+@inline_kernel
+def _in_block(p, m, r, c, u, relevant, irrelevant, unjudged, chance):
+    """Return the expected term of a relevant document tied with m − 1 others: r, c and u of each class."""
+    judged = r + c
+    rest = m - 1 - judged
+    total = 0.0
+    # The chance that s of the t documents of the block before it are judged, t from 0 to m − 1.
+    for s in range(judged + 1):
+        chance[s] = 0.0
+    chance[0] = 1.0
+    for t in range(m):
+        inner = 0.0
+        for s in range(min(t, judged) + 1):
+            found = relevant + (s * r / judged if judged > 0 else 0.0)
+            known = relevant + irrelevant + s
+            pooled = known + unjudged + ((t - s) * u / rest if rest > 0 else 0.0)
+            inner += chance[s] * pooled * (found + EPSILON) / (known + 2.0 * EPSILON)
+        total += (1.0 + inner) / (p + t + 1.0)
+        left = m - 1 - t
+        for s in range(min(t + 1, judged) if left > 0 else -1, -1, -1):
+            chance[s] *= max(left - judged + s, 0) / left
+            if s > 0:
+                chance[s] += chance[s - 1] * (judged - s + 1) / left
+    return total / m

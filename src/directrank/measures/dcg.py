@@ -1,20 +1,91 @@
-"""Discounted cumulative gain, plain and divided by its largest possible value."""
+"""Discounted cumulative gain, plain and over its largest value, that mean over all cutoffs, and smooth."""
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
+from directrank.kernels.plugins import position_slopes, register_kernel
+from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
+from directrank.measures.exchange.tables import filled_table, gain_swaps
 from directrank.measures.families.definition import best_values, cached_by_queries
 from directrank.measures.families.gain_sum import GainSum, cut_discounts
 from directrank.measures.families.graded_gains import SHIFTS, GradedGains, discounts_of, gains_of
 from directrank.measures.families.smooth import Smooth
 from directrank.measures.families.two_classes import RelevantTerms
-from directrank.measures.positions import perfect_positions
+from directrank.measures.positions import Positions, perfect_positions
 from directrank.measures.smooth.error import cutoff_error
-from directrank.measures.smooth.gain import GainForm, logarithms
+
+
+@lru_cache(64)
+def logarithms(longest: int) -> np.ndarray:
+    """Return ln 1 (for 0), ln 1, ln 2, … for positions of `longest` documents; not to be written to."""
+    return np.log(np.maximum(np.arange(longest + 3.0), 1.0))
+
+
+class GainForm(NamedTuple):
+    """A smooth DCG of all queries.
+
+    The discount is 1 / log2(max(p + shift, 2)), times a logistic function of steepness `truncation` that
+    replaces the cutoff if that is finite.
+    """
+
+    gain: np.ndarray  # (n_docs,), float64
+    indptr: np.ndarray  # (n_queries + 1,)
+    norm: np.ndarray  # (n_queries,), float64: What the sum of each query is divided by
+    shift: float
+    logs: np.ndarray  # `logarithms` of the longest query
+    cutoff: float
+    truncation: float
+
+
+@register_kernel(position_slopes, GainForm)
+@kernel
+def gain_slopes(form, q, p, scratch, slopes):
+    """Return the smooth DCG of a query over its norm, and write its slopes at the positions p."""
+    # Slices: an index that might be negative would let the bits depend on where the arrays lie.
+    g, weight = form.gain[form.indptr[q] : form.indptr[q] + len(p)], scratch[: len(p)]
+    _discount(p, form.shift, form.logs, weight, slopes)
+    if form.cutoff < math.inf:
+        _cut(p, form.cutoff, form.truncation, weight, slopes)
+    value, scale = 0.0, 1.0 / form.norm[q]
+    for i in range(len(g)):
+        value += g[i] * weight[i]
+        slopes[i] = slopes[i] * g[i] * scale
+    return value * scale
+
+
+@kernel
+def _discount(p, shift, logs, weight, slopes):
+    # The logarithm is that of the nearest whole number, plus a short series: it vectorises. No position is
+    # beyond the table, but NaN must not become an index into it either.
+    for i in range(len(p)):
+        x = max(p[i] + shift, 2.0)
+        whole = min(max(np.int64(x + 0.5), 2), len(logs) - 1)
+        z = (x - whole) / (x + whole)
+        y = z * z
+        series = 1.0 / 9.0 + y * (1.0 / 11.0 + y * (1.0 / 13.0 + y / 15.0))
+        series = 1.0 + y * (1.0 / 3.0 + y * (1.0 / 5.0 + y * (1.0 / 7.0 + y * series)))
+        log = logs[np.uint64(whole)] + 2.0 * z * series
+        discount = math.log(2.0) / log
+        weight[i] = discount
+        slopes[i] = -discount / (x * log) if shift == 1.0 or x > 2.0 else 0.0
+
+
+@kernel
+def _cut(p, cutoff, truncation, weight, slopes):
+    for i in range(len(p)):
+        z = truncation * (cutoff + 0.5 - p[i])
+        decay = exponential(-min(abs(z), LARGEST_EXPONENT))
+        inside = (1.0 if z >= 0.0 else decay) / (1.0 + decay)
+        # Outside is not 1 − inside, which loses its small values.
+        outside = (decay if z >= 0.0 else 1.0) / (1.0 + decay)
+        slopes[i] = slopes[i] * inside - weight[i] * truncation * inside * outside
+        weight[i] *= inside
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,3 +202,80 @@ class NDCG(DCG):
     def norm(self, queries: Queries) -> np.ndarray:
         """The DCG of the best ranking of each query; 1 where the query is undefined."""
         return best_values(DCG(self.cutoff, gain=self.gain, discount=self.discount), queries)
+
+
+@dataclass(frozen=True, repr=False)
+class MeanNDCG(GradedGains):
+    r"""Mean of nDCG@k over k = 1 … n, n the documents of the query.
+
+    .. math:: \frac{1}{n} \sum_{k=1}^{n} \mathrm{nDCG@}k = \sum_i g(y_i)\, D(\pi_i)\,
+        \frac{1}{n} \sum_{k \ge \pi_i} \frac{1}{\mathrm{ideal}_k}
+
+    Parameters
+    ----------
+    gain : {"exponential", "linear"}, default="exponential"
+    discount : {"log2", "letor"}, default="log2"
+        As in `NDCG`. LETOR 4.0 has ``MeanNDCG(dcg='exp-letor')``.
+    """
+
+    unretrieved: ClassVar = "beyond"
+    meaning: ClassVar = "The mean of nDCG@k over all k up to the length of the list, as LETOR 4.0 reports it."
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+        values = np.empty(queries.n_queries)
+        _mean_ndcg(
+            gains_of(queries, self.gain), positions.above, positions.tied, queries.indptr, queries.n_positive,
+            self._weights(queries), queries.longest, values,
+        )  # fmt: skip
+        return np.minimum(values, 1.0)
+
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        gain = gains_of(queries, self.gain)
+        return filled_table(queries, rank, gain_swaps, gain, self._weights(queries))
+
+    @cached_by_queries
+    def _weights(self, queries: Queries) -> np.ndarray:
+        """Return what a gain of 1 at each rank of each query adds to the value, float64 (n_docs,)."""
+        gain, weights = gains_of(queries, self.gain), np.zeros(queries.n_docs)
+        discount = discounts_of(queries.longest, self.discount)
+        _weights_of_ranks(gain, queries.indptr, queries.n_positive, discount, weights)
+        return weights
+
+
+@kernel
+def _mean_ndcg(gain, above, tied, indptr, n_read, weights, n_ranks, values):
+    at_rank = np.empty(n_ranks)
+    sums = np.zeros(n_ranks + 1)  # of the weights of the first 0, 1, … ranks
+    for q in range(len(n_read)):
+        values[q] = 0.0
+        start, n = indptr[q], indptr[q + 1] - indptr[q]
+        if n_read[q] == 0:
+            continue
+        for p in range(n):
+            sums[p + 1] = sums[p] + weights[start + p]
+            at_rank[p] = 0.0
+        # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
+        for i in range(start, start + n_read[q]):
+            a, m = above[i], tied[i]
+            if a < n:
+                at_rank[a] += gain[i] * (sums[a + m] - sums[a]) / m
+        for p in range(n):
+            values[q] += at_rank[p]
+
+
+@kernel
+def _weights_of_ranks(gain, indptr, n_read, discount, weights):
+    # A gain of 1 at a rank adds the discount there, divided by the ideals of all cutoffs from that rank on.
+    for q in range(len(n_read)):
+        if n_read[q] > 0:
+            start, n, ideal = indptr[q], indptr[q + 1] - indptr[q], 0.0
+            weight = weights[start : start + n]
+            for p in range(n):
+                ideal += gain[start + p] * discount[p] if p < n_read[q] else 0.0
+                weight[p] = 1.0 / ideal
+            for p in range(n - 2, -1, -1):
+                weight[p] += weight[p + 1]
+            for p in range(n):
+                weight[p] *= discount[p] / n

@@ -5,7 +5,6 @@ classes therefore compute the agreement, which training and selection use. `eval
 ``WPD`` and the agreement for ``WPD(complement=1)``.
 """
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -160,25 +159,6 @@ def _above_and_below(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
     same = np.bincount(pairs.below)[pairs.below]
     above = np.repeat(queries.sizes, queries.sizes) - same - below
     return above.astype(np.float64), below.astype(np.float64)
-
-
-def agreement_naive(relevance, above) -> float:
-    """Share of right pairs of one query by definition, from the positions of all documents, for tests."""
-    pairs = relevance[:, None] > relevance[None, :]
-    right = (above[:, None] < above[None, :]) + 0.5 * (above[:, None] == above[None, :])
-    return float((pairs * right).sum() / pairs.sum()) if pairs.any() else 0.0
-
-
-def right_order_naive(relevance, above) -> float:
-    """Probability of a right ranking of one query, from the positions of all documents, for tests."""
-    wrong = (relevance[:, None] > relevance[None, :]) & (above[:, None] > above[None, :])
-    if wrong.any() or relevance.min() == relevance.max():
-        return 0.0
-    probability = 1.0
-    for a in np.unique(above):
-        _, counts = np.unique(relevance[above == a], return_counts=True)
-        probability *= math.prod(math.factorial(c) for c in counts) / math.factorial(counts.sum())
-    return probability
 
 
 @kernel

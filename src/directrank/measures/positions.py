@@ -65,12 +65,15 @@ def positions_of(
     wanted = queries.sizes if n_read is None else n_read
     above, tied = np.zeros((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    counted, cells = np.where(by_sorting, 0, wanted), _cells(min(queries.longest, COUNTING_LIMIT))
+    counted = np.where(by_sorting, 0, wanted)
+    # Scratch arrays, cells and two counters a cell, are allocated here to shorten compilation.
+    cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDTH), np.int16)
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
-        _count(scores, queries.indptr, counted, *cells, above, tied)
+        _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
     for query in np.flatnonzero(by_sorting):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
-        above[block], tied[block] = _by_sorting(scores[block])
+        _, number, sizes = np.unique(-scores[block], return_inverse=True, return_counts=True)
+        above[block], tied[block] = (np.cumsum(sizes) - sizes)[number], sizes[number]
     if ties != "expected":
         _break_ties(queries, scores, ties, True if retrieved is None else retrieved, above, tied)
     return Positions(above, tied)
@@ -84,12 +87,6 @@ def _break_ties(queries: Queries, scores, ties: str, breakable, above: np.ndarra
         strict = _strict(some, scores[rows], ties)
         broken = np.broadcast_to(breakable, queries.n_docs)[rows]
         above[rows[broken]], tied[rows[broken]] = strict.above[broken], strict.tied[broken]
-
-
-def _cells(longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return scratch arrays: cells and two counters a cell; allocated here to shorten compilation."""
-    cells, greater, equal = np.empty((3, longest + WIDTH), np.int16)
-    return cells, greater, equal
 
 
 def with_unretrieved(positions: Positions, retrieved: np.ndarray, beyond: float | np.int32) -> Positions:
@@ -111,7 +108,9 @@ def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
     query = np.repeat(np.arange(queries.n_queries), queries.sizes)
     if ties == "docid" and queries.docid is not None:
         # trec_eval breaks ties by descending docid.
-        second = -_alphabetical(queries.docid, _tied(query, scores))
+        # Texts sort slowly: only the documents that are tied have a place in the alphabet.
+        tied, second = _tied(query, scores), np.zeros(len(scores), np.int64)
+        second[tied] = -np.unique(queries.docid[tied], return_inverse=True)[1]
     else:
         y, row = queries.relevance, queries.row
         second = {"input": row, "docid": -row, "worst": y, "best": -y}[ties]
@@ -130,29 +129,6 @@ def _tied(query: np.ndarray, scores: np.ndarray) -> np.ndarray:
     tied[order[1:]] |= same
     tied[order[:-1]] |= same
     return tied
-
-
-def _alphabetical(docid: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the place of each wanted document in the alphabet, 0 for the others: texts sort slowly."""
-    places = np.zeros(len(docid), np.int64)
-    places[wanted] = np.unique(docid[wanted], return_inverse=True)[1]
-    return places
-
-
-def _by_sorting(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    _, block, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
-    return (np.cumsum(sizes) - sizes)[block], sizes[block]
-
-
-def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
-    """Positions by definition, for tests."""
-    above, tied = np.zeros((2, queries.n_docs), np.int32)
-    for query in range(queries.n_queries):
-        block = slice(queries.indptr[query], queries.indptr[query + 1])
-        s = scores[block]
-        above[block] = (s[None, :] > s[:, None]).sum(axis=1)
-        tied[block] = (s[None, :] == s[:, None]).sum(axis=1)
-    return Positions(above, tied)
 
 
 @kernel

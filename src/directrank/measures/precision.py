@@ -1,4 +1,4 @@
-"""Precision at a cutoff, and of the first document alone."""
+"""Precision and recall at a cutoff, of the first document alone, and at the number of relevant documents."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -6,11 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import parameter
+from directrank.measures.exchange.tables import filled_table, gain_swaps
+from directrank.measures.families.definition import expected_among_first, first_of, parameter
 from directrank.measures.families.gain_sum import GainSum
 from directrank.measures.families.hits import Hits
-from directrank.measures.families.two_classes import RelevantTerms
+from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
 from directrank.measures.naming import grammar
+from directrank.measures.positions import Positions
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,3 +85,55 @@ class WTA(GainSum):
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: only the first position counts."""
         return RelevantTerms.of(self.discounts(int(sizes.max(initial=1))), len(sizes), level=1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class R(Hits):
+    r"""Recall: the share of the relevant documents that is among the first `cutoff`.
+
+    .. math:: \frac{1}{R} |\{i : y_i \ge t,\; \pi_i \le k\}|
+
+    Parameters
+    ----------
+    cutoff : int
+        k, the last position that counts.
+    rel : float, default=1
+        t, the least grade of a relevant document.
+    """
+
+    aliases: ClassVar = ("recall",)
+    meaning: ClassVar = "Recall: the share of the relevant documents that is among the first k."
+
+    def divisor(self, sizes: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
+        """R, the number of relevant documents."""
+        return np.maximum(n_relevant, 1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Rprec(TwoClasses):
+    r"""R-precision: the share of relevant documents among the first R, where R documents are relevant.
+
+    .. math:: \frac{1}{R} |\{i : y_i \ge t,\; \pi_i \le R\}|
+
+    Parameters
+    ----------
+    rel : float, default=1
+        t, the least grade of a relevant document.
+    """
+
+    aliases: ClassVar = ("r_precision", "RPrecision")
+    meaning: ClassVar = "R-precision: the share of relevant documents among the first R, if R are relevant."
+    unretrieved: ClassVar = "beyond"
+
+    def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
+        """The value of each query, float64 (n_queries,); 0 where undefined."""
+        relevant = self.n_relevant(queries)
+        hits = expected_among_first(first_of(relevant, queries), relevant, queries, positions)
+        return hits / np.maximum(relevant, 1)
+
+    def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
+        """See `Swappable`."""
+        relevant = self.n_relevant(queries)
+        inside = first_of(relevant, queries)
+        gain = inside / np.repeat(np.maximum(relevant, 1.0), queries.sizes)
+        return filled_table(queries, rank, gain_swaps, gain, inside.astype(np.float64))

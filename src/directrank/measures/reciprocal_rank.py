@@ -127,19 +127,6 @@ class Success(FirstRelevant):
         return super().uninformative(queries) | (queries.sizes - self.n_relevant(queries) < self.cutoff)
 
 
-def first_naive(above, tied, divisor) -> float:
-    """Expected value of one query from the positions of its relevant documents, for tests."""
-    if not len(above):
-        return 0.0
-    a = min(above)
-    m, r = tied[np.argmin(above)], sum(above == a)
-    value, none_yet = 0.0, 1.0
-    for u in range(m - r + 1):
-        value += none_yet * r / (m - u) / divisor[a + u] if a + u < len(divisor) else 0.0
-        none_yet *= 1.0 - r / (m - u)
-    return value
-
-
 @kernel
 def _first(above, tied, indptr, n_read, divisor, values):
     for q in range(len(indptr) - 1):

@@ -12,7 +12,6 @@ References
    Nature Machine Intelligence 2020, Algorithm 3.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -64,19 +63,6 @@ def contributions(
     if isinstance(scorer, LogLinear):
         values = np.where(scorer.logarithm, np.sign(values) * np.log1p(np.abs(values)), values)
     return np.asarray(scorer.coefficients) * (values[: len(rows)] - values[len(rows) :].mean(axis=0))
-
-
-def contributions_naive(scores: Any, x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The contributions to the score of x less that of another row by definition, for tests."""
-    n, out = len(x), np.zeros(len(x))
-    has = (np.arange(2**n)[:, None] >> np.arange(n) & 1) == 1
-    values = scores(np.where(has, x, other))
-    # So many orders of n features, of all n!, have those of a set before k and the others after it.
-    share = np.array([1.0 / (n * math.comb(n - 1, size)) for size in range(n)])
-    for k in range(n):
-        without = np.flatnonzero(~has[:, k])
-        out[k] = share[has[without].sum(axis=1)] @ (values[without + 2**k] - values[without])
-    return out
 
 
 def _of_committee(scorer: Committee, features, rows, against, indptr) -> np.ndarray:

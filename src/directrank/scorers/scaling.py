@@ -34,10 +34,6 @@ Kind = Literal["none", "standard", "log", "query"]
 CHOICES = ("auto", "none", "standard", "log", "query")
 
 
-def _empty() -> np.ndarray:
-    return np.empty(0)
-
-
 @dataclass(frozen=True, eq=False)
 class Scaling:
     """A fitted scaling: features to scaled features, and coefficients of the one to those of the other.
@@ -61,9 +57,9 @@ class Scaling:
 
     kind: Kind
     reason: str = ""
-    shift: np.ndarray = field(default_factory=_empty)
-    factor: np.ndarray = field(default_factory=_empty)
-    logarithm: np.ndarray = field(default_factory=_empty)
+    shift: np.ndarray = field(default_factory=lambda: np.empty(0))
+    factor: np.ndarray = field(default_factory=lambda: np.empty(0))
+    logarithm: np.ndarray = field(default_factory=lambda: np.empty(0))
     fill: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
 

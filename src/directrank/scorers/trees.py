@@ -433,33 +433,6 @@ def _are_forest(tensors: dict[str, np.ndarray], types: dict[str, str], n_feature
     return bool((ends & (feature >= 0) & (feature < n_features)).all())
 
 
-def add_trees_naive(row: np.ndarray, coefficients, trees: Sequence[Tree]) -> float:
-    """The score of one row by definition, for tests."""
-    total = 0.0
-    for coefficient, tree in zip(coefficients, trees, strict=True):
-        node, known = 0, np.where(np.isnan(row[tree.feature]), tree.fill, row[tree.feature])
-        while tree.left[node] != LEAF:
-            node = tree.right[node] if known[node] > tree.threshold[node] else tree.left[node]
-        total += coefficient * (tree.offset[node] + tree.slope[node] * known[node])
-    return total
-
-
-def trees_naive(row: np.ndarray, trees: Trees) -> float:
-    """The score of one row by definition, for tests."""
-    total = 0.0
-    for root in trees.root:
-        node = root
-        while trees.left[node] != LEAF:
-            x, missing = row[trees.feature[node]], trees.missing[node]
-            if np.isnan(x) or (missing & ZERO_TOO and abs(x) <= ZERO):
-                to_the_left = bool(missing & TO_THE_LEFT)
-            else:
-                to_the_left = x <= trees.threshold[node]
-            node = root + (trees.left[node] if to_the_left else trees.right[node])
-        total += trees.value[node]
-    return total
-
-
 @kernel
 def _add_trees(features, root, feature, threshold, missing, left, right, value, out):
     n_docs, nodes = len(out), np.empty(TOGETHER, np.int64)

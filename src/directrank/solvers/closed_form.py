@@ -42,9 +42,10 @@ class ClosedForm(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        mean, target = _means(objective, features)
-        products, moments = _centred_products(objective, features, mean, target)
-        coefficients, gradient, rank = self._minimum(mean, products, moments)
+        total, target, weight = sum_over_rows(objective, _sums, features)
+        mean, target = total / weight, float(target / weight)
+        products, moments, weight = sum_over_rows(objective, _products, features, mean, target)
+        coefficients, gradient, rank = self._minimum(mean, products / weight, moments / weight)
         norm, first = (float(np.abs(each).max(initial=0.0)) for each in gradient)
         relative = norm / max(1.0, first)
         solution = scorer.at(coefficients)
@@ -72,19 +73,9 @@ class ClosedForm(Solver):
         return np.where(varies, standardised / scale, 0.0), (gradient, right), int(usable.sum())
 
 
-def _means(objective, features: np.ndarray) -> tuple[np.ndarray, float]:
-    total, target, weight = sum_over_rows(objective, _sums, features)
-    return total / weight, float(target / weight)
-
-
 def _sums(part: Part, rows: np.ndarray) -> tuple[np.ndarray, float, float]:
     y, w = part.oracles.targets()
     return w @ rows.astype(np.float64), w @ y, w.sum()
-
-
-def _centred_products(objective, features: np.ndarray, mean: np.ndarray, target: float):
-    products, moments, weight = sum_over_rows(objective, _products, features, mean, target)
-    return products / weight, moments / weight
 
 
 def _products(part: Part, rows: np.ndarray, mean: np.ndarray, target: float):

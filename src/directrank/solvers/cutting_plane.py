@@ -1,7 +1,5 @@
 """One-slack cutting planes with an exact line search on scores."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from directrank.contracts import Part, Solution, Solver, ValueAndGradient
@@ -68,22 +66,19 @@ class CuttingPlane(Solver):
         status = "budget"
         for iteration in range(1, self.max_iterations + 1):
             run.add_plane(judge=not self.line_search or iteration == 1)
-            w = run.minimise_model(self.tolerance)
+            w, run.bound = run.model.minimise(self.tolerance)
             if run.value - run.bound > self.tolerance * run.value:
                 if self.line_search:
                     run.search(w)
                 else:
-                    run.move_to(w)
+                    run.point, run.at = w, all_scores(objective, scorer, w, features)
             gap = run.value - run.bound
             reported = {"objective": run.value, "bound": run.bound, "gap": gap}
             trace.append({"iteration": iteration} | {name: unit * each for name, each in reported.items()})
             if abs(gap) <= self.tolerance * run.value:
                 status = "converged"
                 break
-        return self._solution(scorer.at(run.best), monitor, status, trace)
-
-    def _solution(self, solved, monitor, status: str, trace: list[dict]) -> Solution:
-        last = trace[-1]
+        solved, last = scorer.at(run.best), trace[-1]
         last["monitor"] = judged(monitor, solved)
         passes, relative = len(trace) * (1 + self.line_search), last["gap"] / last["objective"]
         certificate = {
@@ -108,56 +103,35 @@ class _Run:
 
     def add_plane(self, judge: bool) -> None:
         """Add the plane that touches the risk at the current point; `judge` whether the point is the best."""
-        risk, vector, offset = self._plane(self.at)
-        self.model.add(vector, offset)
+        risk, slope, vector = sum_over_rows(
+            self.objective, _plane_of_part, self.features, self.scorer, rows=(self.at,)
+        )
+        self.model.add(vector, risk - slope)
         value = 0.5 * float(self.point @ self.point) + self.C * risk
         if judge and value < self.value:
             self.best, self.scores, self.value = self.point, self.at, value
 
-    def minimise_model(self, tolerance: float) -> np.ndarray:
-        """Return the minimiser of the model, and store the lower bound."""
-        w, self.bound = self.model.minimise(tolerance)
-        return w
-
-    def move_to(self, w: np.ndarray) -> None:
-        """Take the next plane at the minimiser of the model."""
-        self.point, self.at = w, all_scores(self.objective, self.scorer, w, self.features)
-
     def search(self, w: np.ndarray) -> None:
         """Search the line from the best point to w, and take the next plane a little beyond the minimum."""
-        ahead = all_scores(self.objective, self.scorer, w, self.features)
-        t, self.value = minimise_on_line(self._along(w, ahead - self.scores))
-        self.best, self.scores = self.best + t * (w - self.best), self.scores + t * (ahead - self.scores)
-        self.point = self.best + BEYOND * (w - self.best)
-        self.at = self.scores + self.objective.dtype(BEYOND) * (ahead - self.scores)
-
-    def _along(self, w: np.ndarray, move: np.ndarray) -> Callable[[float], tuple[float, float]]:
-        """Return the objective and its slope as a function of the step from the best point towards w."""
-        best = self.best
+        best, ahead = self.best, all_scores(self.objective, self.scorer, w, self.features)
+        move, dtype = ahead - self.scores, self.objective.dtype
         a, b = float(best @ (w - best)), float((w - best) @ (w - best))
 
         def along(t: float) -> tuple[float, float]:
-            risk, slope = self._line(self.scores + self.objective.dtype(t) * move, move)
+            scores = self.scores + dtype(t) * move
+
+            def statistic(part: Part) -> tuple[float, float]:
+                value, direction = part.oracles.value_and_gradient(scores[part.rows])
+                return value, float(direction @ move[part.rows].astype(np.float64))
+
+            risk, slope = sum_over_parts(self.objective, statistic)
             quadratic = 0.5 * float(best @ best) + t * a + 0.5 * t * t * b
             return quadratic + self.C * risk, a + t * b + self.C * slope
 
-        return along
-
-    def _plane(self, scores: np.ndarray) -> tuple[float, np.ndarray, float]:
-        """Return the risk at some scores and the plane that touches it there."""
-        risk, slope, vector = sum_over_rows(
-            self.objective, _plane_of_part, self.features, self.scorer, rows=(scores,)
-        )
-        return risk, vector, risk - slope
-
-    def _line(self, scores: np.ndarray, move: np.ndarray) -> list[float]:
-        """Return the risk at some scores and its slope along a move of them."""
-
-        def statistic(part: Part) -> tuple[float, float]:
-            value, direction = part.oracles.value_and_gradient(scores[part.rows])
-            return value, float(direction @ move[part.rows].astype(np.float64))
-
-        return sum_over_parts(self.objective, statistic)
+        t, self.value = minimise_on_line(along)
+        self.best, self.scores = best + t * (w - best), self.scores + t * move
+        self.point = self.best + BEYOND * (w - self.best)
+        self.at = self.scores + dtype(BEYOND) * (ahead - self.scores)
 
 
 def _plane_of_part(part: Part, rows: np.ndarray, scorer, scores) -> tuple[float, float, np.ndarray]:

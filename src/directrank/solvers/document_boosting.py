@@ -103,7 +103,12 @@ class _Run:
 
     def __init__(self, solver: DocumentBoosting, objective: BoundObjective, features, monitor):
         self.solver, self.objective, self.features, self.monitor = solver, objective, features, monitor
-        self.search = _weak_ranker_search(solver, objective, features)
+        if isinstance(solver.weak_ranker, WeakLearner):
+            self.search = Learned(solver.weak_ranker, features)
+        elif solver.weak_ranker == "feature":
+            self.search = FeatureSearch(objective, features)
+        else:
+            self.search = STUMP_SEARCHES[solver.search](objective, features, solver.criterion)
         self.coefficients: list[float] = []
         self.weak_rankers: list[Any] = []
         self.trace: list[dict[str, Any]] = []
@@ -171,14 +176,6 @@ class _Run:
 
     def _typed(self) -> np.ndarray:
         return self.scores.astype(self.objective.dtype)
-
-
-def _weak_ranker_search(solver: DocumentBoosting, objective: BoundObjective, features: Any) -> Any:
-    if isinstance(solver.weak_ranker, WeakLearner):
-        return Learned(solver.weak_ranker, features)
-    if solver.weak_ranker == "feature":
-        return FeatureSearch(objective, features)
-    return STUMP_SEARCHES[solver.search](objective, features, solver.criterion)
 
 
 class FeatureSearch:

@@ -83,14 +83,18 @@ class LBFGS(Solver):
             before = incumbent.value
             result = self._from_start(problem, point, start, incumbent, trace)
             if incumbent.value > before or not end:
-                end = {"start": start} | _end(result, problem.relative(result.jac, result.first))
-        return Solution(
-            scorer.at(incumbent.parameters),
-            end["status"],
-            end["certificate"],
-            trace,
-            f"start {end['start']} of {len(points)}: {end['message']}",
-        )
+                norm = float(np.abs(result.jac).max())
+                relative = problem.relative(result.jac, result.first)
+                ran_out = "budget" if result.status == 1 else "stopped"
+                end = {
+                    "status": "converged" if relative <= STATIONARY else ran_out,
+                    "message": f"start {start} of {len(points)}: {result.nit} iterations, largest component "
+                    f"of the gradient {norm:.1e}",
+                    "certificate": {
+                        "gradient_norm": norm, "relative_gradient": relative, "objective": float(result.fun),
+                    },
+                }  # fmt: skip
+        return Solution(scorer.at(incumbent.parameters), trace=trace, **end)
 
     def _from_start(self, problem: Problem, point, start: int, incumbent: Incumbent, trace: list[dict]):
         """Minimise the stages one after the other, then the objective; return the last result."""
@@ -118,16 +122,3 @@ class LBFGS(Solver):
             trace.append(row)
 
         return problem.minimise(point, self.max_iterations, self.tolerance, at_iterate)
-
-
-def _end(result, relative: float) -> dict[str, Any]:
-    """Return how a start ended: converged if the gradient is small, and else why it stopped."""
-    norm = float(np.abs(result.jac).max())
-    ran_out = "budget" if result.status == 1 else "stopped"
-    return {
-        "status": "converged" if relative <= STATIONARY else ran_out,
-        "message": f"{result.nit} iterations, largest component of the gradient {norm:.1e}",
-        "certificate": {
-            "gradient_norm": norm, "relative_gradient": relative, "objective": float(result.fun),
-        },
-    }  # fmt: skip

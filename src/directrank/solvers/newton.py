@@ -98,9 +98,6 @@ class TruncatedNewton(Solver):
                 status = "stopped"
                 break
             theta = theta + step * direction
-        return self._solution(scorer, theta, monitor, status, trace)
-
-    def _solution(self, scorer, theta, monitor, status, trace) -> Solution:
         solved = scorer.at(theta)
         trace[-1]["monitor"] = judged(monitor, solved)
         norm, relative = trace[-1]["gradient_norm"], trace[-1]["relative_gradient"]
@@ -136,16 +133,14 @@ class TruncatedNewton(Solver):
         promised, step = float(gradient @ direction), 1.0
         while step > SHORTEST_STEP:
             moved = theta + step * direction
-            reached = _value(objective, scores + objective.dtype(step) * along)
+            stepped = scores + objective.dtype(step) * along
+
+            def value_of(part: Part, stepped=stepped) -> tuple[float]:
+                return part.oracles.value_and_gradient(stepped[part.rows])[:1]
+
+            reached = objective.scale * sum_over_parts(objective, value_of)[0]
             reached += 0.5 * self.penalty * float(moved @ moved)
             if reached <= value + ARMIJO * step * promised:
                 return step
             step *= 0.5
         return 0.0
-
-
-def _value(objective: BoundObjective, scores: np.ndarray) -> float:
-    def statistic(part: Part) -> tuple[float]:
-        return part.oracles.value_and_gradient(scores[part.rows])[:1]
-
-    return objective.scale * sum_over_parts(objective, statistic)[0]

@@ -202,32 +202,25 @@ class _Run:
         state.monitored += sign * alpha * self.monitor.features[:, k]
         values = objective.query_values(state.scores)
         value = min(float(self.base @ values), 1.0)  # weights of 1/m may sum to a hair above 1
-        self._reweigh(alpha, values)
-        self._record(weak, alpha, phi, value, values)
+        if self.solver.weights == "product":
+            weights = state.weights * np.exp(-alpha * values)
+        else:
+            weights = objective.query_weights(state.scores)
+        if weights.sum() > 0:  # a hinge weighs nothing where all margins are wide
+            state.weights = weights / weights.sum()
+        self._record(weak, alpha, phi, value)
         before, state.value = state.value, value
         if self.solver.queue and not with_queue:
-            self._exclude_repeats(weak, changed=value != before)
+            if value != before or weak != state.last:
+                state.repeats, state.excluded = 0, frozenset()
+            else:
+                state.repeats += 1
+                if state.repeats >= self.solver.max_repeats:
+                    state.repeats, state.excluded = 0, state.excluded | {weak}
         state.last = weak
         return value + self.solver.tolerance > before and phi < 1.0 - PERFECT
 
-    def _reweigh(self, alpha: float, values: np.ndarray):
-        if self.solver.weights == "product":
-            weights = self.state.weights * np.exp(-alpha * values)
-        else:
-            weights = self.objective.query_weights(self.state.scores)
-        if weights.sum() > 0:  # a hinge weighs nothing where all margins are wide
-            self.state.weights = weights / weights.sum()
-
-    def _exclude_repeats(self, weak: int, changed: bool):
-        state = self.state
-        if changed or weak != state.last:
-            state.repeats, state.excluded = 0, frozenset()
-            return
-        state.repeats += 1
-        if state.repeats >= self.solver.max_repeats:
-            state.repeats, state.excluded = 0, state.excluded | {weak}
-
-    def _record(self, weak: int, alpha: float, phi: float, value: float, values: np.ndarray):
+    def _record(self, weak: int, alpha: float, phi: float, value: float):
         judged = self.monitor(self.state.monitored)
         self.trace.append(
             {

@@ -8,7 +8,6 @@ one counts as the median.
 """
 
 from collections.abc import Callable, Iterable
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -152,22 +151,6 @@ def _histogram_of_shard(objective, bins, parts, by_gini: bool, weights: np.ndarr
 STUMP_SEARCHES = {"exact": ExactStumps, "histogram": HistogramStumps}
 
 
-def best_split_naive(column: np.ndarray, weights: np.ndarray, criterion: str) -> float:
-    """The largest merit of a threshold on one feature by definition, for tests."""
-    merits, missing = [0.0], np.isnan(column)
-    for t, fill in product(np.unique(column[~missing]), (TO_LEFT, TO_RIGHT)):
-        above = np.where(missing, fill, column) > t
-        sides = weights[above], weights[~above]
-        if above.all() or not above.any():
-            continue
-        sizes = [np.abs(each).sum() for each in sides]
-        if criterion == "eta":
-            merits.append(max(each.sum() for each in sides))
-        elif min(sizes) > 0:
-            merits.append(sum(each.sum() ** 2 / a for each, a in zip(sides, sizes, strict=True)))
-    return max(merits)
-
-
 @kernel
 def _best_split(order, present, weights, total, size, by_gini):
     best, feature, place, above, to_left = 0.0, -1, -1, True, False
@@ -263,20 +246,6 @@ def bin_edges(features: Features | np.ndarray, apply: Callable[..., Iterable[Any
 
     blocks = apply(edges_of, range(0, n_features, BLOCK_COLUMNS))
     return [edges for block in blocks for edges in block]
-
-
-def bin_edges_naive(column: np.ndarray) -> np.ndarray:
-    """Return the thresholds of one feature by definition, for tests."""
-    known = np.sort(column[~np.isnan(column)])
-    missing = 0 < len(known) < len(column)
-    n_bins = N_BINS - missing
-    starts = np.append(0, np.flatnonzero(known[1:] != known[:-1]) + 1)
-    if len(starts) > n_bins:
-        quantiles = np.arange(1, n_bins) * len(known) // n_bins
-        starts = np.append(0, np.unique(starts[np.searchsorted(starts, quantiles)[quantiles <= starts[-1]]]))
-    pairs = zip(known[starts[1:] - 1], known[starts[1:]], strict=True)
-    edges = [threshold_between(low, high) for low, high in pairs]
-    return np.array([*edges, known[-1]] if missing else edges, np.float32)
 
 
 @kernel

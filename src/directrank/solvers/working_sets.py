@@ -58,7 +58,8 @@ class WorkingSets(Solver):
         total = result = np.zeros(features.shape[1])
         incumbent, trace, status, best_round = Incumbent(scorer, monitor), [], "budget", 0
         for number in range(1, self.rounds + 1):
-            w = run.minimise(self.tolerance)
+            run.w, run.value, run.dual = minimise(run.loss, run.found, run.caps, run.w, self.tolerance)
+            w = run.w
             total = total + w / max(np.linalg.norm(w), np.finfo(float).tiny)
             result = total if self.averaged else w
             before = incumbent.value
@@ -181,11 +182,6 @@ class _Run:
         self.grow()
         self.caps = C * objective.weights[self.queries]
 
-    def minimise(self, tolerance: float) -> np.ndarray:
-        """Minimise the bound on the working sets; return the minimiser."""
-        self.w, self.value, self.dual = minimise(self.loss, self.found, self.caps, self.w, tolerance)
-        return self.w
-
     def grow(self) -> int:
         """Add each query's most violated rankings; return how many sets grew."""
         return self.found.add(*self._violated())
@@ -226,7 +222,9 @@ def minimise(
     A cap is C times the weight of a query. The search starts at w, writes the dual weights of the pairs in
     `found`, and ends at a duality gap relative to the value.
     """
-    shares = caps / _divisors(loss.aggregate, found)
+    shares = caps
+    if loss.aggregate != "max":  # what the sum over the pairs of each query is divided by
+        shares = caps / np.maximum(found.n_pairs if loss.aggregate == "mean" else found.perfect.counts, 1)
     losses, sizes = found.pair_losses(), found.n_pairs
     lines = loss.lines(losses)
     if lines is None:
@@ -239,13 +237,6 @@ def minimise(
     planes = planes_in_blocks(found.vectors(-lines[1]), lines[0], starts, block_caps, found.alpha)
     value, dual = solve(planes, tolerance, 1000)
     return planes.w, value, dual
-
-
-def _divisors(aggregate: str, found: FoundRankings) -> np.ndarray:
-    """Return what the sum over the pairs of each query is divided by, (n_queries,)."""
-    if aggregate == "max":
-        return np.ones(len(found.n_pairs))
-    return np.maximum(found.n_pairs if aggregate == "mean" else found.perfect.counts, 1)
 
 
 def _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance):

@@ -154,32 +154,6 @@ def softmax_of_segments(truth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     return shifted / np.repeat(np.add.reduceat(shifted, indptr[:-1]), sizes)
 
 
-def cross_entropy_naive(s: np.ndarray, target: np.ndarray) -> tuple[float, np.ndarray]:
-    """Cross entropy of one query by definition, for tests."""
-    p = np.exp(s - s.max())
-    p /= p.sum()
-    return -float(target @ np.log(p)), p - target
-
-
-def likelihood_naive(s: np.ndarray, relevance: np.ndarray) -> tuple[float, np.ndarray]:
-    """Minus the log likelihood of one query and its gradient by definition, for tests."""
-    value, gradient, e = -float(s.sum()), -np.ones(len(s)), np.exp(s)
-    for grade in np.unique(relevance):
-        block, below = relevance == grade, relevance < grade
-        for placed in np.arange(block.sum()) / block.sum():
-            competing = e * (below + (1.0 - placed) * block)
-            value += float(np.log(competing.sum()))
-            gradient += competing / competing.sum()
-    return value, gradient
-
-
-def cosine_naive(s: np.ndarray, truth: np.ndarray) -> tuple[float, np.ndarray]:
-    """Half of one minus the cosine of one query by definition, for tests."""
-    lengths = np.linalg.norm(s) * np.linalg.norm(truth)
-    cosine = s @ truth / lengths
-    return float(0.5 * (1.0 - cosine)), -0.5 * (truth / lengths - cosine * s / (s @ s))
-
-
 @kernel
 def cross_entropies(scores, target, indptr, weights, gradient):
     """ListNet: Σ_q w_q Σ_i −t_i log softmax(s)_i; `target` sums to 1 in each query."""

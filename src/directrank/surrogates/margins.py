@@ -51,14 +51,6 @@ class Margin:
         """Return the derivative φ' at each margin, not above 0; at a corner, that on its right."""
         raise NotImplementedError
 
-    def curvature(self, margin: np.ndarray) -> np.ndarray:
-        """Return φ'' at each margin, where it exists."""
-        raise NotImplementedError
-
-    def parabola(self, margin: np.ndarray) -> np.ndarray:
-        """Return the curvature of the flattest parabola that touches φ and lies nowhere below it."""
-        return self.curvature(margin)
-
 
 class Indicator(Margin):
     """φ(m) = [[m ≤ 0]]."""
@@ -107,10 +99,6 @@ class Logistic(Margin):
     def slope(self, margin: np.ndarray) -> np.ndarray:
         """Return φ' at each margin."""
         return -expit(-margin) / self._log_base
-
-    def curvature(self, margin: np.ndarray) -> np.ndarray:
-        """Return φ'' at each margin."""
-        return expit(margin) * expit(-margin) / self._log_base
 
 
 class LogisticForm(NamedTuple):
@@ -165,14 +153,6 @@ class Hinge(Margin):
         """Return φ' at each margin; 0 at the corner."""
         return np.where(margin < 1.0, -1.0, 0.0)
 
-    def curvature(self, margin: np.ndarray) -> np.ndarray:
-        """Return φ'' at each margin, where it exists: 0."""
-        return np.zeros_like(margin)
-
-    def parabola(self, margin: np.ndarray) -> np.ndarray:
-        """See `Margin`; at the corner, where there is none, that of the Huber margin of width 1/2."""
-        return 0.5 / np.maximum(CORNER, np.abs(1.0 - margin))
-
 
 class SquaredHingeForm(NamedTuple):
     """The squared hinge in compiled loops."""
@@ -212,14 +192,6 @@ class SquaredHinge(Margin):
     def slope(self, margin: np.ndarray) -> np.ndarray:
         """Return φ' at each margin."""
         return -2.0 * np.maximum(0.0, 1.0 - margin)
-
-    def curvature(self, margin: np.ndarray) -> np.ndarray:
-        """Return φ'' at each margin, where it exists."""
-        return 2.0 * (margin < 1.0)
-
-    def parabola(self, margin: np.ndarray) -> np.ndarray:
-        """See `Margin`."""
-        return np.full_like(margin, 2.0)
 
 
 class HuberForm(NamedTuple):
@@ -282,14 +254,6 @@ class Huber(Margin):
     def slope(self, margin: np.ndarray) -> np.ndarray:
         """Return φ' at each margin, in [−1, 0]."""
         return -np.clip((1.0 + self.width - margin) / (2.0 * self.width), 0.0, 1.0)
-
-    def curvature(self, margin: np.ndarray) -> np.ndarray:
-        """Return φ'' at each margin, where it exists."""
-        return (np.abs(1.0 - margin) < self.width) / (2.0 * self.width)
-
-    def parabola(self, margin: np.ndarray) -> np.ndarray:
-        """See `Margin`."""
-        return 0.5 / np.maximum(self.width, np.abs(1.0 - margin))
 
 
 #: Margins of bounds.

@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.sorting import sort_descending
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
-from directrank.measures.positions import positions_naive, positions_of
+from directrank.measures.positions import positions_of
 
 #: Bins of a line: half of them on each side of 0, and this many make half of the window.
 BINS, WINDOW = 2048, 93
@@ -164,7 +164,11 @@ def add_evaluated(
     for q in np.flatnonzero(weights):
         rows = slice(int(queries.indptr[q]), int(queries.indptr[q + 1]))
         part, s, d = queries.part(int(q), int(q) + 1), scores[rows], direction[rows]
-        times = _change_times(s, d, int(measure.n_read(part)[0]), low, high)
+        # Where a document that is read changes places with another one, between the ends.
+        n_read = int(measure.n_read(part)[0])
+        slope, gap = d[None, :] - d[:n_read, None], s[None, :] - s[:n_read, None]
+        times = np.unique(-gap[slope != 0] / slope[slope != 0])
+        times = times[(times > low) & (times < high)]
         edges = np.concatenate(([low], times, [high]))
         values = weights[q] * _values(measure, part, s, d, 0.5 * (edges[1:] + edges[:-1]))
         place = (times - low) / width
@@ -173,13 +177,6 @@ def add_evaluated(
         np.add.at(out[0], at, changes)
         np.add.at(out[1], at, changes * (at + 1.0 - place) * width)
         out[0, -1] += values[0]
-
-
-def _change_times(s: np.ndarray, d: np.ndarray, n_read: int, low: float, high: float) -> np.ndarray:
-    """Return where a document that is read changes places with another one, ascending, between the ends."""
-    slope, gap = d[None, :] - d[:n_read, None], s[None, :] - s[:n_read, None]
-    times = np.unique(-gap[slope != 0] / slope[slope != 0])
-    return times[(times > low) & (times < high)]
 
 
 def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -259,9 +256,3 @@ def _term(level, growth, above, tied, ahead, beside, sums, rank_sums):
     reached, ranks = sums[above + tied] - sums[above], rank_sums[above + tied] - rank_sums[above]
     first = level + growth * (1.0 + ahead - share * (above + 1.0))
     return (first * reached + growth * share * ranks) / tied
-
-
-def values_naive(measure, queries, scores, direction, sizes) -> np.ndarray:
-    """Values of queries after steps of some sizes, one evaluation each, (n_sizes, n_queries), for tests."""
-    moved = (positions_naive(queries, scores + t * direction) for t in sizes)
-    return np.stack([measure.query_values(queries, each) for each in moved])

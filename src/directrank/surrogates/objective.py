@@ -123,7 +123,7 @@ class Objective:
         is_exact = GradientKernel in self.offers and not self.surrogate.is_convex
         exact = np.float64 if is_exact else self.dtype
         zeros = np.zeros(self.n_docs, exact)
-        at_zero = self._unscaled(lambda oracles, s: oracles.value_and_gradient(s), zeros)[0]
+        at_zero = self._gathered(lambda oracles, s: oracles.value_and_gradient(s), zeros)[0]
         return 1.0 / at_zero if at_zero > 0 else 1.0
 
     def notes(self) -> list[str]:
@@ -198,44 +198,28 @@ class Objective:
         """Sum a statistic over the parts of each shard, then over shards."""
         return sum(self.map_shards(lambda parts: sum(statistic(part) for part in parts)))
 
-    def _for_each(self, action: Callable[[Part], None]) -> None:
-        self.map_shards(lambda parts: [action(part) for part in parts])
+    def _gathered(
+        self, oracle: Callable[..., Any], *vectors: np.ndarray, by_query: bool = False
+    ) -> tuple[Any, np.ndarray]:
+        """Return the sum of an oracle's values over parts, and its vectors put together.
 
-    def _unscaled(self, oracle: Callable, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the sum of an oracle's values over parts, and its vectors put together, (n_docs,)."""
-        vector = np.empty_like(scores)
+        They are (n_docs,), of the type of the scores, or float64 (n_queries,) `by_query`. The oracle is
+        given the oracles of a part and its rows of each vector, and returns a vector, perhaps after a value.
+        """
+        out = np.empty(self.n_queries) if by_query else np.empty_like(vectors[0])
 
-        def statistic(part: Part) -> float:
-            value, vector[part.rows] = oracle(part.oracles, scores[part.rows])
+        def fill(part: Part) -> float:
+            found = oracle(part.oracles, *(each[part.rows] for each in vectors))
+            value, vector = found if isinstance(found, tuple) else (0.0, found)
+            out[part.queries if by_query else part.rows] = vector
             return value
 
-        return self._sum(statistic), vector
+        return self._sum(fill), out
 
-    def _scaled(self, oracle: Callable, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        total, vector = self._unscaled(oracle, scores)
+    def _scaled(self, oracle: Callable[..., Any], *vectors: np.ndarray) -> tuple[float, np.ndarray]:
+        total, vector = self._gathered(oracle, *vectors)
         vector *= self.scale
         return total * self.scale, vector
-
-    def _per_document(self, oracle: Callable[[Part], np.ndarray], scores: np.ndarray) -> np.ndarray:
-        """Return the vectors of an oracle put together and scaled, (n_docs,), type of the scores."""
-        out = np.empty_like(scores)
-
-        def fill(part: Part) -> None:
-            out[part.rows] = oracle(part)
-
-        self._for_each(fill)
-        out *= self.scale
-        return out
-
-    def _per_query(self, oracle: Callable, scores: np.ndarray) -> np.ndarray:
-        """Return what an oracle returns for each query, float64 (n_queries,)."""
-        values = np.empty(self.n_queries)
-
-        def fill(part: Part) -> None:
-            values[part.queries] = oracle(part.oracles, scores[part.rows])
-
-        self._for_each(fill)
-        return values
 
     def value(self, scores: np.ndarray) -> float:
         """Return the objective."""
@@ -251,15 +235,11 @@ class Objective:
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the curvature at each score, shape (n_docs,), type of the scores; see `Curvature`."""
-        return self._per_document(lambda part: part.oracles.curvature(scores[part.rows]), scores)
+        return self._scaled(lambda oracles, s: oracles.curvature(s), scores)[1]
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
-
-        def product(part: Part) -> np.ndarray:
-            return part.oracles.hessian_vector(scores[part.rows], direction[part.rows])
-
-        return self._per_document(product, scores)
+        return self._scaled(lambda oracles, s, d: oracles.hessian_vector(s, d), scores, direction)[1]
 
     def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
         """Return the best step along a direction of scores, float64 (n_docs,)."""
@@ -289,17 +269,17 @@ class Objective:
         """Fix weights that depend on the ranking at that of these scores."""
         # Cache the scale before the weights change: it is defined at zero scores.
         _ = self.scale
-        self._for_each(lambda part: part.oracles.reweigh(scores[part.rows]))
+        self.map_shards(lambda parts: [part.oracles.reweigh(scores[part.rows]) for part in parts])
         if self._remote is not None:
             self._remote.reweigh(scores)
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
-        return self._per_query(lambda oracles, s: oracles.query_values(s), scores)
+        return self._gathered(lambda oracles, s: oracles.query_values(s), scores, by_query=True)[1]
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return the weight of each query for boosting over queries, float64 (n_queries,); 0 if skipped."""
-        return self._per_query(lambda oracles, s: oracles.query_weights(s), scores)
+        return self._gathered(lambda oracles, s: oracles.query_weights(s), scores, by_query=True)[1]
 
 
 class ShardObjective:

@@ -157,44 +157,6 @@ def rankings(
         yield strict_ranking(queries, scores - np.log(-np.log(draws.uniform(rank))))
 
 
-def expected_exposure(
-    queries: Queries, scores: np.ndarray, discounts: np.ndarray, samples: int = 1000, seed: int = 0
-) -> np.ndarray:
-    """Return the expected discount of each document's rank, float64 (n_docs,), under the Plackett-Luce model.
-
-    Parameters
-    ----------
-    queries : Queries
-    scores : ndarray of shape (n_docs,)
-        In the inner order, as is the result.
-    discounts : ndarray of shape (n_ranks,), float64
-        How much attention each rank gets, for as many ranks as the longest query has.
-    samples : int, default=1000
-        The rankings that are drawn.
-    seed : int, default=0
-    """
-    drawn = rankings(queries, scores, strict_ranking(queries, scores)[1], samples, seed)
-    return sum((discounts[place] for _, place in drawn), np.zeros(queries.n_docs)) / samples
-
-
-def policy_naive(s: np.ndarray, value_of) -> tuple[float, np.ndarray]:
-    """V and its gradient for one query by enumeration, for tests; `value_of` takes documents by rank."""
-    from itertools import permutations
-
-    value, gradient = 0.0, np.zeros(len(s))
-    for ranking in permutations(range(len(s))):
-        chance, slope, left = 1.0, np.zeros(len(s)), np.exp(s)
-        for document in ranking:
-            shares = left / left.sum()
-            chance *= shares[document]
-            slope -= shares
-            slope[document] += 1.0
-            left[document] = 0.0
-        value += chance * value_of(ranking)
-        gradient += chance * value_of(ranking) * slope
-    return value, gradient
-
-
 @kernel
 def _logarithms_of_mass(s, out):
     """Fill in the logarithm of the sum of e^s from each rank on."""

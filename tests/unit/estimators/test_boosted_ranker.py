@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from directrank import FRank, NDCGBoost, QueryGroups, RankBoost, Ranker, load, save
 from directrank.errors import DataError
-from directrank.estimators.weak_classifiers import tree_of_classifier
+from directrank.estimators.presets.boosted import tree_of_classifier
 from directrank.measures import NDCG
 from directrank.scorers import Additive
 from directrank.solvers import LBFGS, DocumentBoosting

@@ -14,10 +14,10 @@ from directrank.data.grouping import group_rows
 from directrank.kernels import products, query_loops
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
+from directrank.measures import dcg as smooth_gain
 from directrank.measures.exchange import tables as swapping
 from directrank.measures.families import gain_sum
 from directrank.measures.families import smooth as smooth_measures
-from directrank.measures.smooth import gain as smooth_gain
 from directrank.measures.smooth import precision as smooth_precision
 from directrank.solvers import passes, planes
 from directrank.surrogates.exchange import tables as swap_tables
@@ -101,7 +101,13 @@ def calls(sizes, dtype):
     logs = smooth_gain.logarithms(max(sizes))
     smooth_arguments = (*tables, k["positions"], room, k["per_query"], docs)
     return {
-        "_count": (positions._count, scores, *tables, *positions._cells(max(sizes)), *k["places"]),
+        "_count": (
+            positions._count,
+            scores,
+            *tables,
+            *np.empty((3, max(sizes) + positions.WIDTH), np.int16),
+            *k["places"],
+        ),
         "_ap": (
             *(average_precision._ap, *k["places"], *tables),
             *(average_precision.harmonic_numbers(max(sizes)), max(sizes)),

@@ -11,8 +11,8 @@ from directrank.features import moments
 from directrank.kernels import products
 from directrank.kernels.compile import OPTIONS
 from directrank.measures import positions
+from directrank.measures.families import stopping as smooth_stops
 from directrank.measures.smooth import precision
-from directrank.measures.smooth import stops as smooth_stops
 from directrank.surrogates.margins import Hinge, Huber, LogisticForm, SquaredHinge
 from directrank.surrogates.pairs import hinges, logistic, weighted
 from directrank.surrogates.positions import smoothed_kernels

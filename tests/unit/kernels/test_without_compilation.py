@@ -13,7 +13,8 @@ import numpy as np
 from directrank import evaluate, make_ranking, read_letor, write_letor
 from directrank.diagnostics.data_check import column_hashes, row_hashes
 from directrank.estimators.methods import configured
-from directrank.measures.positions import positions_naive, positions_of
+from benchmarks.naive import positions_naive
+from directrank.measures.positions import positions_of
 
 warnings.simplefilter("error")
 groups = make_ranking(8, 6, 3, random_state=0)

@@ -6,19 +6,24 @@ import numpy as np
 import pytest
 
 import dirty_memory
+from benchmarks.naive import (
+    agreement_naive,
+    ap_naive,
+    first_naive,
+    gain_sum_naive,
+    mean_ndcg_naive,
+    positions_naive,
+    right_order_naive,
+    soft_ap_naive,
+    soft_dcg_naive,
+    soft_precision_naive,
+    stops_naive,
+)
 from directrank import evaluate
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
-from directrank.measures.average_precision import ap_naive
-from directrank.measures.families.gain_sum import gain_sum_naive
 from directrank.measures.families.graded_gains import SHIFTS, discounts_of, gains_of
-from directrank.measures.families.stopping import stops_naive
-from directrank.measures.mean_ndcg import mean_ndcg_naive
-from directrank.measures.pairwise import agreement_naive, right_order_naive
-from directrank.measures.positions import positions_naive, positions_of
-from directrank.measures.reciprocal_rank import first_naive
-from directrank.measures.smooth.gain import soft_dcg_naive
-from directrank.measures.smooth.precision import soft_ap_naive, soft_precision_naive
+from directrank.measures.positions import positions_of
 
 
 @functools.cache

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.naive import add_trees_naive
 from directrank.scorers import Additive, single_feature, stump, tree_of
-from directrank.scorers.trees import add_trees_naive, are_weak_rankers
+from directrank.scorers.trees import are_weak_rankers
 
 
 def forest(rng, n_features=4, n_trees=9):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.naive import contributions_naive
 from directrank import Ranker, Regression
 from directrank.data import QueryGroups
 from directrank.errors import DataError
@@ -20,7 +21,6 @@ from directrank.scorers import (
     stump,
     tree_of,
 )
-from directrank.scorers.contributions import contributions_naive
 from directrank.scorers.trees import NODES
 
 FILL = np.array([0.5, -1.0, 2.0, 0.0, 0.0], np.float32)

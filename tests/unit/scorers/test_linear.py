@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank.kernels.products import transposed_product_naive
+from benchmarks.naive import transposed_product_naive
 from directrank.scorers import Linear
 
 

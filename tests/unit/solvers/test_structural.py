@@ -329,7 +329,7 @@ def test_frank_wolfe_needs_no_value_at_zero_scores(monkeypatch):
         raise AssertionError("asked for a value")
 
     monkeypatch.setattr(Objective, "value_and_gradient", unasked)
-    monkeypatch.setattr(Objective, "_unscaled", unasked)
+    monkeypatch.setattr(Objective, "_gathered", unasked)
     objective, solution = solve(BCFW(C=1.0), TypeTwoBound(AP()), collection())
     assert solution.status == "converged"
     with pytest.raises(AssertionError, match="asked for a value"):

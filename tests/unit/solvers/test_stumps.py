@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks.naive import best_split_naive
 from directrank.data.groups import QueryGroups
 from directrank.measures import NDCG
-from directrank.solvers.stumps import (
-    CRITERIA,
-    ExactStumps,
-    HistogramStumps,
-    best_split_naive,
-    bin_edges,
-)
+from directrank.solvers.stumps import CRITERIA, ExactStumps, HistogramStumps, bin_edges
 from directrank.surrogates import ExpectedMeasure, Objective
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.naive import pairs_naive
 from directrank import AdaRank, QueryGroups, RankSVM, Regression
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
@@ -19,7 +20,6 @@ from directrank.surrogates import (
 )
 from directrank.surrogates.margins import Logistic
 from directrank.surrogates.pairs.runs import SwapDrop
-from directrank.surrogates.pairs.weighted import pairs_naive
 
 SURROGATES = [
     SquaredError(),

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from benchmarks.naive import pairs_naive
 from directrank import YetiLoss, make_ranking
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
@@ -13,7 +14,6 @@ from directrank.surrogates import GainCrossEntropy, NoisyNeighbours
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.neighbours import neighbours
 from directrank.surrogates.margins import Logistic
-from directrank.surrogates.pairs.weighted import pairs_naive
 from oracles import average_precision, expected_reciprocal_rank, ndcg, precision
 
 STRICT = {

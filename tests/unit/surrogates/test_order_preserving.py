@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.naive import fidelity_naive, gained_and_lost_naive, potentials_naive
 from directrank.data.groups import QueryGroups
 from directrank.features.shards import make_shards
 from directrank.measures import NDCG
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity, Objective
-from directrank.surrogates.pairs.exponential import potentials_naive
-from directrank.surrogates.pairs.fidelity import fidelity_naive
 from directrank.surrogates.pairs.runs import pair_counts
-from directrank.surrogates.positions.expected import gained_and_lost, gained_and_lost_naive
+from directrank.surrogates.positions.expected import gained_and_lost
 from directrank.surrogates.steps import MAX_STEP, ratio_step, searched_step
 
 

@@ -9,14 +9,36 @@ import pytest
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, WorkingSetBound
-from directrank.surrogates.rankings.permutations import (
-    alike_documents,
-    coefficients,
-    greatest_imperfect,
-    is_perfect,
-    least_perfect,
-)
+from directrank.surrogates.rankings.permutations import ViolatedRankings
 from oracles import average_precision, ndcg, precision, reciprocal_rank
+
+
+def searches(classes, places, feature_map="pairs"):
+    queries = group_rows(classes, np.zeros(len(classes)))[0]
+    return ViolatedRankings(queries, classes, np.ones(1, bool), feature_map, places)
+
+
+def is_perfect(classes, ranking, places):
+    return bool((classes[ranking[:places]] == classes[:places]).all())
+
+
+def least_perfect(s, classes, places):
+    return searches(classes, places).least_perfect(s)
+
+
+def greatest_imperfect(s, classes, places):
+    search = searches(classes, places)
+    ranking, found = search.greatest_imperfect(s, search.descending(s))
+    return ranking if found[0] else None
+
+
+def coefficients(ranking, classes, feature_map, alike=None):
+    return searches(classes, None, feature_map).coefficients(ranking, alike)
+
+
+def alike_documents(s, classes):
+    search = searches(classes, None)
+    return search.alike(s, search.descending(s))
 
 
 @cache
@@ -153,20 +175,10 @@ def test_all_queries_at_once_have_the_bits_of_each_alone(name, feature_map):
     perfect, imperfect, losses = surrogate.bind(queries, weights).violated_pairs(s)
     for q in np.flatnonzero(weights):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
-        classes, places = surrogate.classes(queries)[rows], min(surrogate.places or 99, sizes[q])
-        wrong = greatest_imperfect(s[rows], classes, places)
-        if wrong is None:
-            assert not imperfect[rows].any()
-            continue
-        alike = alike_documents(s[rows], classes)
-        expected = coefficients(wrong, classes, surrogate.feature_map, alike)
-        assert imperfect[rows].tolist() == expected.tolist()
-        assert losses[q] >= 0
-        if surrogate.feature_map == "pairs":
-            right = coefficients(least_perfect(s[rows], classes, places), classes, "pairs", alike)
-        else:
-            right = coefficients(np.arange(sizes[q]), classes, "cross")
-        assert perfect[rows].tolist() == right.tolist()
+        alone = surrogate.bind(queries.part(q, q + 1), np.ones(1)).violated_pairs(s[rows])
+        assert perfect[rows].tolist() == alone[0].tolist()
+        assert imperfect[rows].tolist() == alone[1].tolist()
+        assert losses[q] == alone[2][0] >= 0
 
 
 def test_the_map_is_chosen_by_the_measure_and_said():

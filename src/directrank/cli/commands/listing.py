@@ -138,7 +138,7 @@ def _method_facts(method) -> dict:
 def measures(plugin: Plugin = None, json: JSON = False) -> None:
     """List the measures and the conventions for reporting them."""
     from directrank.measures import CONVENTIONS, MEASURES
-    from directrank.measures.table import OWN
+    from directrank.measures.naming.names import OWN
 
     every = {**{each.bare_name: each for each in MEASURES}, **OWN}
     if json:

@@ -16,8 +16,7 @@ from directrank.measures import AP
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.families.definition import Definition
 from directrank.plugins import PlugIn
-from directrank.plugins.parts import Kind, kind_of, whole
-from directrank.plugins.registration import methods_of
+from directrank.plugins.registration import Kind, kind_of, methods_of, whole
 
 #: The cutoff at which a measure is tried that can have one.
 CUTOFF = 3

@@ -1,4 +1,4 @@
-"""Losses on pairs of documents for a linear scorer: RankSVM, RankNet and the preorder loss."""
+"""Least squares, and losses on pairs of documents: RankSVM, RankNet and the preorder loss."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from directrank.estimators.linear_ranker import GradientRanker, LinearRanker
 from directrank.estimators.parameters import (
     ABOVE_0,
+    FROM_0,
     FROM_1,
     AnyMeasure,
     MaxIterations,
@@ -17,15 +18,32 @@ from directrank.estimators.parameters import (
 )
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import LBFGS, CuttingPlane, TruncatedNewton
+from directrank.solvers import LBFGS, ClosedForm, CuttingPlane, TruncatedNewton
 from directrank.surrogates import (
     LinearLoss,
     OrderPreserving,
     Pairwise,
     PairwiseHinge,
+    SquaredError,
     SwapDrop,
     gain_difference,
 )
+
+
+@estimator
+class Regression(LinearRanker):
+    """Least squares on relevance, without regard to queries."""
+
+    ridge: Annotated[
+        float,
+        "Penalty on the squared coefficients of standardised features; 0 is plain least squares.",
+        FROM_0,
+    ] = 0.0
+
+    def components(self):
+        """Return squared error in closed form."""
+        return SquaredError(), ClosedForm(ridge=self.ridge), Linear()
+
 
 #: Relative duality gap to which the hinge is solved.
 GAP = 1e-4

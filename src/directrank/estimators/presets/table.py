@@ -3,12 +3,16 @@
 from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
-from directrank.estimators.presets.bounds import AdaRank, PermuRank, StructuralPerceptron, StructuralSVM
-from directrank.estimators.presets.coordinate import CoordinateAscent
+from directrank.estimators.presets.bounds import (
+    AdaRank,
+    CoordinateAscent,
+    PermuRank,
+    StructuralPerceptron,
+    StructuralSVM,
+)
 from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, PLRank, YetiLoss
 from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
-from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM
-from directrank.estimators.presets.regression import Regression
+from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
 
 BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"

@@ -1,6 +1,6 @@
 """Values of measures on many queries, batch by batch, on threads."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
 
@@ -42,7 +42,7 @@ def values_of(
     def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
         rows, some = batch
         held = None if retrieved is None else retrieved[rows]
-        n_read = n_read_of(measures, some)
+        n_read = reduce(np.maximum, (each.n_read(some) for each in measures), np.zeros_like(some.sizes))
         positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=held)
         if held is None:
             return [_query_values(measure, some, positions) for measure in measures]
@@ -78,11 +78,6 @@ def _query_values(measure: Measure, queries: Queries, positions: Positions) -> n
             f"the measure {measure.name} is {values[place]} on query {queries.qid[place]}; expected a number"
         )
     return values
-
-
-def n_read_of(measures: Iterable[Measure], queries: Queries) -> np.ndarray:
-    """Return how many first documents of each query the measures read, int64 (n_queries,)."""
-    return reduce(np.maximum, (each.n_read(queries) for each in measures), np.zeros_like(queries.sizes))
 
 
 def _threads(queries: Queries, n_measures: int, ties: str) -> int:

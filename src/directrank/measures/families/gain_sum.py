@@ -82,15 +82,6 @@ def cut_discounts(measure: GainSum, n_ranks: int) -> tuple[np.ndarray, np.ndarra
     return discounts, np.concatenate(([0.0], np.cumsum(discounts)))
 
 
-def gain_sum_naive(gain, above, tied, discount, cutoff) -> float:
-    """Expected sum of discounted gains of one query by definition, for tests."""
-    total = 0.0
-    for g, a, m in zip(gain, above, tied, strict=True):
-        if m:
-            total += g / m * sum(discount[p] for p in range(a, a + m) if p < cutoff)
-    return total
-
-
 @kernel
 def _add_gains(gains, above, tied, indptr, n_read, discounts, sums, cutoff, at_rank, values):
     # Terms are added rank by rank, not document by document: the order of rows then changes no bit.

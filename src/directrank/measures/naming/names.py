@@ -1,4 +1,4 @@
-"""From a name to a measure."""
+"""The table of all measures, and from a name to a measure."""
 
 import difflib
 import re
@@ -7,9 +7,30 @@ from typing import Any
 
 from directrank.contracts import Measure
 from directrank.errors import MeasureNameError
+from directrank.measures.average_precision import AP
+from directrank.measures.bpref import Bpref, InfAP, Judged
+from directrank.measures.dcg import DCG, NDCG, MeanNDCG
+from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
+from directrank.measures.err import ERR, NERR
 from directrank.measures.families.definition import Definition
 from directrank.measures.naming.grammar import split_name
-from directrank.measures.table import MEASURES, OWN
+from directrank.measures.pairwise import WPD, ZeroOne
+from directrank.measures.precision import WTA, P, R, Rprec
+from directrank.measures.rank_biased_precision import RBP, RBPResidual
+from directrank.measures.reciprocal_rank import RR, Success
+from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP, SetR
+
+#: Every measure, in order of importance: the order of printing.
+MEASURES: tuple[type[Definition], ...] = (
+    NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, Bpref,
+    InfAP, Judged, RBPResidual, SetP, SetR, SetF, SetAP, NumRel, NumRet, AlphaNDCG,
+    ERRIA, StRec,
+)  # fmt: skip
+
+#: Measures of one's own that have a name, by name: classes, whose names may have parameters and a cutoff, and
+#: objects. `directrank.plugins` fills it.
+OWN: dict[str, type[Definition] | Measure] = {}
+
 
 #: The measure of `score`, of choices among iterates, rounds and points of a grid, and of the demos, where no
 #: other is named.

@@ -12,28 +12,38 @@ import numpy as np
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, position_slopes, register_kernel
 from directrank.kernels.vector_math import BAND, LARGEST_EXPONENT, REACH, extremes, fill_powers_around
-from directrank.measures.smooth.ranks import rank_of, sort_by_rank
+
+
+@kernel
+def rank_of(position, ranks):
+    """Return the whole part of a position, in range(ranks) even for NaN, which must not become an index."""
+    return min(max(np.int64(position), 0), ranks - 1)
+
+
+@kernel
+def sort_by_rank(p, order, begin):
+    """Fill `order` with documents by rank; rank t has ``order[begin[t]:begin[t + 1]]``.
+
+    `begin`, with one entry more than there are ranks, must hold zeros.
+    """
+    ranks = len(begin) - 1
+    for i in range(len(p)):
+        begin[rank_of(p[i], ranks) + 1] += 1
+    for t in range(1, len(begin)):
+        begin[t] += begin[t - 1]
+    for i in range(len(p)):
+        rank = rank_of(p[i], ranks)
+        order[begin[rank]] = i
+        begin[rank] += 1
+    for t in range(ranks, 0, -1):
+        begin[t] = begin[t - 1]
+    begin[0] = 0
+
 
 # Times 1/β: positions further apart are in order, to the last digits of float64 and of float32.
 SURE, FLOAT32_SURE = 40.0, 20.0
 # After all positions.
 BEYOND = 1e30
-
-
-def soft_ap_naive(p, divisor, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth AP of one query and its slopes at the positions of its relevant documents, for tests."""
-    before = 1.0 / (1.0 + np.exp(np.clip(beta * (p[:, None] - p[None, :]), -700, 700)))  # row before column
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    count = 0.5 + before.sum(axis=0)
-    slope = beta * before * (1.0 - before)
-    own = inside * (slope.sum(axis=0) / p - count / p**2) - beta * inside * (1.0 - inside) * count / p
-    return (inside * count / p).sum() / divisor, (own - slope @ (inside / p)) / divisor
-
-
-def soft_precision_naive(p, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth P@k of one query and its slopes at the positions of its relevant documents, for tests."""
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    return inside.sum() / cutoff, -beta * inside * (1.0 - inside) / cutoff
 
 
 @kernel
@@ -108,7 +118,7 @@ def compare_near(beta, numbers, begin, sure):
     The rows of `numbers`, of n + WIDTH entries, are positions by rank, those past the end beyond all others;
     shares, the weights of counts; and four rows of zeros, of which three are written: how many documents near
     one are before it; 1/β times the derivative of Σ share · count; and how many count in full from a document
-    on. The last is scratch. `begin` is that of `directrank.measures.smooth.ranks.sort_by_rank`.
+    on. The last is scratch. `begin` is that of `directrank.measures.smooth.precision.sort_by_rank`.
     """
     x, shares, counts, g, full, e = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     y, centre, ranks, n = 0, -math.inf, len(begin) - 1, begin[-1]

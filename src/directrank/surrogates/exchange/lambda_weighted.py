@@ -5,15 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
-from directrank.measures.exchange.tables import pair_table
-from directrank.measures.pairwise import ZeroOne
 from directrank.measures.positions import positions_of
-from directrank.surrogates.exchange.tables import BoundSwapTable
+from directrank.surrogates.exchange.tables import BoundSwapTable, WeightedBySwaps
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import pair_counts, weighted_runs
 from directrank.surrogates.pairs.weighted import ByDistance, ByLevel
@@ -21,7 +19,7 @@ from directrank.surrogates.pairs.weighted import ByDistance, ByLevel
 WEIGHTS = ("swap", "ndcg2")
 
 
-class SwapWeighted(Surrogate):
+class SwapWeighted(WeightedBySwaps):
     r"""Logistic losses on pairs, weighted by the measure at a ranking that is held fixed.
 
     .. math:: \sum_{i, j : y_i > y_j} w_{ij}(\bar\pi) \ln(1 + e^{-(s_i - s_j)})
@@ -74,34 +72,15 @@ class SwapWeighted(Surrogate):
        optimization", CIKM 2018, section 5.2 (NDCG-Loss2).
     """
 
-    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, Reweighable})
-    requires = frozenset({Reweighable})
-    is_bound, is_convex, is_smooth = False, True, True
-
     def __init__(self, measure: Measure, *, weights: str = "ndcg2"):
         check_choice("weights", weights, WEIGHTS)
-        if isinstance(measure, ZeroOne):
-            raise TypeError(
-                f"swapping two documents hardly ever changes {measure.name}, so it gives no weights. "
-                "Use WPD, which counts the pairs in the wrong order"
-            )
+        super().__init__(measure)
         if weights == "ndcg2" and not isinstance(measure, PositionLinear):
             raise TypeError(
                 f"the weights 'ndcg2' (LambdaLoss) need gains and discounts; {measure.name} has none. nDCG, "
                 "DCG, P and WTA have; for other measures take the weights 'swap' (LambdaRank)"
             )
-        self.measure, self.weights = measure, weights
-        self.variant = weights
-
-    def notes(self, queries: Queries) -> list[str]:
-        """Return what the weights cost, if the measure has no closed form for them."""
-        if isinstance(self.measure, (PositionLinear, Swappable)):
-            return []
-        times = pair_table(queries).n_pairs
-        return [
-            f"{self.measure.name} has no closed form for swaps: it is evaluated {times} times, once for "
-            "each pair of different relevance, whenever the weights are fixed again"
-        ]
+        self.weights = self.variant = weights
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: every pair; in a table, which takes memory too; or with a measure of n steps."""

@@ -2,16 +2,21 @@
 
 import numpy as np
 
-from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.measures.capabilities import PositionLinear, Swappable
+from directrank.measures.capabilities import PositionLinear
 from directrank.measures.exchange.tables import pair_table, swap_differences
-from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.draws import Draws, but_for_rounding
-from directrank.surrogates.exchange.tables import BoundSwapTable, average_over_twins, strict_ranking, ties
+from directrank.surrogates.exchange.tables import (
+    BoundSwapTable,
+    WeightedBySwaps,
+    average_over_twins,
+    strict_ranking,
+    ties,
+)
 
 
-class NoisyNeighbours(Surrogate):
+class NoisyNeighbours(WeightedBySwaps):
     r"""YetiLoss: logistic losses on neighbours in noisy rankings, weighted by the measure.
 
     .. math:: \sum_{i, j : y_i > y_j} w_{ij} \ln(1 + e^{-(s_i - s_j)}), \qquad
@@ -61,29 +66,14 @@ class NoisyNeighbours(Surrogate):
        rank?", ICML 2023.
     """
 
-    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, Reweighable})
-    requires = frozenset({Reweighable})
-    is_bound, is_convex, is_smooth = False, True, True
+    among = " in each noisy ranking"
 
     def __init__(self, measure: Measure, *, permutations: int = 10, noise: float = 1.0, seed: int = 0):
-        if isinstance(measure, ZeroOne):
-            raise TypeError(
-                f"swapping two documents hardly ever changes {measure.name}, so it gives no weights. "
-                "Use WPD, which counts the pairs in the wrong order"
-            )
+        super().__init__(measure)
         if not (permutations > 0 and noise > 0):
             raise ValueError(f"permutations and noise must be positive, not {permutations} and {noise}")
-        self.measure, self.permutations, self.noise, self.seed = measure, int(permutations), noise, seed
-
-    def notes(self, queries: Queries) -> list[str]:
-        """Return what the weights cost, if the measure has no closed form for them."""
-        if isinstance(self.measure, (PositionLinear, Swappable)):
-            return []
-        times = self.permutations * pair_table(queries).n_pairs
-        return [
-            f"{self.measure.name} has no closed form for swaps: it is evaluated {times} times, once for each "
-            "pair of different relevance in each noisy ranking, whenever the weights are fixed again"
-        ]
+        self.rankings = self.permutations = int(permutations)
+        self.noise, self.seed = noise, seed
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "BoundNeighbours":
         """Bind to some queries with a weight each."""

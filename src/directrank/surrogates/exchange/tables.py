@@ -5,17 +5,47 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH
+from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import weighted_runs
 from directrank.surrogates.pairs.weighted import ByTable
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
+
+
+class WeightedBySwaps(Surrogate):
+    """Logistic losses on pairs, weighted by the change of a measure when they are swapped in rankings."""
+
+    offers = frozenset({ValueAndGradient, Curvature, GradientKernel, Reweighable})
+    requires = frozenset({Reweighable})
+    is_bound, is_convex, is_smooth = False, True, True
+    #: In how many rankings pairs are swapped whenever the weights are fixed again, and which rankings.
+    rankings, among = 1, ""
+
+    def __init__(self, measure: Measure):
+        if isinstance(measure, ZeroOne):
+            raise TypeError(
+                f"swapping two documents hardly ever changes {measure.name}, so it gives no weights. "
+                "Use WPD, which counts the pairs in the wrong order"
+            )
+        self.measure = measure
+
+    def notes(self, queries: Queries) -> list[str]:
+        """Return what the weights cost, if the measure has no closed form for them."""
+        if isinstance(self.measure, (PositionLinear, Swappable)):
+            return []
+        times = self.rankings * pair_table(queries).n_pairs
+        return [
+            f"{self.measure.name} has no closed form for swaps: it is evaluated {times} times, once for "
+            f"each pair of different relevance{self.among}, whenever the weights are fixed again"
+        ]
 
 
 class BoundSwapTable(BoundLogistic):

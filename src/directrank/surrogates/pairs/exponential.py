@@ -134,12 +134,6 @@ class BoundExponentialPairs(BoundStepwise):
         return _sums_beyond(values * self.confidence, self.queries.relevance, self.queries.indptr, lower)
 
 
-def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """Z of one query and its potentials times Z by definition, for tests."""
-    loss = np.exp(s[None, :] - s[:, None]) * (y[:, None] > y[None, :])
-    return float(loss.sum()), loss.sum(axis=1) - loss.sum(axis=0)
-
-
 @kernel
 def _sums_beyond(values, relevance, indptr, lower):
     # Return for each document the sum of its query's values over lower grades, or over higher ones.

@@ -104,14 +104,6 @@ class BoundFidelity(BoundStepwise):
         return powers, safe, pair_table(queries).below, queries.indptr, self.weights
 
 
-def fidelity_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """The loss of one query and minus its derivative by definition, for tests."""
-    u = np.exp(s[None, :] - s[:, None])
-    pair = y[:, None] > y[None, :]
-    slope = np.where(pair, 0.5 * u / (1.0 + u) ** 1.5, 0.0)
-    return float((1.0 - (1.0 + u[pair]) ** -0.5).sum()), slope.sum(axis=1) - slope.sum(axis=0)
-
-
 @kernel
 def _pair_loss(x, others, safe):
     total = 0.0

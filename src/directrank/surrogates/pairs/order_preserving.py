@@ -72,7 +72,16 @@ class OrderPreserving(Surrogate):
         normalise: bool = False,
     ):
         if not isinstance(measure, Standardised):
-            raise TypeError(_refusal(measure))
+            if isinstance(measure, (AP, ERR)):
+                raise TypeError(
+                    f"no order-preserving loss is consistent with {measure.name}: it has no standardisation "
+                    "function (Buffoni et al. 2011, Theorem 3). Use nDCG, DCG, WPD or ZeroOne here, or "
+                    f"approximate {measure.name} itself by SmoothedPositions"
+                )
+            raise TypeError(
+                f"OrderPreserving needs a measure with supervision; {measure.name} has none. "
+                "DCG, nDCG, WPD and ZeroOne have."
+            )
         self.measure, self.margin, self.normalise = measure, pair_margin(margin, width), normalise
         if not self.margin.is_order_preserving:
             raise ValueError(
@@ -100,30 +109,13 @@ class OrderPreserving(Surrogate):
             weights = weights / np.maximum(queries.sizes * (queries.sizes - 1.0), 1.0)
         used = np.flatnonzero((weights > 0) & (queries.sizes > 1))
         start, stop = queries.indptr[used], queries.indptr[used + 1]
-        runs = np.stack((start, _last_positive(strength, queries)[used], start, stop), axis=1)
+        # The row after the last document with r > 0 of each query; its first row if there is none.
+        positive = np.where(strength > 0, np.arange(1, len(strength) + 1), 0)
+        last = np.maximum(np.maximum.accumulate(positive)[queries.indptr[1:] - 1], queries.indptr[:-1])
+        runs = np.stack((start, last[used], start, stop), axis=1)
         # The sum of a query must not depend on the queries before it, which are others in each shard.
         query = np.repeat(np.arange(queries.n_queries), queries.sizes)
         total = np.bincount(query, strength, queries.n_queries)
         of_itself = np.zeros(queries.n_queries)
         of_itself[used] = weights[used] * total[used]  # φ(0) = 1
         return SmoothHinges(runs, weights[used], self.margin, queries, strength, of_itself)
-
-
-def _last_positive(strength: np.ndarray, queries: Queries) -> np.ndarray:
-    """Return the row after the last document with r > 0 of each query (its first row if there is none)."""
-    positive = np.where(strength > 0, np.arange(1, len(strength) + 1), 0)
-    last = np.maximum.accumulate(positive) if len(positive) else positive
-    return np.maximum(last[queries.indptr[1:] - 1], queries.indptr[:-1])
-
-
-def _refusal(measure: Measure) -> str:
-    if isinstance(measure, (AP, ERR)):
-        return (
-            f"no order-preserving loss is consistent with {measure.name}: it has no standardisation "
-            "function (Buffoni et al. 2011, Theorem 3). Use nDCG, DCG, WPD or ZeroOne here, or "
-            f"approximate {measure.name} itself by SmoothedPositions"
-        )
-    return (
-        f"OrderPreserving needs a measure with supervision; {measure.name} has none. "
-        "DCG, nDCG, WPD and ZeroOne have."
-    )

@@ -10,29 +10,10 @@ import numpy as np
 
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, register_kernel
-from directrank.surrogates.margins import Margin, curve, parabola
+from directrank.surrogates.margins import curve, parabola
 
 #: Below all scores: a loser of this score pulls at no winner.
 FAR = -1e30
-
-
-def pairs_naive(s: np.ndarray, weights: np.ndarray, margin: Margin) -> tuple[float, np.ndarray]:
-    """Value and gradient by definition for one query, from an n × n table of weights, for tests."""
-    difference = s[:, None] - s[None, :]
-    slope = weights * margin.slope(difference)
-    return float((weights * margin.value(difference)).sum()), slope.sum(axis=1) - slope.sum(axis=0)
-
-
-def hessian_naive(s: np.ndarray, v: np.ndarray, weights: np.ndarray, margin: Margin) -> np.ndarray:
-    """Second derivative times `v` by definition for one query, for tests."""
-    change = weights * margin.curvature(s[:, None] - s[None, :]) * (v[:, None] - v[None, :])
-    return change.sum(axis=1) - change.sum(axis=0)
-
-
-def curvature_naive(s: np.ndarray, weights: np.ndarray, margin: Margin) -> np.ndarray:
-    """The curvature of one query by definition, for tests."""
-    curved = weights * margin.parabola(s[:, None] - s[None, :])
-    return curved.sum(axis=1) + curved.sum(axis=0)
 
 
 class Equal(NamedTuple):

@@ -140,14 +140,6 @@ class BoundExpected(BoundStepwise):
         return float(self.rates @ (positions.astype(np.float64) - 1.0))
 
 
-def gained_and_lost_naive(F: np.ndarray, rates: np.ndarray, f: np.ndarray) -> tuple[float, float]:
-    """N and D of one query by definition, for tests."""
-    with np.errstate(over="ignore"):
-        p = 1.0 / (1.0 + np.exp(F[:, None] - F[None, :]))
-    terms = rates[:, None] * p * (1.0 - p)
-    return float(terms[f[:, None] > f[None, :]].sum()), float(terms[f[:, None] < f[None, :]].sum())
-
-
 def gained_and_lost(scores, indptr, n_read, rates, direction) -> np.ndarray:
     """Return N and D along a direction in {0, 1}, float64 (2,).
 

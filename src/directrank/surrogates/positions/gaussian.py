@@ -1,10 +1,8 @@
 """The expected measure under Gaussian noise on scores: SoftRank."""
 
 import math
-from itertools import permutations
 
 import numpy as np
-from scipy.stats import norm
 
 from directrank.contracts import Curvature, Measure, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
@@ -114,19 +112,6 @@ class GaussianNoise(Surrogate):
 SURE = 6.0
 
 
-def distribution_naive(s: np.ndarray, j: int, noise: float) -> np.ndarray:
-    """Distribution, (n,), of the number of documents that beat document j, by convolution, for tests."""
-    p = np.ones(1)
-    for beats in np.delete(norm.cdf((s - s[j]) / (math.sqrt(2.0) * noise)), j):
-        p = np.convolve(p, [1.0 - beats, beats])
-    return p
-
-
-def expectation_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: float) -> float:
-    """The expected measure of one query by definition, for tests."""
-    return sum(a * (distribution_naive(s, j, noise) @ curve[: len(s)]) for j, a in enumerate(gain))
-
-
 @kernel
 def expectations(scores, indptr, n_read, gain, curve, noise, weights, gradient):
     """Return Σ_q w_q (1 − E_q), and add its derivative with respect to scores to `gradient`."""
@@ -233,24 +218,6 @@ def _undo(now, back, length, p):
         slope += x[r] * step
         back[r] += p * step
     return slope
-
-
-def curvature_naive(s: np.ndarray, gain: np.ndarray, curve: np.ndarray, noise: float) -> np.ndarray:
-    """The curvature of one query by definition, for tests."""
-    z, b = (s[:, None] - s[None, :]) / (2.0 * noise), curve[: len(s)]
-    density = np.exp(-z * z) / (2.0 * noise * math.sqrt(math.pi))
-    out = np.zeros(len(s))
-    for j, a in enumerate(gain):
-        others, cross = np.delete(np.arange(len(s)), j), 0.0
-        for i in others:
-            without = distribution_naive(np.delete(s, i), int(j - (i < j)), noise)
-            bend = density[i, j] * math.exp(0.5 * z[i, j] ** 2 - 0.5) / noise
-            out[[i, j]] += a * abs(without @ np.diff(b)) * bend
-        for i, k in permutations(others, 2):
-            without = distribution_naive(np.delete(s, [i, k]), int(j - (i < j) - (k < j)), noise)
-            cross += density[i, j] * density[k, j] * (without @ np.diff(b, 2))
-        out[j] += a * abs(cross)
-    return out
 
 
 @kernel

@@ -25,20 +25,6 @@ from directrank.kernels.vector_math import (
 PowersOfSome = tuple[np.ndarray | None, np.ndarray]
 
 
-def soft_positions_naive(s: np.ndarray, alpha: float) -> np.ndarray:
-    """Smooth positions of one query by definition, for tests."""
-    with np.errstate(over="ignore"):
-        return 0.5 + (1.0 / (1.0 + np.exp(-alpha * (s[None, :] - s[:, None])))).sum(axis=1)
-
-
-def backward_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarray:
-    """Derivative of Σ slopes · π̂ with respect to the scores of one query by definition, for tests."""
-    with np.errstate(over="ignore"):
-        p = 1.0 / (1.0 + np.exp(-alpha * (s[None, :] - s[:, None])))
-    q = alpha * p * (1.0 - p)
-    return slopes @ q - slopes * q.sum(axis=1)
-
-
 def soft_positions(
     scores: np.ndarray, indptr: np.ndarray, n_read: np.ndarray, alpha: float
 ) -> tuple[np.ndarray, list[PowersOfSome]]:
@@ -210,12 +196,6 @@ def backward_quotients(e, u, h, g):
         # g is read only now: the call has added to it.
         g[i] -= first
         g[k] -= second
-
-
-def position_curvature_naive(s: np.ndarray, alpha: float, slopes: np.ndarray) -> np.ndarray:
-    """The curvature of one query by definition, for tests."""
-    e = np.exp(-alpha * np.abs(s[:, None] - s[None, :]))
-    return (np.abs(slopes[:, None] - slopes[None, :]) * alpha**2 * e / (1.0 + e) ** 2).sum(axis=1)
 
 
 def position_curvature(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights) -> np.ndarray:

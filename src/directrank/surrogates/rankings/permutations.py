@@ -11,98 +11,34 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 
 
-def is_perfect(classes: np.ndarray, ranking: np.ndarray, places: int) -> bool:
-    """Say whether the first `places` positions of a ranking hold the classes of a perfect one."""
-    return bool((classes[ranking[:places]] == classes[:places]).all())
+def nearest_imperfect(
+    scores: np.ndarray, classes: np.ndarray, ranking: np.ndarray, places: int
+) -> np.ndarray | None:
+    """Return the imperfect ranking of greatest F, or None, where the ranking by score is perfect.
 
-
-def least_perfect(scores: np.ndarray, classes: np.ndarray, places: int) -> np.ndarray:
-    """Return the perfect ranking of least F under Eq. (2).
-
-    Inside each class the scores ascend. At the last position that counts, the documents of its class with the
-    lowest scores come first; all documents below ascend.
+    With all positions, under either map: the ranking by score with the two neighbours of different classes
+    swapped that are nearest in score. With fewer positions, under Eq. (2): a document of another class is
+    moved to one of them at the least cost.
     """
-    ranking = np.lexsort((scores, -classes))
-    if places < len(scores):
-        rest = ranking[places:]
-        ranking[places:] = rest[np.argsort(scores[rest], kind="stable")]
-    return ranking
-
-
-def greatest_imperfect(scores: np.ndarray, classes: np.ndarray, places: int) -> np.ndarray | None:
-    """Return the imperfect ranking of greatest F, or None if every ranking is perfect.
-
-    With all positions, under either map: the ranking by score, tied documents of lower classes first; if that
-    is perfect, with the two neighbours of different classes swapped that are nearest in score. With fewer
-    positions, under Eq. (2): a document of another class is moved to one of them at the least cost.
-    """
-    ranking = np.lexsort((classes, -scores))
-    if not is_perfect(classes, ranking, places):
-        return ranking
-    if places < len(scores):
-        return _cheapest_insertion(scores[ranking], classes, ranking, places)
+    s = scores[ranking]
+    if places < len(s):
+        total = np.concatenate(([0.0], np.cumsum(s)))
+        a, p = np.arange(len(s))[None, :], np.arange(places)[:, None]
+        up = total[a] - total[p] - (a - p) * s[a]
+        down = (p - a) * s[a] - (total[p + 1] - total[np.minimum(a + 1, len(s))])
+        cost = np.where(p < a, up, down)
+        cost[classes[ranking][None, :] == classes[:places][:, None]] = np.inf
+        if not np.isfinite(cost).any():
+            return None
+        to, which = np.unravel_index(np.argmin(cost), cost.shape)
+        return np.insert(np.delete(ranking, which), to, ranking[which])
     boundaries = np.flatnonzero(classes[ranking[1:]] != classes[ranking[:-1]])
     if not len(boundaries):
         return None
-    gaps = scores[ranking[boundaries]] - scores[ranking[boundaries + 1]]
-    swap = boundaries[np.argmin(gaps)]
-    ranking[[swap, swap + 1]] = ranking[[swap + 1, swap]]
-    return ranking
-
-
-def _cheapest_insertion(s: np.ndarray, classes: np.ndarray, ranking: np.ndarray, places: int):
-    total = np.concatenate(([0.0], np.cumsum(s)))
-    a, p = np.arange(len(s))[None, :], np.arange(places)[:, None]
-    up = total[a] - total[p] - (a - p) * s[a]
-    down = (p - a) * s[a] - (total[p + 1] - total[np.minimum(a + 1, len(s))])
-    cost = np.where(p < a, up, down)
-    cost[classes[ranking][None, :] == classes[:places][:, None]] = np.inf
-    if not np.isfinite(cost).any():
-        return None
-    to, which = np.unravel_index(np.argmin(cost), cost.shape)
-    document = ranking[which]
-    return np.insert(np.delete(ranking, which), to, document)
-
-
-def coefficients(
-    ranking: np.ndarray, classes: np.ndarray, feature_map: str, alike: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the coefficients of F in the scores; those of `alike` documents are averaged."""
-    n = len(ranking)
-    if feature_map == "cross":
-        by_document = _cross_coefficients(ranking, classes)
-    else:
-        by_document = np.empty(n)
-        by_document[ranking] = position_coefficients(n)
-    if alike is None:
-        return by_document
-    return (np.bincount(alike, by_document) / np.bincount(alike))[alike]
-
-
-def alike_documents(scores: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-    """Number the groups of documents of one class and one score, or return None if there are no such."""
-    order = np.lexsort((scores, classes))
-    s, c = scores[order], classes[order]
-    new = (s[1:] != s[:-1]) | (c[1:] != c[:-1])
-    if new.all():
-        return None
-    alike = np.empty(len(s), np.int64)
-    alike[order] = np.append(0, np.cumsum(new))
-    return alike
-
-
-def _cross_coefficients(ranking: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    n = len(ranking)
-    # Each class is a segment of the rows; `own_ahead` counts documents of a class ahead of one of its own.
-    starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
-    sizes = np.diff(np.append(starts, n))
-    which = np.repeat(np.arange(len(sizes)), sizes)[ranking]
-    own_ahead = np.empty(n, np.int64)
-    by_class = np.argsort(which, kind="stable")
-    own_ahead[by_class] = np.arange(n) - np.repeat(starts, sizes)
-    out = np.empty(n)
-    out[ranking] = (n - sizes[which] - 2 * (np.arange(n) - own_ahead)) / ((n * n - sizes @ sizes) / 2)
-    return out
+    swap = boundaries[np.argmin(s[boundaries] - s[boundaries + 1])]
+    swapped = ranking.copy()
+    swapped[[swap, swap + 1]] = ranking[[swap + 1, swap]]
+    return swapped
 
 
 class ViolatedRankings:
@@ -130,21 +66,29 @@ class ViolatedRankings:
         return self.ascending_classes[np.argsort(-scores[self.ascending_classes], kind="stable")]
 
     def greatest_imperfect(self, scores: np.ndarray, descending: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows in the order of the ranking, query by query, and which queries have one."""
+        """Return the imperfect ranking of greatest F of each query, and which queries have one.
+
+        It is the ranking by score, tied documents of lower classes first; or that of `nearest_imperfect`.
+        """
         ranking = _together(descending, self.groups)
         counts = self.position < np.repeat(self.places, self.sizes)
         same = (self.classes[ranking] == self.classes) | ~counts
         perfect, found = np.logical_and.reduceat(same, self.indptr[:-1]), self.active.copy()
         for q in np.flatnonzero(perfect & self.active):
             rows = slice(self.indptr[q], self.indptr[q + 1])
-            wrong = greatest_imperfect(scores[rows], self.classes[rows], self.places[q])
+            by_score = ranking[rows] - self.indptr[q]
+            wrong = nearest_imperfect(scores[rows], self.classes[rows], by_score, self.places[q])
             found[q] = wrong is not None
             if wrong is not None:
                 ranking[rows] = self.indptr[q] + wrong
         return ranking, found
 
     def least_perfect(self, scores: np.ndarray) -> np.ndarray:
-        """Return the rows in the order of the ranking, query by query."""
+        """Return the perfect ranking of least F under Eq. (2) of each query.
+
+        Inside each class the scores ascend. At the last position that counts, the documents of its class with
+        the lowest scores come first; all documents below ascend.
+        """
         ranking = np.lexsort((scores, -self.classes, self.query))
         places = np.repeat(self.places, self.sizes)
         below = np.where(self.position < places, 0.0, scores[ranking])
@@ -187,11 +131,6 @@ def _together(order: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 #: F as the mean over pairs of a relevant and an irrelevant document, or as Eq. (2) over all pairs.
 FEATURE_MAPS = ("cross", "pairs")
-
-
-def position_coefficients(n: int) -> np.ndarray:
-    """Return A(p) = (n + 1 − 2p) / (n (n − 1)) of positions 1 to n: Eq. (2) as a sum over documents."""
-    return (n + 1 - 2.0 * np.arange(1, n + 1)) / (n * max(n - 1, 1))
 
 
 def two_classes_message(measure: Measure, queries: Queries) -> list[str]:

@@ -29,22 +29,6 @@ from directrank.kernels.sorting import sort_descending
 LONG = 1 << 21
 
 
-def best_sequence_naive(p, q, u, v, c) -> tuple[float, np.ndarray]:
-    """The largest Σ h_j(r_j) over all sequences, and one that attains it, for tests."""
-    R, N = len(p), len(q)
-    best, back = np.zeros(R + 1), []
-    for j in range(1, N + 1):
-        i = np.arange(1, R + 1)
-        d = u * (v[i + j - 1] - v[i + j]) - c * (p - q[j - 1])
-        h = np.append(np.cumsum(d[::-1])[::-1], 0.0)
-        back.append([max(range(r + 1), key=lambda k, best=best: best[k]) for r in range(R + 1)])
-        best = h + np.maximum.accumulate(best)
-    ranks = [int(np.argmax(best))]
-    for row in back[:0:-1]:
-        ranks.append(row[ranks[-1]])
-    return float(best.max()), np.array(ranks[::-1])
-
-
 class CutPlugin(NamedTuple):
     """What the search for the most violated rankings reads."""
 

@@ -31,8 +31,7 @@ from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
 from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
-    coefficients,
-    position_coefficients,
+    ViolatedRankings,
     two_classes_message,
 )
 from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
@@ -157,27 +156,23 @@ class TypeTwoBound(Surrogate):
 
         If all lists are short, Eq. (7) is the last row.
         """
-        rows = cls._searched_rows(measure, queries, scores) if isinstance(measure, TwoClassMeasure) else []
+        rows = []
+        if isinstance(measure, TwoClassMeasure):
+            surrogate = cls(measure)
+            bound = BoundTwoClasses(surrogate, queries, np.ones(queries.n_queries))
+            losses, direction = bound.most_violated(scores)
+            hinge = losses + np.add.reduceat(direction * scores, queries.indptr[:-1])
+            kind = "type two" if surrogate.is_bound else "type two, of two classes"
+            searched = {"margin-rescaled hinge, Eq. (9)": (hinge, np.zeros_like(hinge))}
+            rows = [
+                AuditRow(name, kind, values, lack, surrogate.is_bound)
+                for name, (values, lack) in (searched | bound.pair_bounds(scores)).items()
+            ]
         if queries.longest <= MAX_LENGTH:
             summed = cls(measure, margin="hinge", aggregate="sum")
             name = "sum of slack-rescaled hinges, Eq. (7)"
             rows.append(replace(row_of_values(name, summed, queries, scores), kind="type two"))
         return rows
-
-    @classmethod
-    def _searched_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
-        surrogate = cls(measure)
-        bound = BoundTwoClasses(surrogate, queries, np.ones(queries.n_queries))
-        losses, direction = bound.most_violated(scores)
-        hinge = losses + np.add.reduceat(direction * scores, queries.indptr[:-1])
-        kind = "type two" if surrogate.is_bound else "type two, of two classes"
-        rows = [
-            AuditRow("margin-rescaled hinge, Eq. (9)", kind, hinge, np.zeros_like(hinge), surrogate.is_bound)
-        ]
-        return rows + [
-            AuditRow(name, kind, values, lack, surrogate.is_bound)
-            for name, (values, lack) in bound.pair_bounds(scores).items()
-        ]
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: an assignment; or the table of a programme where the curve is not convex."""
@@ -414,7 +409,8 @@ class BoundEnumerated(BoundMargins):
         """Return F of the perfect and of the imperfect rankings as coefficients, and the latter's losses."""
         rankings = np.array(list(permutations(range(one.n_docs))))
         values = values_at_ranks(self.measure, one, np.argsort(rankings, axis=1))
-        F = np.array([coefficients(each, one.relevance, self.surrogate.feature_map) for each in rankings])
+        maps = ViolatedRankings(one, one.relevance, np.ones(1, bool), self.surrogate.feature_map, None)
+        F = np.array([maps.coefficients(each) for each in rankings])
         perfect = values >= values.max() - PERFECT
         return F[perfect], F[~perfect], values.max() - values[~perfect]
 
@@ -460,7 +456,8 @@ def most_violated_assignment(
     .. [1] Q. Le, A. Smola, "Direct optimization of ranking measures", 2007.
     """
     n = len(scores)
-    A, D = position_coefficients(n), discounts[:n]
+    # A(p) = (n + 1 − 2p) / (n (n − 1)) of positions 1 to n: Eq. (2) as a sum over documents.
+    A, D = (n + 1 - 2.0 * np.arange(1, n + 1)) / (n * max(n - 1, 1)), discounts[:n]
     s = scores.astype(np.float64)
     rank = linear_sum_assignment(np.outer(s, A) - np.outer(gain, D), maximize=True)[1]
     loss = float(gain @ D - gain @ D[rank])
@@ -512,7 +509,9 @@ def hull(search: Callable[[float], tuple[float, float]]) -> tuple[np.ndarray, np
     waiting = deque([(corners[0], corners[1])])
     while waiting:
         a, b = waiting.popleft()
-        if len(corners) >= MOST_CORNERS or not _matters(a, b, best):
+        highest = [_value(factor, b[0], a[1]) for factor in FACTORS.values()]
+        rises = any(value > (1.0 + NEGLIGIBLE) * old for value, old in zip(highest, best, strict=True))
+        if len(corners) >= MOST_CORNERS or not rises:
             outer.append((b[0], a[1]))
             continue
         rho = max((b[1] - a[1]) / (b[0] - a[0]), 1e-9) if b[0] > a[0] else 0.0
@@ -550,11 +549,6 @@ def best_corner(search: Callable[[float], tuple[float, float, Any]], factor: Mar
 
 def _value(factor, loss: float, margin: float) -> float:
     return loss * float(factor.value(np.float64(margin)))
-
-
-def _matters(a, b, best) -> bool:
-    values = (_value(factor, b[0], a[1]) for factor in FACTORS.values())
-    return any(value > (1.0 + NEGLIGIBLE) * old for value, old in zip(values, best, strict=True))
 
 
 def largest(corners: np.ndarray, edges: np.ndarray, outer: np.ndarray, factor) -> tuple[float, float]:
