@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError
+from directrank.errors import DataError, check_choice
 from directrank.estimators.feature_scaling import check_scaling, coefficients_of, scaling_for, scores_of
 from directrank.estimators.inputs import (
     check_distributed,
@@ -33,7 +33,13 @@ from directrank.estimators.parameters import FROM_1, Interval, check_parameters,
 from directrank.features import ArrayFeatures
 from directrank.features.shards import processors
 from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
-from directrank.scorers import SCORERS, contributions, default_scorer, scores_in_queries
+from directrank.scorers import (
+    SCORERS,
+    contributions,
+    contributions_by_paths,
+    default_scorer,
+    scores_in_queries,
+)
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import SOLVERS
 from directrank.solvers.passes import divide_pass
@@ -311,8 +317,10 @@ class Ranker(BaseEstimator):
             As in `predict`, with whole queries; without qid all rows are one query.
         rows : int or array of int, optional
             The rows of X to explain; all by default.
-        against : int or array of int, optional
-            The rows of X that each of them is compared with; by default all rows of its query.
+        against : int or array of int or "training", optional
+            The rows of X that each of them is compared with; by default all rows of its query. With
+            ``"training"`` the mean score of the training documents, by the counts in the nodes of trees
+            (path-dependent TreeSHAP); for models of trees that LightGBM or XGBoost grew.
 
         Returns
         -------
@@ -321,8 +329,8 @@ class Ranker(BaseEstimator):
         Raises
         ------
         DataError
-            If `predict` would raise it; if a row does not exist; or if a committee that standardises scores
-            inside each query is to compare documents of several queries.
+            If `predict` would raise it; if a row does not exist; if a committee that standardises scores
+            inside each query is to compare documents of several queries; or if the model has no counts.
 
         Examples
         --------
@@ -346,6 +354,9 @@ class Ranker(BaseEstimator):
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         wanted = place if rows is None else place[rows_of(rows, len(place))]
+        if isinstance(against, str):
+            check_choice("against", against, ["training"])
+            return contributions_by_paths(self.scorer_, inner, wanted)
         if against is not None:
             others = place[rows_of(against, len(place))]
             return contributions(self.scorer_, inner, wanted, others, indptr)

@@ -64,7 +64,7 @@ function chips(method, at) {
     list.append(make("span", { class: `chip g${Math.min(4, Math.ceil(grade))}`, "aria-hidden": "true" }, String(grade)));
   }
   const [rank, adds] = queries.above[place][at] || [];
-  const why = rank ? `${rank} above ${rank + 1}: ${adds.replaceAll(" -", " −") || "no feature differs"}` : "";
+  const why = rank ? `${rank} above ${rank + 1}: ${adds.replace(/ ([+-])/g, "\u00a0$1").replaceAll("\u00a0-", "\u00a0−") || "no feature differs"}` : "";
   return make("div", {}, list, make("div", { class: "why" }, why));
 }
 
