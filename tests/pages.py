@@ -205,6 +205,9 @@ def _cell(rng, method, fold, at, measures, n_queries, conventions, n_points, n_r
     }
     cell["qid"] = [f"{at}-{query}" for query in range(n_queries)]
     cell["ranked"] = rng.integers(0, 3, size=(n_queries, 10)).astype(float).tolist()
+    cell["above"] = [
+        {"rank": 1 + at % 9, "adds": [["1", 0.25], ["2", -1e-5]]} if at else None for at in range(n_queries)
+    ]  # fmt: skip
     cell["curve"] = {each: rng.random(10).tolist() for each in conventions}
     cell["ties"] = {
         "documents": 3, "queries": 1, "input": {name: float(rng.random()) for name in measures}
@@ -252,6 +255,7 @@ def poisoned(payloads=PAYLOADS) -> tuple[Comparison, dict[str, list[str]]]:
         cell["weights"]["features"] = [f"f{place} {payload}" for place, payload in enumerate(payloads)]
         # Each method leans on another feature, so that each name is among those shown.
         cell["weights"]["coefficients"] = [1.0 if place == at else 0.0 for place in range(n)]
+        cell["above"] = [{"rank": 1, "adds": [[f"f{at} {payloads[at]}", 1.0]]} for at in range(n)]
         cell["warnings"] = [f"w{at} {payloads[at]}"]
         cell["training"]["status"] = f"s{at} {payloads[at]}"
         for row in cell["bounds"]["rows"]:

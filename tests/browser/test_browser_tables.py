@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 from reading import MEASURES, ROWS, choose
@@ -144,6 +145,8 @@ def test_two_methods_query_by_query(opened, result, text, measure):
     chips = page.locator("table[data-table=queries] tbody tr").first.locator(".chips").all()
     shown = [[float(chip) for chip in each.locator(".chip").all_text_contents()] for each in chips]
     assert shown == [list(each) for each in exact[table["rows"][0][0]["text"]][1:]]
+    why = page.locator("table[data-table=queries] .why").last.text_content()
+    assert re.fullmatch(r"[1-9] above \d+: 1\s\+0.25, 2\s−1e-05", why)
 
 
 def test_first_method_against_every_other(opened, result, text):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import RankSVM, load_data, make_ranking, save, write_letor
+from directrank import RankSVM, TreeRanker, load_data, make_ranking, save, write_letor
 from directrank.cli import main
 
 
@@ -152,3 +152,27 @@ def test_select_prints_the_path_and_the_features_that_are_kept(files, capsys):
     assert [each["p"] < 0.05 for each in found["path"]] == [False, False, False, True]
     assert found["features"] == ["f1", "f2"]
     assert kept == "2 features kept: f1,f2"
+
+
+def test_explain_compares_with_the_mean_of_training(files, capsys):
+    _, groups, qid = files
+    trees = TreeRanker().fit(groups)
+    save(trees, "trees.dr")
+    common = ["explain", "trees.dr", "judged.csv", "--query", qid, "--training"]
+    of_each = trees.explain(groups, rows=[1, 0], against="training")
+    for docs, added, other in (
+        ("d1,d0", of_each[0] - of_each[1], "d0"),
+        ("d1", of_each[0], "mean of training"),
+    ):
+        code, out, _ = run(capsys, *common, "--docs", docs, "--json")
+        found = json.loads(out)
+        assert (code, found["compared_with"]) == (0, other)
+        assert {each["feature"]: each["adds"] for each in found["contributions"]} == pytest.approx(
+            dict(zip(("title", "body", "age"), added, strict=True))
+        )
+        assert found["difference"] == pytest.approx(added.sum())
+    code, out, _ = run(capsys, *common, "--docs", "d1")
+    assert "–" in out.splitlines()[3]
+    code, _, err = run(capsys, "explain", "model.dr", *common[2:])
+    assert code == 3
+    assert "no counts of training documents" in err.splitlines()[-1]

@@ -26,7 +26,7 @@ from directrank.report.page import MOST_VALUES, SECTIONS, UNIT, Section
 from directrank.storage.typed_json import encode
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@10", "WPD")
-LARGEST = 1_500_000
+LARGEST = 1_600_000
 
 
 class Broken(Regression):
@@ -278,6 +278,10 @@ def test_values_of_queries_are_those_of_the_results(result, page):
         assert kept == pytest.approx([UNIT * value for value in exact], abs=1.5)
         assert [f"{value / UNIT:.4f}" for value in kept] == [f"{value:.4f}" for value in exact]
         assert queries["ranked"][at] == [each for cell in cells for each in cell["ranked"]]
+        whys = [each or {"rank": None} for cell in cells for each in cell["above"]]
+        for why, shown in zip(whys, queries["above"][at], strict=True):
+            adds = ", ".join(f"{name} {value:+.3g}" for name, value in why.get("adds", []))
+            assert shown == ([why["rank"], adds] if why["rank"] else [])
 
 
 @pytest.mark.parametrize("payload", pages.PAYLOADS)

@@ -39,6 +39,7 @@ from directrank.scorers import (
     SCORERS,
     Linear,
     contributions,
+    contributions_by_paths,
     default_scorer,
     reads_queries,
     scores_in_queries,
@@ -407,8 +408,10 @@ class Ranker(BaseEstimator):
             As in `predict`, with whole queries; without qid all rows are one query.
         rows : int or array of int, optional
             The rows of X to explain; all by default.
-        against : int or array of int, optional
-            The rows of X that each of them is compared with; by default all rows of its query.
+        against : int or array of int or "training", optional
+            The rows of X that each of them is compared with; by default all rows of its query. With
+            ``"training"`` the mean score of the training documents, by the counts in the nodes of trees
+            (path-dependent TreeSHAP); for models of trees that LightGBM or XGBoost grew.
 
         Returns
         -------
@@ -417,8 +420,8 @@ class Ranker(BaseEstimator):
         Raises
         ------
         DataError
-            If `predict` would raise it; if a row does not exist; or if a committee that standardises scores
-            inside each query is to compare documents of several queries.
+            If `predict` would raise it; if a row does not exist; if a committee that standardises scores
+            inside each query is to compare documents of several queries; or if the model has no counts.
 
         Examples
         --------
@@ -442,6 +445,9 @@ class Ranker(BaseEstimator):
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         wanted = place if rows is None else place[rows_of(rows, len(place))]
+        if isinstance(against, str):
+            check_choice("against", against, ["training"])
+            return contributions_by_paths(self.scorer_, inner, wanted)
         if against is not None:
             others = place[rows_of(against, len(place))]
             return contributions(self.scorer_, inner, wanted, others, indptr)

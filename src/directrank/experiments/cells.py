@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,11 +13,13 @@ from directrank.data import QueryGroups
 from directrank.data.queries import Queries
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
+from directrank.estimators.inputs import names_of_features
 from directrank.estimators.method import Entry
 from directrank.experiments.fits import SCORES, attempted, restored, scores_of
 from directrank.experiments.options import Options
 from directrank.experiments.records import (
     CUTOFFS,
+    Above,
     Bound,
     Bounds,
     Cell,
@@ -35,6 +37,7 @@ from directrank.experiments.records import (
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of
+from directrank.scorers import contributions
 from directrank.storage.names import printable
 from directrank.storage.typed_json import encode
 from directrank.timing import seconds_of_work
@@ -44,8 +47,8 @@ if TYPE_CHECKING:
 
 #: The record has the relevance of this many documents of each query, as ranked.
 TOP = 10
-#: The record has the coefficients of a linear model with at most this many.
-MOST_WEIGHTS = 2000
+#: The record has the coefficients of a linear model with at most this many, and the largest contributions.
+MOST_WEIGHTS, MOST_ADDS = 2000, 3
 #: The largest number of audited documents, in whole queries, none of which is longer than LONGEST.
 AUDITED, LONGEST = 10_000, 1_000
 
@@ -162,6 +165,31 @@ def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | Non
     return Weights(features=list(map(printable, names)), **{kind: np.array(values, dtype=float).tolist()})
 
 
+def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | None]:
+    """Explain a pair of neighbours in each ranking: the first in the wrong order, or else the first two."""
+    if test.n_features > MOST_WEIGHTS:
+        return []
+    names, queries = list(map(printable, test.feature_names or names_of_features(ranker))), test.queries
+    made: list[Above | None] = []
+    for start, order in _tops(queries, scores):
+        if len(order) < 2:
+            made.append(None)
+            continue
+        at = int(np.argmax(np.diff(queries.relevance[start + order]) > 0))
+        rows = queries.row[start : start + queries.sizes[len(made)]]
+        upper, lower = order[at : at + 1], order[at + 1 : at + 2]
+        try:
+            adds = contributions(ranker.scorer_, test.X[rows], upper, lower, np.array([0, len(rows)]))[0]
+        except DataError:  # weak rankers of another library
+            return []
+        one, other = scores[rows[[*upper, *lower]]].tolist()
+        if not math.isclose(adds.sum(), one - other, rel_tol=1e-6, abs_tol=1e-6 * max(abs(one), abs(other))):
+            return []  # a class of one's own, which predicts otherwise than its scorer
+        most = np.argsort(-np.abs(adds), kind="stable")[:MOST_ADDS]
+        made.append(Above(rank=at + 1, adds=[(names[k], float(f"{adds[k]:.3g}")) for k in most if adds[k]]))
+    return made
+
+
 class Scored(NamedTuple):
     """Documents with scores in row order; `retrieved` says which of them a run holds, None for all."""
 
@@ -173,7 +201,7 @@ class Scored(NamedTuple):
 def _ranked_by(
     method: Entry, splits: Splits, chosen: FitRecord, tested: FitRecord, options: Options
 ) -> Measured:
-    scores = {
+    found = {
         "vali": scores_of(chosen, method, "vali", splits.vali),
         "test": scores_of(tested, method, "test", splits.test),
     }
@@ -181,15 +209,17 @@ def _ranked_by(
     # A run need not rank the validation set, nor hold every document.
     scored = {
         name: Scored(getattr(splits, name), values, ~np.isnan(values) if np.isnan(values).any() else None)
-        for name, values in scores.items()
+        for name, values in found.items()
         if values is not None
     }
     max_grade = max(split.queries.max_relevance for split in splits)
     measured = measured_sets(scored, options.measures, options.conventions, max_grade=max_grade)
     # Bounds depend on the scale of the scores, which is not known of rivals.
-    if not options.audit or is_rival:
+    if is_rival:
         return measured
-    return replace(measured, bounds=bounds(splits.test, scored["test"].scores, options.select_by))
+    test, scores = splits.test, scored["test"].scores
+    audited = bounds(test, scores, options.select_by) if options.audit else None
+    return replace(measured, bounds=audited, above=_above(test, scores, restored(tested, method)))
 
 
 def measured_sets(
@@ -288,12 +318,15 @@ def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]
     Documents whose score is NaN are left out.
     """
     queries = test if isinstance(test, Queries) else test.queries
-    inner, found = scores[queries.row], []
+    return [queries.relevance[start + order].tolist() for start, order in _tops(queries, scores)]
+
+
+def _tops(queries: Queries, scores: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield where each query begins, and its top documents counted from there."""
+    inner = scores[queries.row]
     for start, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True):
         order = np.lexsort((queries.row[start:stop], -inner[start:stop]))[:TOP]
-        order = order[~np.isnan(inner[start:stop][order])]
-        found.append(queries.relevance[start:stop][order].tolist())
-    return found
+        yield start, order[~np.isnan(inner[start:stop][order])]
 
 
 def _mean_of(trees: Sequence[Any]) -> Any:

@@ -151,6 +151,13 @@ class Weights(Record):
         return self.coefficients or self.importances or []
 
 
+class Above(Record):
+    """Why a document of a query is above the next one: its rank from 1, and what features add the most."""
+
+    rank: int
+    adds: list[tuple[str, float]]
+
+
 class Part(Record):
     """The size of a set, and how many of its documents have each grade."""
 
@@ -186,6 +193,7 @@ class Measured(Record):
     ranked: list[list[Number]]
     ties: Ties | None = None
     bounds: Bounds | None = None
+    above: list[Above | None] = field(default_factory=list)
 
 
 class Ranking(Measured):
@@ -212,7 +220,8 @@ class Cell(Ranking):
 
     options: CellOptions
     seconds: Number
-    optional = ()
+    # Absent where a model cannot be explained, and from early releases.
+    optional = ("above",)
 
 
 class FailedCell(Record):
@@ -439,6 +448,8 @@ def check_cell(cell: Cell, place: str = "") -> None:
     n, weights = len(cell.qid), cell.weights
     lists: dict[str, tuple[Sequence[Any], int]] = {"ranked": (cell.ranked, n)}
     lists |= {f"curve.{convention}": (values, CUTOFFS) for convention, values in cell.curve.items()}
+    if cell.above:
+        lists["above"] = cell.above, n
     if weights is not None:
         fine = (weights.coefficients is None) != (weights.importances is None)
         demand(fine, None, f"{place}.weights", "coefficients or importances")

@@ -25,11 +25,11 @@ def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
     return flags and _linear_fits(tensors, n_features)
 
 
-FILL = "fill"
+#: What stands for missing values, and the training documents of nodes: files of early releases have neither.
+OPTIONAL = FILL, COVER = "fill", "cover"
 
 #: Every kind of scorer that can be saved, by its name in the file, which never changes: the class, the
 #: attributes that hold its arrays, and the check whether loaded arrays are a scorer of so many features.
-#: Each also has what stands for missing values, `FILL`, but in files of early releases.
 SCORER_KINDS = {
     "linear": (Linear, ("coefficients",), _linear_fits),
     "log-linear": (LogLinear, ("coefficients", "logarithm"), _log_linear_fits),
@@ -66,7 +66,7 @@ def take_apart(scorer: Any) -> tuple[str, Tensors]:
         )
     for name, (kind, tensors, _) in SCORER_KINDS.items():
         if type(scorer) is kind:
-            held = tensors if scorer.fill is None else (*tensors, FILL)
+            held = dict.fromkeys((*tensors, *(o for o in OPTIONAL if getattr(scorer, o, None) is not None)))
             return name, {each: np.ascontiguousarray(getattr(scorer, each)) for each in held}
     known = ", ".join(kind.__name__ for kind, *_ in SCORER_KINDS.values())
     raise TypeError(f"a {type(scorer).__name__} scorer cannot be saved; those that can: {known}")
@@ -88,7 +88,7 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
         if weights.dtype != np.float64 or weights.shape != (len(terms),) or not np.isfinite(weights).all():
             raise ModelFormatError(f"its weights do not fit {len(terms)} terms")
         return Sum(terms, weights)
-    if name not in SCORER_KINDS or {*tensors, FILL} != {*SCORER_KINDS[name][1], FILL}:
+    if name not in SCORER_KINDS or {*tensors, *OPTIONAL} != {*SCORER_KINDS[name][1], *OPTIONAL}:
         raise ModelFormatError(f"scorer {name!r} with tensors {sorted(tensors)} is not known")
     kind, _, fits = SCORER_KINDS[name]
     if not fits(tensors, n_features):

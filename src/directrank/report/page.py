@@ -144,6 +144,8 @@ def _hash(text: str) -> str:
 
 #: A page has at most this many values of queries; beyond, measures and then queries are omitted.
 MOST_VALUES = 60_000
+#: A page explains at most this many pairs of documents, of the methods with the best means.
+MOST_PAIRS = 10_000
 #: Values are integers, in units of 1e-5.
 UNIT = 100_000
 
@@ -205,6 +207,7 @@ def _queries(facts: Facts) -> dict[str, Any]:
     qid = [str(each) for cell in cells for each in cell.qid]
     fold = [index for index, cell in enumerate(cells) for _ in cell.qid]
     chosen = _chosen(facts, methods, len(qid))
+    explained = facts.ranked(facts.asked, facts.main)[: max(1, MOST_PAIRS // len(chosen))]
     return {
         "of": len(qid),
         "qid": [qid[at] for at in chosen],
@@ -217,7 +220,17 @@ def _queries(facts: Facts) -> dict[str, Any]:
             for method in methods
             for lists in [[grades for cell in facts.result.of(method) for grades in cell.ranked]]
         ],
+        "above": [_above(facts, each, chosen) if each in explained else [] for each in methods],
     }
+
+
+def _above(facts: Facts, method: str, chosen: list[int]) -> list[list[Any]]:
+    """Return by query the rank of a document, and what puts it above the next one."""
+    every = [each for cell in facts.result.of(method) for each in cell.above or [None] * len(cell.qid)]
+    return [
+        [each.rank, ", ".join(f"{name} {value:+.3g}" for name, value in each.adds)] if each else []
+        for each in (every[at] for at in chosen)
+    ]
 
 
 def _chosen(facts: Facts, methods: list[str], n: int) -> list[int]:

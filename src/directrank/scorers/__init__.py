@@ -3,7 +3,7 @@
 from typing import Any
 
 from directrank.scorers.committee import Committee, Sum, reads_queries, scores_in_queries, summed
-from directrank.scorers.contributions import contributions
+from directrank.scorers.contributions import contributions, contributions_by_paths
 from directrank.scorers.linear import Linear, LogLinear, QueryLinear
 from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stump, tree_of
 
@@ -30,6 +30,7 @@ __all__ = [
     "Tree",
     "Trees",
     "contributions",
+    "contributions_by_paths",
     "default_scorer",
     "reads_queries",
     "scores_in_queries",

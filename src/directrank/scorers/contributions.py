@@ -65,6 +65,41 @@ def contributions(
     return np.asarray(scorer.coefficients) * (values[: len(rows)] - values[len(rows) :].mean(axis=0))
 
 
+def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return what each feature adds to score − mean score of the training documents, as `contributions` does.
+
+    A hybrid has the features S of x. At a split on another feature it goes both ways, in proportion to the
+    training documents of the two nodes: path-dependent TreeSHAP [1]_, Algorithm 2.
+
+    Raises
+    ------
+    DataError
+        If the scorer is not made of trees whose nodes count training documents.
+    """
+    from scipy.special import beta
+
+    if not isinstance(scorer, Trees) or scorer.cover is None:
+        raise DataError(
+            "the model has no counts of training documents, as trees of LightGBM and XGBoost have; compare "
+            "with other documents, or train such trees"
+        )
+    trees = scorer.in_float32 if features.dtype == np.float32 else scorer
+    sizes = np.diff(np.append(trees.root, len(trees.left)))
+    inner = np.flatnonzero(trees.left != LEAF)
+    start, parent = np.repeat(trees.root, sizes), np.full(len(trees.left), -1)
+    for children in (trees.left, trees.right):
+        parent[start[inner] + children[inner]] = inner
+    cover = scorer.cover.astype(np.float64)
+    share = np.divide(cover, cover[parent], out=np.zeros_like(cover), where=cover[parent] > 0)
+    number = np.arange(min(int(sizes.max(initial=1)) // 2 + 1, features.shape[1]) + 1.0)
+    out = np.zeros((len(rows), features.shape[1]))
+    _add_by_paths(
+        features, rows, start, parent, trees.feature, trees.threshold, trees.missing, trees.left, trees.value,
+        share, beta(number[:, None] + 1.0, number + 1.0), out,
+    )  # fmt: skip
+    return out
+
+
 def _of_committee(scorer: Committee, features, rows, against, indptr) -> np.ndarray:
     """Return the contributions to a mean of scores that are divided by their deviation inside the query."""
     q = np.searchsorted(indptr, rows[0], "right") - 1
@@ -170,3 +205,44 @@ def _add_contributions(
                     node, depth = waiting[n_waiting, 0], waiting[n_waiting, 1]
                     entered[depth] = False
                     depth += 1
+
+
+@kernel
+def _add_by_paths(
+    features, rows, start, parent, feature, threshold, missing, left, value, share, weight, out
+):
+    # A leaf counts for a hybrid by the product, over the features on its path, of 1 or 0 where the feature is
+    # of x, and of the share of training documents where it is not.
+    most = len(weight)
+    decided, follows, part = np.empty(most, np.int64), np.empty(most, np.bool_), np.empty(most)
+    sums = np.empty(most + 1)
+    for i in range(len(rows)):
+        x = features[rows[i]]
+        for leaf in range(len(left)):
+            depth, node = 0, leaf
+            while left[leaf] == LEAF and parent[node] >= 0:
+                above = parent[node]
+                k, is_left = feature[above], start[above] + left[above] == node
+                place = 0
+                while place < depth and decided[place] != k:
+                    place += 1
+                if place == depth:
+                    decided[depth], follows[depth], part[depth] = k, True, 1.0
+                    depth += 1
+                follows[place] &= goes_left(x[k], threshold[above], missing[above]) == is_left
+                part[place] *= share[node]
+                node = above
+            for j in range(depth):
+                # sums[s]: over all sets of s other features of x, the product of the other features.
+                n, sums[0] = 0, 1.0
+                for other in range(depth):
+                    if other != j:
+                        sums[n + 1] = 0.0
+                        for s in range(n + 1, 0, -1):
+                            sums[s] = sums[s] * part[other] + (sums[s - 1] if follows[other] else 0.0)
+                        sums[0] *= part[other]
+                        n += 1
+                total = 0.0
+                for s in range(n + 1):
+                    total += sums[s] * weight[s, n - s]
+                out[i, decided[j]] += value[leaf] * (follows[j] - part[j]) * total

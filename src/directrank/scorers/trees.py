@@ -32,6 +32,8 @@ NODES = {
     "feature": "<i4", "threshold": "<f4", "missing": "<i4", "left": "<i4", "right": "<i4", "value": "<f8",
     "gain": "<f8",
 }  # fmt: skip
+#: Beside them, the training documents of each node, in models whose library counts them.
+COVER, COVER_TYPE = "cover", "<f4"
 #: The arrays of nodes of weak rankers, with their types.
 WEAK_NODES = {
     "feature": "<i4", "threshold": "<f4", "left": "<i4", "right": "<i4", "offset": "<f8", "slope": "<f8",
@@ -65,6 +67,8 @@ class Trees:
         What a leaf adds to the score.
     gain : ndarray of shape (n_nodes,), float64
         How much the split lowered the objective of training, by the library's approximation; 0 at a leaf.
+    cover : ndarray of shape (n_nodes,), float32, optional
+        Training documents that reached each node; of XGBoost, the sum of their second derivatives.
     """
 
     kind = "trees"
@@ -73,10 +77,10 @@ class Trees:
 
     def __init__(
         self, root: Any = None, feature: Any = None, threshold: Any = None, missing: Any = None,
-        left: Any = None, right: Any = None, value: Any = None, gain: Any = None,
+        left: Any = None, right: Any = None, value: Any = None, gain: Any = None, cover: Any = None,
     ):  # fmt: skip
         self.root, self.feature, self.threshold, self.missing = root, feature, threshold, missing
-        self.left, self.right, self.value, self.gain = left, right, value, gain
+        self.left, self.right, self.value, self.gain, self.cover = left, right, value, gain, cover
 
     def __repr__(self) -> str:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
@@ -88,12 +92,23 @@ class Trees:
             return cls(np.zeros(0, np.int64), *(np.zeros(0, kind) for kind in NODES.values()))
         starts = np.cumsum([0, *(len(each.feature) for each in pieces[:-1])])
         root = np.concatenate([each.root + start for each, start in zip(pieces, starts, strict=True)])
-        return cls(root, *(np.concatenate([getattr(each, name) for each in pieces]) for name in NODES))
+        names = (*NODES, COVER) if all(each.cover is not None for each in pieces) else NODES
+        return cls(root, *(np.concatenate([getattr(each, name) for each in pieces]) for name in names))
+
+    def with_nodes(self, **changed: np.ndarray) -> "Trees":
+        """Return the trees with some of the arrays of their nodes changed."""
+        return Trees(self.root, **{name: getattr(self, name) for name in (*NODES, COVER)} | changed)
 
     def times(self, factor: float) -> "Trees":
         """Return the trees with the values of their leaves multiplied."""
-        nodes = {name: getattr(self, name) for name in NODES} | {"value": factor * self.value}
-        return Trees(self.root, **nodes)
+        return self.with_nodes(value=factor * self.value)
+
+    @classmethod
+    def constant(cls, value: float) -> "Trees":
+        """Return a tree of one leaf."""
+        nodes = (0, 0.0, TO_THE_LEFT, LEAF, LEAF, value, 0.0, 1.0)
+        kinds = (*NODES.values(), COVER_TYPE)
+        return cls(np.zeros(1, np.int64), *map(np.array, [[each] for each in nodes], kinds))
 
     @property
     def n_trees(self) -> int:
@@ -155,8 +170,7 @@ class Trees:
                     "tell apart, and files and QueryGroups are float32; call predict with a float64 array or "
                     "data frame, or subtract the feature's smallest value and train again"
                 )
-        nodes = {name: getattr(self, name) for name in NODES}
-        return Trees(self.root, **nodes | {"threshold": at_most(self.threshold, or_equal=True)})
+        return self.with_nodes(threshold=at_most(self.threshold, or_equal=True))
 
     def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> "Trees":
         """Return trees that send missing values of some features where given values go.
@@ -168,9 +182,7 @@ class Trees:
             The features whose missing values follow `values`; those of others go where they went.
         """
         as_value = np.where(values[self.feature] <= self.threshold, TO_THE_LEFT, 0)
-        missing = np.where(of[self.feature], as_value, self.missing).astype(np.int32)
-        nodes = {name: getattr(self, name) for name in NODES} | {"missing": missing}
-        return Trees(self.root, **nodes)
+        return self.with_nodes(missing=np.where(of[self.feature], as_value, self.missing).astype(np.int32))
 
     def feature_importances(self, n_features: int) -> np.ndarray:
         """Return the share of each feature in the gain of all splits, float64 (n_features,)."""
@@ -392,7 +404,7 @@ def needs_float64(threshold: np.ndarray) -> bool:
 
 def are_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     """Return whether arrays are those of `Trees` over so many features."""
-    types = {"root": "<i8", **NODES}
+    types = {"root": "<i8", **NODES} | ({COVER: COVER_TYPE} if COVER in tensors else {})
     if tensors.keys() != types.keys():
         return False
     if tensors["threshold"].dtype.str == DOUBLE:
@@ -400,7 +412,8 @@ def are_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     missing = tensors["missing"]
     return _are_forest(tensors, types, n_features) and bool(
         (missing >= 0).all() and (missing <= TO_THE_LEFT + ZERO_TOO).all()
-    )
+        and (tensors.get(COVER, missing) >= 0).all()
+    )  # fmt: skip
 
 
 def are_weak_rankers(tensors: dict[str, np.ndarray], n_features: int) -> bool:

@@ -19,12 +19,14 @@ from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.experiments import Observer, read_results
+from directrank.experiments.cells import _above
 from directrank.experiments.demos import write_folds
 from directrank.experiments.options import Options
 from directrank.experiments.protocol import prepare
 from directrank.experiments.records import CHOSEN, Cell
 from directrank.experiments.sources import Splits
 from directrank.experiments.store import Store, signature
+from directrank.scorers import Linear
 from groups import first_group
 
 MEASURES = ("AP", "nDCG@3")
@@ -621,6 +623,28 @@ def test_what_a_page_needs_is_in_the_record(folder):
     assert again.cells[0]["per_query"]["standard"]["P@1"] == first
     assert cell["peak_memory"] is None or cell["peak_memory"] > 1 << 20
     assert json.loads(json.dumps(result.to_dict()))["significance"]["standard"]["pairs"]["AP"] == []
+
+
+def test_records_say_why_a_document_is_above_the_next():
+    data = make_ranking(n_queries=9, n_features=4, random_state=3)
+    names = tuple("abcd")
+    data = QueryGroups(data.X, data.relevance, data.qid, feature_names=names)
+    weights = np.array([3.0, -2.0, 1.0, 0.5])
+    ranker = Regression().fit(data)
+    ranker.scorer_ = Linear(weights)
+    scores = ranker.predict(data)
+    for q, why in zip(data.queries.qid, _above(data, scores, ranker), strict=True):
+        rows = np.flatnonzero(data.qid == q)
+        rows = rows[np.argsort(-scores[rows], kind="stable")][:10]
+        worse = [at for at in range(len(rows) - 1) if data.relevance[rows[at]] < data.relevance[rows[at + 1]]]
+        at = worse[0] if worse else 0
+        adds = weights * (data.X[rows[at]] - data.X[rows[at + 1]])
+        largest = sorted(zip(names, adds, strict=True), key=lambda each: -abs(each[1]))[:3]
+        assert why.rank == at + 1
+        assert [name for name, _ in why.adds] == [name for name, _ in largest]
+        assert [value for _, value in why.adds] == pytest.approx([value for _, value in largest], rel=1e-2)
+    # Scores that are not those of the scorer are not explained.
+    assert _above(data, -scores, ranker) == []
 
 
 def test_histories_are_thinned():

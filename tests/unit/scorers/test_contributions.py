@@ -1,10 +1,12 @@
 """Contributions of features: by hand, against all orders of the features, and what they add up to."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from benchmarks.naive import contributions_naive
-from directrank import Ranker, Regression
+from directrank import Ranker, Regression, TreeRanker, load, make_ranking, save
 from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.scorers import (
@@ -16,12 +18,13 @@ from directrank.scorers import (
     Sum,
     Trees,
     contributions,
+    contributions_by_paths,
     scores_in_queries,
     single_feature,
     stump,
     tree_of,
 )
-from directrank.scorers.trees import NODES
+from directrank.scorers.trees import LEAF, NODES, goes_left
 
 FILL = np.array([0.5, -1.0, 2.0, 0.0, 0.0], np.float32)
 WEIGHTS = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
@@ -174,3 +177,55 @@ def test_rows_that_do_not_exist_are_refused(rows, message):
         fitted(QUERY).explain(X)
     with pytest.raises(DataError, match="no medians for missing"):
         fitted(Linear(WEIGHTS)).explain(X)
+
+
+def expectation(trees, x, known, root, node):
+    """Return the value of a tree where only some features are known, by definition."""
+    here = root + node
+    if trees.left[here] == LEAF:
+        return trees.value[here]
+    children = [trees.left[here], trees.right[here]]
+    values = [expectation(trees, x, known, root, child) for child in children]
+    if known[trees.feature[here]]:
+        left = goes_left.py_func(x[trees.feature[here]], trees.threshold[here], trees.missing[here])
+        return values[0] if left else values[1]
+    return np.average(values, weights=[trees.cover[root + child] for child in children])
+
+
+def test_contributions_by_paths_are_shapley_values_of_expectations():
+    rng = np.random.default_rng(5)
+    trees = Trees.joined([tree(rng, depth) for depth in (1, 3, 5)] + [Trees.constant(2.0)])
+    trees.cover = rng.integers(1, 9, len(trees.left)).astype(np.float32)
+    for root, end in pairwise(np.append(trees.root, len(trees.left))):
+        for node in range(end - 1, root - 1, -1):  # As many as in both children.
+            if trees.left[node] != LEAF:
+                trees.cover[node] = (
+                    trees.cover[root + trees.left[node]] + trees.cover[root + trees.right[node]]
+                )
+    features = documents(rng, 6)
+    found = contributions_by_paths(trees, features, np.arange(6))
+    for x, adds in zip(features, found, strict=True):
+
+        def value(hybrids, x=x):
+            return np.array([
+                sum(expectation(trees, x, known != 0, root, 0) for root in trees.root) for known in hybrids
+            ])  # fmt: skip
+
+        expected = contributions_naive(value, np.ones(5), np.zeros(5))
+        np.testing.assert_allclose(adds, expected, atol=1e-12)
+
+
+def test_trees_that_directrank_grew_count_training_documents(tmp_path):
+    groups = make_ranking(n_queries=20, random_state=0)
+    ranker = TreeRanker().fit(groups)
+    assert ranker.scorer_.cover[0] == groups.n_docs
+    save(ranker, tmp_path / "model.dr")
+    loaded = load(tmp_path / "model.dr")
+    added = loaded.explain(groups, against="training")
+    np.testing.assert_array_equal(added, ranker.explain(groups, against="training"))
+    rest = ranker.predict(groups) - added.sum(axis=1)
+    assert np.ptp(rest) < 1e-9
+    with pytest.raises(DataError, match="no counts of training documents"):
+        Regression().fit(groups).explain(groups, against="training")
+    with pytest.raises(ValueError, match="'training'"):
+        ranker.explain(groups, against="trainig")

@@ -13,6 +13,9 @@ from directrank.experiments.options import Seed
 if TYPE_CHECKING:
     from directrank.diagnostics import Audit
 
+#: What a document is compared with by `--training`.
+TRAINING = "mean of training"
+
 
 def explain(
     *,
@@ -27,6 +30,14 @@ def explain(
             "which is compared with the mean of the query.  [default: the first two of the ranking]",
         ),
     ] = None,
+    training: Annotated[
+        bool,
+        option(
+            "--training",
+            "Compare with the mean of the training documents, by their counts in the nodes of trees "
+            "(path-dependent TreeSHAP).",
+        ),
+    ] = False,
     reading: Reading,
     json: JSON = False,
 ) -> None:
@@ -64,8 +75,12 @@ def explain(
         chosen = [_place(word, named, f"--docs {docs}", query) for word in names(docs)]
     if len(chosen) not in (1, 2):
         raise UsageError(f"--docs {docs}: expected one document or two, with a comma")
-    others = chosen[1:] or list(range(len(named)))
-    added, X = ranker.explain(groups, rows=chosen[0], against=others)[0], groups.X
+    others, X, mean = chosen[1:] or list(range(len(named))), groups.X, "mean of the query"
+    if training:
+        of_each = ranker.explain(groups, rows=chosen, against="training")
+        added, others, mean = of_each[0] - of_each[1:].sum(axis=0), chosen[1:], TRAINING
+    else:
+        added = ranker.explain(groups, rows=chosen[0], against=others)[0]
     contributions = [
         {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[others, k]), "adds": added[k]}
         for k, feature in enumerate(names_of_features(ranker))
@@ -77,8 +92,8 @@ def explain(
              "relevance": groups.relevance[at] if groups.labelled else None}
             for at in chosen
         ],
-        "compared_with": named[chosen[1]] if chosen[1:] else "mean of the query",
-        "difference": scores[chosen[0]] - scores[others].mean(),
+        "compared_with": named[chosen[1]] if chosen[1:] else mean,
+        "difference": added.sum(),
         "contributions": sorted(contributions, key=lambda each: -abs(each["adds"])),
     }  # fmt: skip
     print_json(facts) if json else _print_explanation(facts)
@@ -104,9 +119,10 @@ def _print_explanation(facts: dict[str, Any]) -> None:
         judged = "" if each["relevance"] is None else f", relevance {each['relevance']:g}"
         print(f"document {each['document']}: rank {each['rank']}, score {each['score']:.6g}{judged}")
     shown = [each for each in facts["contributions"] if each["adds"]]
+    unknown = "–" if facts["compared_with"] == TRAINING else "missing"
     rows = [
         [each["feature"],
-         *("missing" if each[which] is None else f"{each[which]:.6g}" for which in ("value", "other")),
+         *(unknown if each[which] is None else f"{each[which]:.6g}" for which in ("value", "other")),
          f"{each['adds']:+.6g}"]
         for each in shown
     ]  # fmt: skip

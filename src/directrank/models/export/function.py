@@ -142,7 +142,9 @@ class Function:
         """
         self.check_trees(target)
         plain = self.plain(float32=float32)
-        return Trees.joined([plain.trees, constant(plain.intercept)]) if plain.intercept else plain.trees
+        return (
+            Trees.joined([plain.trees, Trees.constant(plain.intercept)]) if plain.intercept else plain.trees
+        )
 
     def only_terms(self, target: str) -> tuple[Term, ...]:
         """Return the weighted features.
@@ -274,15 +276,6 @@ def _additive(scorer: Additive, names: tuple[str, ...]) -> Function:
         np.where(leaf, weight[nodes] * scorer.offset[nodes], 0.0), np.zeros(len(nodes)),
     )  # fmt: skip
     return Function(names, terms, trees, float((weight * scorer.offset)[is_term].sum()))
-
-
-def constant(value: float) -> Trees:
-    """Return a tree of one leaf."""
-    one = np.zeros(1, np.int32)
-    return Trees(
-        np.zeros(1, np.int64), one, np.zeros(1, np.float32), one, one + LEAF, one + LEAF,
-        np.array([value]), np.zeros(1),
-    )  # fmt: skip
 
 
 def built(

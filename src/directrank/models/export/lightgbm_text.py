@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.models.export.function import Function, Target, Version, Written, constant
+from directrank.models.export.function import Function, Target, Version, Written
 from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO_TOO
 from directrank.scorers.trees import ZERO as ZERO_VALUE
@@ -18,7 +18,9 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the model text."""
     function.check_trees("lightgbm")
     trees = function.trees
-    pieces = [trees, constant(function.intercept)] if function.intercept or not trees.n_trees else [trees]
+    pieces = (
+        [trees, Trees.constant(function.intercept)] if function.intercept or not trees.n_trees else [trees]
+    )
     blocks = _blocks(Trees.joined(pieces))
     allowed = all(re.fullmatch(r"[^\s\",:\[\]{}]+", name) for name in function.names)
     names = function.names if allowed else [f"Column_{at}" for at in range(len(function.names))]

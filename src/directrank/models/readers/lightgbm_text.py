@@ -13,7 +13,6 @@ from directrank.models.readers.nodes import (
     UnsupportedModelError,
     check_known,
     checked_tree,
-    constant,
     directions,
     used_rounds,
 )
@@ -115,12 +114,17 @@ def _nodes(number: int, lines: Lines, n_features: int) -> Trees:
     if n_leaves == 1:
         if not np.isfinite(leaves[0]):
             raise ModelFormatError("holds a number that is not finite")
-        return constant(leaves[0])
+        return Trees.constant(leaves[0])
     kinds = (np.int64, np.float64, np.float64, np.int64, np.int64, np.int64)
     feature, gain, threshold, decision, left, right = (
         _array(lines, name, n_leaves - 1, kind) for name, kind in zip(INNER, kinds, strict=True)
     )
     missing = _missing(decision, threshold)
+    counts = [
+        _array(lines, name, n, np.int64)
+        for name, n in (("internal_count", n_leaves - 1), ("leaf_count", n_leaves))
+        if name in lines
+    ]
 
     def then(inner: np.ndarray, of_leaves) -> np.ndarray:
         return np.concatenate((inner, np.broadcast_to(of_leaves, n_leaves)))
@@ -130,6 +134,7 @@ def _nodes(number: int, lines: Lines, n_features: int) -> Trees:
         missing=then(missing, 0), left=then(_children(left, n_leaves), -1),
         right=then(_children(right, n_leaves), -1), value=then(np.zeros(n_leaves - 1), leaves),
         gain=then(np.maximum(gain, 0.0), 0.0),
+        **({"cover": np.maximum(then(*counts), 0)} if len(counts) == 2 else {}),
     )  # fmt: skip
 
 

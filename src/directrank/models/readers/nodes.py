@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.scorers import Trees
-from directrank.scorers.trees import TO_THE_LEFT, ZERO_TOO, are_trees
+from directrank.scorers.trees import COVER, TO_THE_LEFT, ZERO_TOO, are_trees
 
 CATEGORIES = "splits on categories, which is not supported yet; encode them as numbers and train again"
 
@@ -30,14 +30,6 @@ class LibraryModel(NamedTuple):
     stopped: bool = False
 
 
-def constant(value: float) -> Trees:
-    """Return a tree of one leaf."""
-    return Trees(np.zeros(1, np.int64), *(np.array([each], kind) for each, kind in (
-        (0, np.int32), (0.0, np.float32), (TO_THE_LEFT, np.int32), (-1, np.int32), (-1, np.int32),
-        (value, np.float64), (0.0, np.float64),
-    )))  # fmt: skip
-
-
 def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
     """Return one tree.
 
@@ -48,7 +40,12 @@ def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
     """
     if not all(np.isfinite(array).all() for array in nodes.values()):
         raise ModelFormatError("holds a number that is not finite")
-    kinds = {"value": np.float64, "gain": np.float64, "threshold": nodes["threshold"].dtype}
+    kinds = {
+        "value": np.float64,
+        "gain": np.float64,
+        "threshold": nodes["threshold"].dtype,
+        COVER: np.float32,
+    }
     arrays = {name: array.astype(kinds.get(name, np.int32)) for name, array in nodes.items()}
     arrays["root"] = np.zeros(1, np.int64)
     if not are_trees(arrays, n_features):

@@ -13,7 +13,6 @@ from directrank.models.readers.nodes import (
     UnsupportedModelError,
     check_known,
     checked_tree,
-    constant,
     directions,
     used_rounds,
 )
@@ -72,7 +71,7 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
     try:
         learner = parse(content)["learner"]
         pieces, starts, best = _read(learner)
-        base, parameters = constant(_base(learner)), learner["learner_model_param"]
+        base, parameters = Trees.constant(_base(learner)), learner["learner_model_param"]
         n_features, names = int(parameters["num_feature"]), learner.get("feature_names", [])
         if names and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
             raise ModelFormatError(f"names {len(names)} features, of {n_features}")
@@ -172,6 +171,7 @@ def _nodes(tree: dict[str, Any], weight: float, n_features: int) -> Trees:
         missing=directions(to_the_left), left=left, right=right,
         value=np.where(leaf, condition.astype(np.float32) * np.float64(weight), 0.0),
         gain=np.where(leaf, 0.0, np.maximum(_array(tree, "loss_changes", "fiu", len(left)), 0.0)),
+        cover=np.maximum(_array(tree, "sum_hessian", "fiu", len(left)), 0.0),
     )  # fmt: skip
 
 

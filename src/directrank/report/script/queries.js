@@ -55,14 +55,17 @@ function bars(rows) {
   return drawing;
 }
 
-/* The relevance of the first documents as a method ranked them. */
+/* The relevance of the first documents as a method ranked them, and what puts one of them above the next. */
 function chips(method, at) {
-  const grades = queries.ranked[queries.methods.indexOf(method)][at];
+  const place = queries.methods.indexOf(method);
+  const grades = queries.ranked[place][at];
   const list = make("span", { class: "chips", role: "img", "aria-label": `relevance as ranked: ${grades.join(", ")}` });
   for (const grade of grades) {
     list.append(make("span", { class: `chip g${Math.min(4, Math.ceil(grade))}`, "aria-hidden": "true" }, String(grade)));
   }
-  return list;
+  const [rank, adds] = queries.above[place][at] || [];
+  const why = rank ? `${rank} above ${rank + 1}: ${adds.replace(/ ([+-])/g, "\u00a0$1").replaceAll("\u00a0-", "\u00a0−") || "no feature differs"}` : "";
+  return make("div", {}, list, make("div", { class: "why" }, why));
 }
 
 function listed(rows) {

@@ -264,7 +264,8 @@ def queries(facts: Facts) -> list[Markup]:
         paragraph(
             "On which queries is one method better than another? Each bar is a query: the difference between "
             "the two methods on it. Below are the queries with the grades of the first ten documents as each "
-            "method ranked them."
+            "method ranked them. Below the grades are the features that add the most to the difference of "
+            "scores of two neighbours: the first with the less relevant document above, or the first two."
         ),
         element(
             "div",
