@@ -21,7 +21,7 @@ from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation.batches import values_of
-from directrank.scorers import Additive, Committee, Linear, Trees, summed
+from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
 from directrank.scorers.committee import mean_deviation
 
 
@@ -29,6 +29,7 @@ class CommitteeRanker(Ranker):
     """Base class of rankers that train other rankers."""
 
     rankers_: list[Any]
+    feature_deviations_: np.ndarray
 
     def components(self):
         """Refuse: there is no one surrogate, solver and scorer."""
@@ -119,6 +120,9 @@ def committee_of(
     open_ends = [type(each).__name__ for each in members if each.status_ not in GOOD]
     of += f", not {', '.join(open_ends)}" if open_ends else ""
     ranker.rankers_ = list(members)
+    if isinstance(scorer, LINEAR):
+        # All members read features in one way, on the same queries.
+        ranker.feature_deviations_ = members[0].feature_deviations_
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]
     ranker.notes_ = list(dict.fromkeys(note for each in members for note in each.notes_))
     ranker.scaling_ = ", ".join(dict.fromkeys(each.scaling_ for each in members))

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted
 
 from directrank.estimators.inputs import features_of
 from directrank.estimators.parameters import FROM_1, AnyMeasure, Interval, Normalise, estimator, positional
@@ -62,12 +61,6 @@ class BoostedRanker(Ranker):
         if features.workers is not None:
             raise TypeError("staged_predict is for data in this process, not on a cluster: use predict")
         yield from map(in_caller_order, self.scorer_.staged_scores(features.rows))
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in Σ |coefficient|, float64 (n_features_in_,)."""
-        check_is_fitted(self)
-        return self.scorer_.feature_importances(self.n_features_in_)
 
     def _document_boosting(self) -> DocumentBoosting:
         """Return the solver that the parameters describe."""
