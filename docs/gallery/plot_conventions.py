@@ -24,6 +24,6 @@ values = [
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 bars = axes.barh(names, values)
 axes.bar_label(bars, fmt="%.4f", padding=3)
-axes.set(xlabel="nDCG@10 of the same ranking", xlim=(0, 1.1 * max(values)))
+axes.set(xlabel="nDCG@10 of the same ranking", xlim=(0, 1.2 * max(values)))
 axes.invert_yaxis()
 plt.show()

@@ -22,8 +22,8 @@ figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 axes.plot(angles, [evaluate(groups, each, measures="nDCG")["nDCG"] for each in rankings], "k", label="nDCG")
 for steepness in (2, 10, 50):
     objective = Objective(SmoothedPositions(NDCG(), steepness=steepness), groups.queries, groups.shards)
-    smooth = [1 - objective.value_and_gradient(each[groups.queries.row])[0] for each in rankings]
-    axes.plot(angles, smooth, label=f"smoothed, steepness {steepness}")
+    losses = [objective.value_and_gradient(each[groups.queries.row])[0] for each in rankings]
+    axes.plot(angles, 1 - np.array(losses) / objective.scale, label=f"smoothed, steepness {steepness}")
 axes.set(xlabel="direction of the two weights", ylabel="mean of four queries")
 axes.legend()
 plt.show()

@@ -2,23 +2,23 @@
 Watching a fit
 ==============
 
-`callbacks` get the value of the measure at each iterate: here on the validation queries, by which the best
-iterate is kept.
+`callbacks` are told the values that a fit computes: the objective at each iterate of L-BFGS, and of boosting
+the measure after each round, on the validation queries if they are given.
 """
 
 import matplotlib.pyplot as plt
 
-from directrank import ApproxRank, make_ranking
+from directrank import ApproxRank, FRank, make_ranking
 
 groups = make_ranking(60, 20, 30, noise=1.5, n_useless=20, random_state=1)
 train, validation = groups.select(range(20)), groups.select(range(20, 60))
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
-for penalty in (0.0, 0.1):
-    told = []
-    ranker = ApproxRank(penalty=penalty, select_by="nDCG@10")
-    ranker.fit(train, eval_set=validation, callbacks=[lambda *values, told=told: told.append(values)])
-    axes.plot([value for measure, value in told], label=f"penalty={penalty}")
-    print(f"penalty={penalty}: {ranker.message_}")
-axes.set(xlabel="iterate", ylabel="nDCG@10 of the validation queries")
-axes.legend()
+told = []
+figure, both = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+for axes, ranker in zip(both, (ApproxRank(), FRank()), strict=True):
+    told.clear()
+    ranker.fit(train, eval_set=validation, callbacks=[lambda name, value: told.append((name, value))])
+    shown = told[0][0]
+    axes.plot([value for name, value in told if name == shown])
+    axes.set(title=type(ranker).__name__, xlabel="iterate or round", ylabel=shown)
+    print(f"{type(ranker).__name__}: {ranker.message_}")
 plt.show()

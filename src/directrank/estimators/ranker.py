@@ -186,7 +186,8 @@ class Ranker(BaseEstimator):
         eval_qid, group, eval_group : array, optional
             The qid of `eval_set`; or sizes of consecutive queries instead of one qid per row.
         callbacks : sequence of callable, default=()
-            Called with the name of the measure that chooses among iterates, and its value, at each iterate.
+            Called with a name and a value: of the measure that chooses among iterates, rounds or passes, when
+            it is computed; and of ``"objective"``, relative to zero scores, at each iterate of L-BFGS.
         verbose : bool, default=False
             Whether to print these values.
 
