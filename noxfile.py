@@ -62,6 +62,12 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def links(session: nox.Session) -> None:
+    """The links of the documentation to other sites, which needs the network and is no check of CI."""
+    prepared(session).run("python", "-m", "sphinx", "--builder", "linkcheck", "--quiet", "docs", "site/links")
+
+
+@nox.session
 def house(session: nox.Session) -> None:
     """Counts of the sources against their limits, which may only fall."""
     checks(session, "house")

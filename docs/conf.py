@@ -4,10 +4,12 @@ The pages are the Markdown files of this folder, in the order of index.md; READM
 is made from docstrings, and the page of the command line from the help of every command.
 """
 
+import json
 import os
 import re
 import warnings
 from importlib.metadata import version
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -19,8 +21,16 @@ project, author, language = "directrank", "the directrank developers", "en"
 version = release = version("directrank")
 extensions = [
     "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]  # fmt: skip
-exclude_patterns = ["examples"]
+exclude_patterns = ["examples", "gallery/*.rst"]
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery", "gallery_dirs": "pictures", "backreferences_dir": "pictures/uses",
+    "doc_module": ("directrank",), "plot_gallery": True, "abort_on_example_error": True,
+    "download_all_examples": False, "min_reported_time": 20, "show_memory": False,
+    "show_signature": False, "write_computation_times": False,
+}  # fmt: skip
+suppress_warnings = ["config.cache"]  # Sphinx-Gallery's configuration holds functions.
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 numpydoc_show_class_members = False
@@ -38,9 +48,13 @@ html_math_renderer = "mathml"
 html_theme, html_title = "pydata_sphinx_theme", "directrank"
 html_theme_options = {
     "navigation_with_keys": False,
+    "navbar_end": ["versions", "theme-switcher", "navbar-icon-links"],
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
+templates_path = ["templates"]
+# Sites of releases lie beside each other, each in the folder of its version.
+html_context = {"versions": json.loads(Path(__file__).with_name("versions.json").read_text("utf-8"))}
 html_copy_source = html_show_sourcelink = False
 
 
@@ -81,6 +95,13 @@ def docstring(app, what, name, obj, options, lines: list[str]) -> None:
     lines[:] = text.split("\n")
 
 
+def examples(app, what, name, obj, options, lines: list[str]) -> None:
+    """List the scripts of the gallery that use a class or function, after numpydoc has read its docstring."""
+    uses = Path(app.srcdir, "pictures", "uses", f"{name}.examples")
+    if what in ("class", "function") and uses.is_file() and uses.stat().st_size:
+        lines += ["", ".. rubric:: In the gallery", "", f".. minigallery:: {name}", ""]
+
+
 def skipped(app, what, name, obj, skip, options) -> bool | None:
     """Leave out tables and declarations: they are long, and what they say is said of each thing itself."""
     return True if isinstance(obj, (tuple, dict, frozenset, bool)) else None
@@ -107,3 +128,4 @@ def setup(app) -> None:
     app.connect("source-read", repository_links)
     app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", docstring, priority=100)
+    app.connect("autodoc-process-docstring", examples, priority=900)

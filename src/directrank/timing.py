@@ -149,7 +149,7 @@ def current_profile() -> Profile | None:
 
 @contextmanager
 def watching(*watchers: Watcher) -> Iterator[None]:
-    """Pass the name of the measure and its value to functions, whenever the monitor of a fit computes it."""
+    """Pass the name of the measure and its value to functions, whenever a fit computes it; or "objective"."""
     token = _watchers.set((*_watchers.get(), *watchers))
     try:
         yield
@@ -157,7 +157,7 @@ def watching(*watchers: Watcher) -> Iterator[None]:
         _watchers.reset(token)
 
 
-def tell(measure: str, value: float) -> None:
-    """Tell whoever watches that the monitor has a value."""
+def tell(name: str, value: float) -> None:
+    """Tell whoever watches that the monitor, or the objective, has a value."""
     for watcher in _watchers.get():
-        watcher(measure, value)
+        watcher(name, value)

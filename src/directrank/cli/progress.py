@@ -182,6 +182,8 @@ def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
 
     def show(measure: str, value: float) -> None:
         nonlocal seen
+        if measure == "objective":
+            return
         seen += 1
         of, left = "", ""
         if limit is not None and seen <= limit:

@@ -20,7 +20,7 @@ from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker, scores_of
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation.batches import values_of
-from directrank.scorers import Additive, Committee, Linear, Trees, summed
+from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
 from directrank.scorers.committee import mean_deviation
 
 
@@ -28,6 +28,7 @@ class CommitteeRanker(Ranker):
     """Base class of rankers that train other rankers."""
 
     rankers_: list[Any]
+    feature_deviations_: np.ndarray
 
     def components(self):
         """Refuse: there is no one surrogate, solver and scorer."""
@@ -118,6 +119,9 @@ def committee_of(
     open_ends = [type(each).__name__ for each in members if each.status_ not in GOOD]
     of += f", not {', '.join(open_ends)}" if open_ends else ""
     ranker.rankers_ = list(members)
+    # All members read features in one way, on the same queries; those of a comparison do not know them.
+    if isinstance(scorer, LINEAR) and hasattr(members[0], "feature_deviations_"):
+        ranker.feature_deviations_ = members[0].feature_deviations_
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]
     ranker.notes_ = list(dict.fromkeys(note for each in members for note in each.notes_))
     ranker.scaling_ = ", ".join(dict.fromkeys(each.scaling_ for each in members))

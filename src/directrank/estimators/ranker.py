@@ -32,6 +32,7 @@ from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
 from directrank.features import ArrayFeatures, Features, scored
 from directrank.features.medians import missing_counts
+from directrank.features.moments import deviations_in_queries
 from directrank.features.shards import processors
 from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
 from directrank.scorers import (
@@ -161,6 +162,11 @@ class Ranker(BaseEstimator):
     scorer_ : Scorer
     coef_ : ndarray of shape (n_features,), float64
         The weight of each feature, where the scorer is linear. No ranking depends on an intercept.
+    feature_importances_ : ndarray of shape (n_features,), float64
+        Share of each feature in the model, by the definition of its kind of scorer.
+    feature_deviations_ : ndarray of shape (n_features,), float64
+        Only of linear scorers: the mean over training queries of each feature's standard deviation inside the
+        query, in the unit in which ``coef_`` multiplies it.
     scaling_, scaling_reason_ : str
         The scaling of features: as asked for, or as "auto" chose, and why.
     history_ : list of dict
@@ -263,7 +269,8 @@ class Ranker(BaseEstimator):
         eval_qid, group, eval_group : array, optional
             The qid of `eval_set`; or sizes of consecutive queries instead of one qid per row.
         callbacks : sequence of callable, default=()
-            Called with the name of the measure that chooses among iterates, and its value, at each iterate.
+            Called with a name and a value: of the measure that chooses among iterates, rounds or passes, when
+            it is computed; and of ``"objective"``, relative to zero scores, at each iterate of L-BFGS.
         verbose : bool, default=False
             Whether to print these values.
 
@@ -328,6 +335,10 @@ class Ranker(BaseEstimator):
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:
                 divide_pass(profile, objective, solution.scorer, groups.features)
+        if scaling.fill is not None:
+            rows = None if weights is None else np.repeat(weights, groups.queries.sizes)
+            spread = deviations_in_queries(groups.source, rows, n_threads)
+            self.feature_deviations_ = scaling.raw_deviations(spread)
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = [*objective.notes(), *scaling.notes]
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
@@ -487,6 +498,33 @@ class Ranker(BaseEstimator):
         if it is "query" they are scaled to [0, 1].
         """
         return coefficients_of(self)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the model, float64 (n_features,); they add up to 1, or are all 0.
+
+        Of a linear scorer it is the share in Σ_k |w_k| σ_k, where w is ``coef_`` and σ_k the mean over
+        training queries of the standard deviation of feature k inside the query (``feature_deviations_``):
+        what differs between queries alone ranks nothing. Features that say the same share their weight. Of
+        stumps it is the share in the absolute coefficients of weak rankers, of trees in the gain of all
+        splits; sums of unlike scorers have none. `directrank.importance` measures what a ranking loses
+        without a feature.
+
+        Raises
+        ------
+        AttributeError
+            If the ranker is not fitted, or its scorer or file has no such figure.
+        """
+        check_is_fitted(self)
+        if importances := getattr(self.scorer_, "feature_importances", None):
+            return importances(self.n_features_in_)
+        if not hasattr(self, "feature_deviations_"):
+            raise AttributeError(
+                f"{type(self).__name__} has no feature_importances_: {self.scorer_!r} is not linear, nor "
+                "stumps or trees, or is of an earlier release; use directrank.importance"
+            )
+        parts = np.abs(self.coef_) * self.feature_deviations_
+        return parts / (parts.sum() or 1.0)
 
     def components(self) -> tuple[Any, Any, Any]:
         """Return the surrogate, the solver and the scorer that `fit` uses."""

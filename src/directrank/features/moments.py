@@ -81,6 +81,24 @@ def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStati
     return ColumnStatistics(values.mean(0), values.std(0), values.min(0), values.max(0))
 
 
+def deviations_in_queries(
+    features: Features, weights: np.ndarray | None = None, n_threads: int = 1
+) -> np.ndarray:
+    """Return the mean over queries of the standard deviation of each feature, float64 (n_features,).
+
+    No value may be missing. `weights` are of rows, and the same for all rows of a query.
+    """
+    rows = np.ones(features.shape[0]) if weights is None else weights
+    shards = features.over_shards(_deviations_of_shard, rows=(rows,), n_threads=n_threads)
+    return np.sum([total for total, _ in shards], axis=0) / sum(of for _, of in shards)
+
+
+def _deviations_of_shard(features, indptr, blocks, weights) -> tuple[np.ndarray, float]:
+    total, by_query = np.zeros(features.shape[1]), weights[indptr[:-1]]
+    _add_deviations(features, indptr, by_query, total)
+    return total, float(by_query.sum())
+
+
 @kernel
 def read_row(features, i, logarithm, row):
     """Write row i in float64, with sign(x) · log1p |x| where `logarithm` is true; empty: nowhere."""
@@ -108,3 +126,20 @@ def _add_moments(features, weights, logarithm, origin, total, squares, smallest,
             squares[k] += w * beyond * beyond
             smallest[k] = x if x < smallest[k] else smallest[k]
             largest[k] = x if x > largest[k] else largest[k]
+
+
+@kernel
+def _add_deviations(features, indptr, weights, out):
+    mean, squares = np.empty(features.shape[1]), np.empty(features.shape[1])
+    for q in range(len(weights)):
+        first, last = indptr[q], indptr[q + 1]
+        mean[:], squares[:] = 0.0, 0.0
+        for i in range(first, last):
+            for k in range(len(mean)):
+                mean[k] += features[i, k]
+        mean /= last - first
+        for i in range(first, last):
+            for k in range(len(mean)):
+                squares[k] += (features[i, k] - mean[k]) ** 2
+        for k in range(len(mean)):
+            out[k] += weights[q] * math.sqrt(squares[k] / (last - first))

@@ -1,6 +1,7 @@
 """Saving a fitted ranker, and loading it bit for bit."""
 
 import os
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from directrank.models.container import MAX_FILE, damaged, read_container, write
 from directrank.models.readers import lightgbm_text, xgboost_json
 from directrank.models.readers.nodes import LibraryModel
 from directrank.models.scorer_kinds import put_together, take_apart
+from directrank.scorers import LINEAR, Linear, QueryLinear
 from directrank.storage.strict_json import as_plain
 
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
@@ -25,6 +27,10 @@ FITTED = (
     "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
     "members_", "library_",
 )  # fmt: skip
+#: Scaled units from 0 at which float32 leaves three digits of a raw feature's deviation.
+FARTHEST = 2.0**14
+#: The tensor of `feature_deviations_`, beside those of the scorer.
+DEVIATIONS = "feature_deviations"
 #: Parameters of a composed `Ranker` that are objects, which a data-only file cannot hold.
 COMPOSED = ("surrogate", "solver", "scorer", "rankers")
 
@@ -41,7 +47,8 @@ def save(ranker, path: str | os.PathLike) -> None:
     Parameters
     ----------
     ranker : Ranker
-        A fitted estimator of this library. Of a pipeline or a search, save the ranker inside.
+        A fitted estimator of this library; or a scikit-learn `Pipeline` of scalers and a linear ranker, of
+        which one ranker of raw features is saved (`folded`). Of a search, save its ``best_estimator_``.
     path : path
         The file; an existing one is replaced, and keeps its permissions.
 
@@ -50,7 +57,8 @@ def save(ranker, path: str | os.PathLike) -> None:
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     TypeError
-        If the class, a parameter or the scorer is not one that a file can hold.
+        If the class, a parameter or the scorer is not one that a file can hold, or a step of a pipeline
+        cannot be folded into its ranker.
     ValueError
         If the model is larger than `load` reads: 1 GiB, or 16 MiB of names and history.
     OSError
@@ -60,9 +68,12 @@ def save(ranker, path: str | os.PathLike) -> None:
 
     from directrank import __version__
 
+    ranker = folded(ranker) if hasattr(ranker, "steps") else ranker
     _check_class(ranker)
     check_is_fitted(ranker, "scorer_")
     kind, tensors = take_apart(ranker.scorer_)
+    if hasattr(ranker, "feature_deviations_"):
+        tensors[DEVIATIONS] = ranker.feature_deviations_
     names = getattr(ranker, "feature_names_in_", None)
     description = {
         "format": FORMAT,
@@ -144,6 +155,11 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
     if type(n_features) is not int or not (names is None or _are_names(names, n_features)):
         raise ModelFormatError(f"its names of features do not fit {n_features} features")
     ranker = known[description["class"]](**description["parameters"])
+    deviations = tensors.pop(DEVIATIONS, None)
+    if deviations is not None:
+        if deviations.dtype != np.float64 or deviations.shape != (n_features,) or not (deviations >= 0).all():
+            raise ModelFormatError(f"its deviations do not fit {n_features} features")
+        ranker.feature_deviations_ = deviations
     ranker.scorer_ = put_together(description["scorer"], tensors, n_features)
     ranker.n_features_in_ = n_features
     if names is not None:
@@ -177,13 +193,82 @@ def saved_as_ranker(ranker) -> str:
     )
 
 
+def folded(pipeline) -> Ranker:
+    """Return one ranker of raw features that ranks as a fitted pipeline of scalers and a linear ranker does.
+
+    Its scores differ from the pipeline's by a constant, and by the rounding of raw features to float32.
+
+    Raises
+    ------
+    TypeError
+        If a step is not StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler; if the ranker has
+        no linear scorer, or takes logarithms of what is scaled.
+    ValueError
+        If a feature is so far from 0, in its scaled unit, that float32 would lose the digits that matter.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    *steps, (_, last) = pipeline.steps
+    steps = [step for _, step in steps if step not in (None, "passthrough")]
+    _check_class(last)
+    check_is_fitted(last, "scorer_")
+    if not steps:
+        return last
+    scorer, name = last.scorer_, type(last).__name__
+    if not isinstance(scorer, LINEAR):
+        raise TypeError(
+            f"a pipeline with {scorer!r} cannot be saved: only linear scorers take up a scaling, and {name} "
+            "ranks alike without one: fit and save it alone"
+        )
+    if getattr(scorer, "logarithm", np.zeros(1)).any():
+        raise TypeError(
+            f"{name} takes logarithms of scaled features, which cannot be folded: set scaling='standard' in "
+            "it, or leave the scaling to it alone (scaling='auto')"
+        )
+    factor, offset = np.ones(last.n_features_in_), np.zeros(last.n_features_in_)
+    for step in steps:
+        a, b = _straight(step)
+        factor, offset = a * factor, a * offset + b
+    farthest = int(np.argmax(np.abs(offset)))
+    if abs(offset[farthest]) > FARTHEST:
+        raise ValueError(
+            f"feature {farthest} is {abs(offset[farthest]):.3g} scaled units from 0: raw features are read "
+            "in float32, whose rounding would show; subtract a constant from it before the pipeline"
+        )
+    ranker = copy(last)
+    # Ranges inside queries are the same before and after a scaling.
+    if type(scorer) is not QueryLinear:
+        fill = None if scorer.fill is None else ((scorer.fill - offset) / factor).astype(np.float32)
+        ranker.scorer_ = Linear(np.asarray(scorer.coefficients) * factor, fill)
+        ranker.feature_deviations_ = last.feature_deviations_ / factor
+    folded_in = ", ".join(type(step).__name__ for step in steps)
+    ranker.message_ = f"{last.message_}; {folded_in} folded into the coefficients"
+    if hasattr(steps[0], "feature_names_in_"):
+        ranker.feature_names_in_ = steps[0].feature_names_in_
+    return ranker
+
+
+def _straight(step) -> tuple[np.ndarray, np.ndarray | float]:
+    """Return a and b of a fitted scaler x → a x + b."""
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    kind, clip = type(step), getattr(step, "clip", False)
+    if clip or kind not in (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler):
+        raise TypeError(
+            f"a pipeline with {kind.__name__}{'(clip=True)' * clip} cannot be saved: of its steps "
+            "StandardScaler, MinMaxScaler, MaxAbsScaler and RobustScaler are folded into the ranker; "
+            "or apply the steps yourself, and save(pipeline[-1], path)"
+        )
+    if kind is MinMaxScaler:
+        return step.scale_, step.min_
+    scaled = step.with_std if kind is StandardScaler else getattr(step, "with_scaling", True)
+    centred = step.with_mean if kind is StandardScaler else getattr(step, "with_centering", False)
+    a = 1.0 / step.scale_ if scaled else np.ones(step.n_features_in_)
+    return a, -a * (step.mean_ if kind is StandardScaler else step.center_) if centred else 0.0
+
+
 def _check_class(ranker) -> None:
     name = type(ranker).__name__
-    if hasattr(ranker, "steps"):
-        raise TypeError(
-            f"a {name} cannot be saved, the ranker in it can: save(pipeline[-1], path). The file does not "
-            "hold the other steps, such as a scaler: save them yourself, and apply them before predict"
-        )
     if hasattr(ranker, "best_estimator_"):
         raise TypeError(f"a {name} cannot be saved, the ranker in it can: save(search.best_estimator_, path)")
     if not isinstance(ranker, Ranker):

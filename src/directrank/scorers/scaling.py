@@ -98,6 +98,12 @@ class Scaling:
         same = np.array_equal(getattr(own, "logarithm", ()), getattr(scorer, "logarithm", ()))
         return type(own) is type(scorer) and same
 
+    def raw_deviations(self, scaled: np.ndarray) -> np.ndarray:
+        """Return the deviations of the features that `coef_` multiplies, from those of scaled features."""
+        if self.kind in ("none", "query"):
+            return scaled
+        return scaled / np.where(self.factor > 0, self.factor, 1.0)
+
     def on_scaled(self, coefficients: np.ndarray) -> np.ndarray:
         """Return the coefficients of scaled features that mean the same as those of a ranker's `coef_`."""
         if self.kind in ("none", "query"):

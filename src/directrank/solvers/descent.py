@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from directrank.contracts import ApproximationErrors, BoundObjective, LinearScorer, Part
 from directrank.kernels.compile import kernel
 from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
+from directrank.timing import tell
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
@@ -76,6 +77,7 @@ class Problem:
         def callback(parameters: np.ndarray) -> None:
             value, norm = latest[parameters.tobytes()]
             latest.clear()
+            tell("objective", value)
             if at_iterate is not None:
                 at_iterate(parameters, value, norm)
 

@@ -6,13 +6,15 @@ import random
 import struct
 
 import numpy as np
+import pandas
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from directrank import AdaRank, ApproxRank, Ranker, Regression, load, make_ranking, save
+from directrank import AdaRank, ApproxRank, RankBoost, Ranker, Regression, load, make_ranking, save
 from directrank.errors import ModelFormatError
 from directrank.estimators.methods import METHODS
 from directrank.measures import NDCG
@@ -104,17 +106,62 @@ def test_what_cannot_be_saved_is_refused_by_name(groups, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_of_a_pipeline_and_a_search_the_ranker_inside_is_saved(groups, tmp_path):
-    pipeline = make_pipeline(StandardScaler(), Regression()).fit(
-        groups.X, groups.relevance, regression__qid=groups.qid
-    )
-    with pytest.raises(
-        TypeError, match=r"a Pipeline cannot be saved, .*save\(pipeline\[-1\], path\).* scaler"
-    ):
+SCALERS = {
+    "standard": lambda: [StandardScaler()],
+    "deviation alone": lambda: [StandardScaler(with_mean=False)],
+    "mean alone": lambda: [StandardScaler(with_std=False)],
+    "range": lambda: [MinMaxScaler((-1, 3))],
+    "robust": lambda: [RobustScaler(), "passthrough", MaxAbsScaler()],
+}
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard", "query"])
+@pytest.mark.parametrize("steps", SCALERS.values(), ids=SCALERS)
+def test_a_pipeline_of_scalers_is_saved_as_one_ranker_of_raw_features(steps, scaling, groups, tmp_path):
+    X = groups.X * [1, 10, 100, 1000] + [5.0, 0, -70, 10]
+    X[::7, 1] = np.nan
+    pipeline = make_pipeline(*steps(), Regression(scaling=scaling))
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    pipeline.fit(frame, groups.relevance, regression__qid=groups.qid)
+    save(pipeline, tmp_path / "model.dr")
+    loaded = load(tmp_path / "model.dr")
+    assert loaded.feature_names_in_.tolist() == list("abcd")
+    assert "folded into the coefficients" in loaded.message_
+    np.testing.assert_allclose(loaded.feature_importances_, pipeline[-1].feature_importances_, rtol=1e-9)
+    scaled = pipeline[:-1].transform(frame)
+    theirs, ours = pipeline[-1].predict(scaled, qid=groups.qid), loaded.predict(frame, qid=groups.qid)
+    assert np.ptp(ours - theirs) <= 1e-5 * np.ptp(theirs)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([PCA(2), Regression()], "a pipeline with PCA cannot be saved"),
+        ([MinMaxScaler(clip=True), Regression()], r"MinMaxScaler\(clip=True\) cannot"),
+        ([StandardScaler(), RankBoost(rounds=2)], "ranks alike without one: fit and save it alone"),
+        ([StandardScaler(), Regression(scaling="log")], "takes logarithms of scaled features"),
+        ([StandardScaler(), LinearRegression()], "a LinearRegression cannot be saved"),
+    ],
+)
+def test_what_cannot_be_folded_is_refused_by_name(steps, message, groups, tmp_path):
+    pipeline = make_pipeline(*steps)
+    qid = {} if message.startswith("a Lin") else {f"{pipeline.steps[-1][0]}__qid": groups.qid}
+    pipeline.fit(groups.X, groups.relevance, **qid)
+    with pytest.raises(TypeError, match=message):
         save(pipeline, tmp_path / "model.dr")
-    save(pipeline[-1], tmp_path / "model.dr")
-    scaled = pipeline[:-1].transform(groups.X)
-    np.testing.assert_array_equal(load(tmp_path / "model.dr").predict(scaled), pipeline.predict(groups.X))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_feature_far_from_0_is_not_folded(groups, tmp_path):
+    X = groups.X + np.array([1e6, 0.0, 0.0, 0.0])
+    pipeline = make_pipeline(StandardScaler(), Regression()).fit(
+        X, groups.relevance, regression__qid=groups.qid
+    )
+    with pytest.raises(ValueError, match=r"feature 0 is .* scaled units from 0"):
+        save(pipeline, tmp_path / "model.dr")
+
+
+def test_of_a_search_the_ranker_inside_is_saved(groups, tmp_path):
     search = GridSearchCV(Regression(), {"ridge": [0.0, 1.0]}, cv=GroupKFold(2))
     with pytest.warns(UserWarning, match="qid is missing"):
         search.fit(groups.X, groups.relevance, groups=groups.qid)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from directrank.errors import DataError
 from directrank.estimators.inputs import features_of
@@ -142,12 +142,6 @@ class BoostedRanker(Ranker):
         if features.workers is not None:
             raise TypeError("staged_predict is for data in this process, not on a cluster: use predict")
         yield from map(in_caller_order, self.scorer_.staged_scores(features.rows))
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in Σ |coefficient|, float64 (n_features_in_,)."""
-        check_is_fitted(self)
-        return self.scorer_.feature_importances(self.n_features_in_)
 
     def _document_boosting(self) -> DocumentBoosting:
         """Return the solver that the parameters describe."""

@@ -4,9 +4,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
 from directrank.contracts import Measure, Surrogate
 from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, estimator, positional
 from directrank.estimators.ranker import Ranker
@@ -90,9 +87,3 @@ class TreeRanker(Ranker):
             feature_share=self.feature_share, n_threads=self._n_threads(),
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the gain of all splits, float64 (n_features_in_,)."""
-        check_is_fitted(self)
-        return self.scorer_.feature_importances(self.n_features_in_)
