@@ -53,6 +53,10 @@ def test_weights_are_learned_compared_written_and_applied(capsys, folder):
     assert "Written: a.run, 400 documents of 50 queries" in err
     assert run(capsys, "fuse", *names, "--model", "fusion.dr", "--run-out", "b.run")[0] == 0
     assert (folder / "a.run").read_bytes() == (folder / "b.run").read_bytes()
+    (folder / "new.run").write_bytes((folder / "good.run").read_bytes())
+    code, _, err = run(capsys, "fuse", "new.run", "poor.run", "--model", "fusion.dr", "--run-out", "b.run")
+    assert "the order of the fusion's: new.run as good.run, poor.run as poor.run" in err
+    assert (folder / "a.run").read_bytes() == (folder / "b.run").read_bytes()
     code, out, _ = run(capsys, "fuse", *names, "--model", "fusion.dr", "--to", "opensearch")
     processor = json.loads(out)["phase_results_processors"][0]["normalization-processor"]
     assert sum(processor["combination"]["parameters"]["weights"]) == pytest.approx(1.0)

@@ -181,33 +181,32 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
     return Rule(name, share * ascended(measure, union, name, rng) + (1.0 - share) * equal, share)
 
 
-#: What the first rows of the table are; after them come the rules of `FIXED` and the runs.
-LEARNED, SINGLE = "learned", "best single run"
+LEARNED, BEST_OF_GRID, SINGLE = "learned", f"best of {len(GRID)} weights", "best single run"
+#: What the rows of the table are; the others are runs.
 MEANINGS = {
     LEARNED: "weights learned on the other folds",
-    f"best of {len(GRID)} weights": "best weights of min-max scores on the other folds",
+    BEST_OF_GRID: "best weights of min-max scores on the other folds",
     SINGLE: "best run on the other folds",
-    **dict(
-        zip(
-            FIXED,
-            (f"sum of 1 / ({K} + rank)", "sum of min-max scores", "CombSUM × runs with it"),
-            strict=True,
-        )
-    ),
+    f"RRF (k = {K})": f"sum of 1 / ({K} + rank)",
+    "CombSUM": "sum of min-max scores",
+    "CombMNZ": "CombSUM × runs with the document",
 }
 #: From a union to fused scores, (n_docs,); NaN of documents that are left out.
 Scores = Callable[[Union], np.ndarray]
 
 
 def _fitted(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> dict[str, Scores]:
-    """Return the rules that are learned or chosen on judged queries, in the order of `MEANINGS`."""
-    legs: list[Scores] = [lambda some, leg=leg: some.scores[:, leg] for leg in range(union.scores.shape[1])]
-    points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])).scores for weight in GRID]
-    choices = {name: points for name in [*MEANINGS][1:2] if len(legs) == 2} | {SINGLE: legs}
-    return {LEARNED: learned(measure, union, normalisations, seed).scores} | {
-        name: max(rules, key=lambda rule: query_values(measure, union, rule(union)).mean())
-        for name, rules in choices.items()
-    }
+    """Return the rules that are learned or chosen on judged queries, by name."""
+
+    def best(rules: Sequence[Scores]) -> Scores:
+        return max(rules, key=lambda rule: query_values(measure, union, rule(union)).mean())
+
+    rules: dict[str, Scores] = {LEARNED: learned(measure, union, normalisations, seed).scores}
+    n_legs = union.scores.shape[1]
+    if n_legs == 2:
+        points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])) for weight in GRID]
+        rules[BEST_OF_GRID] = best([point.scores for point in points])
+    return rules | {SINGLE: best([lambda some, leg=leg: some.scores[:, leg] for leg in range(n_legs)])}
 
 
 def _worth(result: Comparison, kfold: int) -> str:
@@ -427,6 +426,12 @@ class Fusion:
                 f"{len(legs.names)} runs; give one run for each leg"
             )
         if {*legs.names} != {*self.legs_}:
+            for run, leg in zip(legs.names, self.legs_, strict=True):
+                if run != leg and run in self.legs_:
+                    raise ValueError(
+                        f"{run} stands where the fusion has {leg}; give the runs in the order of its legs: "
+                        f"{', '.join(self.legs_)}"
+                    )
             return legs.union
         places = [legs.names.index(name) for name in self.legs_]
         return Union(legs.union.queries, legs.union.scores[:, places], legs.union.judged)
@@ -436,12 +441,12 @@ class Fusion:
 
         Parameters
         ----------
-        name : {"opensearch", "elasticsearch", "vespa"}
+        name : {"opensearch", "elasticsearch", "solr", "vespa"}
 
         Raises
         ------
         ExportError
-            If the engine has not the normalisation.
+            If the engine has not the normalisation, or not such weights.
         """
         return engine_form(name, self.legs_, self.weights_.tolist(), self.normalisation_, K)
 

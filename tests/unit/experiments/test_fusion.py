@@ -14,6 +14,7 @@ from directrank import (
     load,
     paired_test,
     parse_measure,
+    save,
     write_report,
 )
 from directrank.data.fusing import NORMALISATIONS, log_odds, min_max, reciprocal_ranks, standardised
@@ -266,6 +267,10 @@ def test_a_file_of_weights_is_read_bit_for_bit(tmp_path):
         load(tmp_path / "fusion.dr")
     # Of files the names may differ, and the order counts.
     assert again.fuse(dict(zip("xyz", runs.values(), strict=True))) == found.fuse(runs)
+    with pytest.raises(ValueError, match="leg0 stands where the fusion has leg1; give the runs in the order"):
+        again.fuse({"x": runs["leg1"], "leg0": runs["leg0"], "leg2": runs["leg2"]})
+    with pytest.raises(TypeError, match=r"a Fusion cannot be saved here; it has its own save\(path\)"):
+        save(found, tmp_path / "other.dr")
     with pytest.raises(ValueError, match="the fusion has 3 legs"):
         again.fuse({"leg0": runs["leg0"], "leg1": runs["leg1"]})
 

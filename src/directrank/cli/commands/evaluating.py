@@ -313,6 +313,9 @@ def fuse(
         print_json({**facts, "comparison": table and table.to_dict(), "notes": legs.notes})
         return
     lines = [f"note: {note}" for note in legs.notes]
+    if {*legs.names} != {*fusion.legs_}:
+        pairs = (f"{run} as {leg}" for run, leg in zip(legs.names, fusion.legs_, strict=True))
+        lines.append(f"note: runs are taken in the order of the fusion's: {', '.join(pairs)}")
     if engine is not None:
         sys.stdout.write(engine.content.decode())
         lines += [f"needs: {each}" for each in engine.needs] + [f"changed: {each}" for each in engine.changes]
