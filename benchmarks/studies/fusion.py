@@ -119,14 +119,16 @@ def embedded(texts: list[str], tokenizer: Path) -> np.ndarray:
 
 def print_table(name: str, legs: Legs) -> None:
     table = Fusion(MEASURE).cross_validate(legs)
-    print(f"\n{name}, {len(table.rows[0].values)} queries, {len(legs.names)} legs, {table.kfold} folds\n")
+    tests = table.content.significance["standard"]
+    print(f"\n{name}, {legs.judged.queries.n_queries} queries, {len(legs.names)} legs, 5 folds\n")
     print(f"| rule | {MEASURE} | learned less it | 95 % interval | p | p Holm |")
     print(f"|{' --- |' * 6}")
-    print(f"| {table.rows[0].name} | {table.rows[0].values.mean():.4f} | | | | |")
-    for row, test, p_holm in zip(table.rows[1:], table.tests, table.p_holm, strict=True):
+    print(f"| learned | {table.mean('learned', MEASURE, 'standard'):.4f} | | | | |")
+    for pair in (each.turned for each in tests.pairs[MEASURE]):
         print(
-            f"| {row.name} | {row.values.mean():.4f} | {test.difference:+.4f} | {test.low:+.4f} to "
-            f"{test.high:+.4f} | {test.p:.4f} | {p_holm:.4f} |"
+            f"| {pair.baseline} | {table.mean(pair.baseline, MEASURE, 'standard'):.4f} | "
+            f"{pair.difference:+.4f} | {pair.low:+.4f} to {pair.high:+.4f} | {pair.p_randomisation:.4f} | "
+            f"{pair.p_holm:.4f} |"
         )
 
 

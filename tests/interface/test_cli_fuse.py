@@ -32,25 +32,30 @@ def test_weights_are_learned_compared_written_and_applied(capsys, folder):
     names = ("good.run", "poor.run")
     code, out, err = run(
         capsys, "fuse", *names, "--qrels", "qrels", "--normalise", "min-max", "-o", "fusion.dr",
-        "--run-out", "a.run",
+        "--run-out", "a.run", "--report", "page.html",
     )  # fmt: skip
     assert code == 0
-    assert "49 judged queries, nDCG@10, 5 folds" in out
-    rules = [line.split("  ")[0] for line in out.splitlines()]
+    assert "Is it worth it? On 5 folds of queries" in out
+    assert "Is it worth it?" in (folder / "page.html").read_text()
+    rules = [line.split(" (")[0] for line in out.splitlines()]
     expected = [
         "learned",
         "best of 11 weights",
-        "best single leg",
-        "RRF (k = 60)",
+        "best single run",
+        "RRF",
         "CombSUM",
         "CombMNZ",
         *names,
     ]
     assert rules[2:10] == expected
-    assert "weights of scores, min-max" in out
+    assert "Weights of scores, min-max" in out
     assert "1 of 50 queries have no judgment" in err
     assert "Written: a.run, 400 documents of 50 queries" in err
     assert run(capsys, "fuse", *names, "--model", "fusion.dr", "--run-out", "b.run")[0] == 0
+    assert (folder / "a.run").read_bytes() == (folder / "b.run").read_bytes()
+    (folder / "new.run").write_bytes((folder / "good.run").read_bytes())
+    code, _, err = run(capsys, "fuse", "new.run", "poor.run", "--model", "fusion.dr", "--run-out", "b.run")
+    assert "the order of the fusion's: new.run as good.run, poor.run as poor.run" in err
     assert (folder / "a.run").read_bytes() == (folder / "b.run").read_bytes()
     code, out, _ = run(capsys, "fuse", *names, "--model", "fusion.dr", "--to", "opensearch")
     processor = json.loads(out)["phase_results_processors"][0]["normalization-processor"]
@@ -65,7 +70,7 @@ def test_without_judgments_it_is_rrf_and_json_holds_the_weights(capsys):
     assert (facts["normalisation"], facts["judged_queries"], facts["comparison"]) == ("rank", 0, None)
     assert facts["weights"] == {"good.run": 0.5, "poor.run": 0.5}
     _, out, _ = run(capsys, "fuse", "good.run", "poor.run")
-    assert out == "weights: equal, of reciprocal ranks: RRF (k = 60), as no query is judged\n"
+    assert out == "Weights: equal, of reciprocal ranks: RRF (k = 60), as no query is judged\n"
 
 
 @pytest.mark.parametrize(
@@ -81,6 +86,8 @@ def test_without_judgments_it_is_rrf_and_json_holds_the_weights(capsys):
         (["good.run", "poor.run", "--to", "lucene"], 2, "lucene"),
         (["good.run", "poor.run", "-o", "good.run"], 2, "this is the input good.run"),
         (["good.run", "poor.run", "--model", "qrels"], 3, "not a model of directrank"),
+        (["good.run", "poor.run", "--report", "a.html"], 2, "--report: its comparison needs --qrels"),
+        (["good.run", "poor.run", "--qrels", "qrels", "--report", "qrels"], 2, "this is the input qrels"),
     ],
 )
 def test_wrong_use_and_data_end_in_one_line(capsys, arguments, code, message):

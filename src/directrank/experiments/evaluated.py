@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -100,21 +101,40 @@ def evaluate_runs(
         data, ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify)
     )
     submissions = [judged.submission(label, run) for label, run in named.items()]
+    results = evaluated(judged, submissions, reported, conventions, diagnostics, command)
+    return with_significance(Comparison(results), against, correction)
+
+
+def evaluated(
+    judged: Judged,
+    submissions: Sequence[Submission],
+    measures: Sequence[Measure],
+    conventions: Sequence[str],
+    diagnostics: bool = True,
+    command: Sequence[str] = (),
+) -> Results:
+    """Return the values of rankings of the same judged queries, without tests of their differences."""
     path = Path(judged.source)
-    digests = {"test": file_digest(path)} if path.is_file() else {}
-    results = Results(
+    notes = chain(judged.notes, *(each.notes for each in submissions))
+    return Results(
         format=FORMAT,
         dataset=Path(judged.source).name or judged.source,
         select_by=None,
-        measures=[each.name for each in reported],
-        convention=convention,
+        measures=[each.name for each in measures],
+        convention=conventions[0],
         methods=[
-            Described(label=each.label, name=each.label, measure=None, summary=each.path, paper="", grid={})
+            Described(label=each.label, name=each.label, measure=None, summary=each.origin, paper="", grid={})
             for each in submissions
         ],
-        folds=[FoldFiles(name=ALL, sha256=digests, files={"test": [judged.source]})],
+        folds=[
+            FoldFiles(
+                name=ALL,
+                sha256={"test": file_digest(path)} if path.is_file() else {},
+                files={"test": [judged.source]},
+            )
+        ],
         data_check=DataCheck(
-            lines=[*judged.notes, *(note for each in submissions for note in each.notes)],
+            lines=[*dict.fromkeys(notes)],
             of=judged.source,
             n_queries=submissions[0].queries.n_queries,
             n_docs=len(judged.relevance),
@@ -122,10 +142,9 @@ def evaluate_runs(
         environment=environment(),
         command=list(command),
         written=datetime.now(UTC).isoformat(timespec="seconds"),
-        cells=[_ranking(each, reported, conventions, judged, diagnostics) for each in submissions],
-        own_measures={each.name: DescribedMeasure.of(each) for each in reported if is_own(each)},
+        cells=[_ranking(each, measures, conventions, judged, diagnostics) for each in submissions],
+        own_measures={each.name: DescribedMeasure.of(each) for each in measures if is_own(each)},
     )
-    return with_significance(Comparison(results), against, correction)
 
 
 def _label_of(baseline: str, named: dict[str, Any]) -> str:

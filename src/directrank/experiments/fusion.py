@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,21 +10,16 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.data.files.trec import Union, united
-from directrank.data.fusing import (
-    FIXED,
-    MIN_MAX,
-    NORMALISATIONS,
-    RANK,
-    STANDARDISED,
-    K,
-    reciprocal_ranks,
-    weighted,
-)
+from directrank.data.fusing import FIXED, MIN_MAX, NORMALISATIONS, RANK, STANDARDISED, K, weighted
 from directrank.data.queries import Queries
 from directrank.errors import DataError, ModelFormatError, check_choice
 from directrank.estimators.ranker import MeanMonitor
-from directrank.experiments.significance import PairedTest, holm, paired_test
-from directrank.experiments.submissions import Judged, is_text, named_runs, run_from
+from directrank.experiments.evaluated import evaluated
+from directrank.experiments.options import STANDARD
+from directrank.experiments.results import Comparison
+from directrank.experiments.significance import power_line, with_significance
+from directrank.experiments.submissions import Judged, Submission, is_text, named_runs, run_from
+from directrank.experiments.tables import p_value
 from directrank.features.shards import make_shards
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation.arguments import ranked_last
@@ -49,8 +44,8 @@ GRID = np.linspace(0.0, 1.0, 11)
 
 
 def query_values(measure: Measure, union: Union, scores: np.ndarray) -> np.ndarray:
-    """Return a measure of each query; documents that no run holds add nothing, as in trec_eval."""
-    held = union.retrieved
+    """Return a measure of each query; documents without a score or in no run add nothing, as in trec_eval."""
+    held = union.retrieved & ~np.isnan(scores)
     return values_of([measure], union.queries, ranked_last(union.queries, scores, held), retrieved=held)[0]
 
 
@@ -64,6 +59,7 @@ class Legs:
     names: tuple[str, ...]
     union: Union
     notes: list[str]
+    judgments: Judged | None = None
 
     @classmethod
     def read(cls, runs: Any, judgments: Any = None) -> "Legs":
@@ -107,7 +103,7 @@ class Legs:
             for which, text in counted
             if which.any()
         ]
-        return cls(tuple(named), union, [*source.notes, *notes])
+        return cls(tuple(named), union, [*source.notes, *notes], source)
 
     @property
     def judged(self) -> Union:
@@ -185,71 +181,45 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
     return Rule(name, share * ascended(measure, union, name, rng) + (1.0 - share) * equal, share)
 
 
-class Row(NamedTuple):
-    """A rule of fusion: its name, and its measure on each judged query, none of which it was fitted on."""
-
-    name: str
-    values: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class FusionTable:
-    """Rules of fusion on the same judged queries, the learned weights first and tested against the others.
-
-    What is learned or chosen is cross-validated over queries. `p_holm` are adjusted p-values, (n_rows - 1,).
-    """
-
-    measure: str
-    kfold: int
-    rows: list[Row]
-    tests: list[PairedTest]
-    p_holm: np.ndarray
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        tests: list[dict[str, Any]] = [
-            {**vars(test), "p_holm": p} for test, p in zip(self.tests, self.p_holm.tolist(), strict=True)
-        ]
-        return {
-            "measure": self.measure,
-            "kfold": self.kfold,
-            "rows": [
-                {"name": row.name, "value": row.values.mean(), "learned_against_it": test}
-                for row, test in zip(self.rows, [None, *tests], strict=True)
-            ],
-        }
+LEARNED, BEST_OF_GRID, SINGLE = "learned", f"best of {len(GRID)} weights", "best single run"
+#: What the rows of the table are; the others are runs.
+MEANINGS = {
+    LEARNED: "weights learned on the other folds",
+    BEST_OF_GRID: "best weights of min-max scores on the other folds",
+    SINGLE: "best run on the other folds",
+    f"RRF (k = {K})": f"sum of 1 / ({K} + rank)",
+    "CombSUM": "sum of min-max scores",
+    "CombMNZ": "CombSUM × runs with the document",
+}
+#: From a union to fused scores, (n_docs,); NaN of documents that are left out.
+Scores = Callable[[Union], np.ndarray]
 
 
-#: A rule of the table: from a union to a value for each query.
-Valued = Callable[[Union], np.ndarray]
-
-
-def _valued(measure: Measure, scores: Callable[[Union], np.ndarray]) -> Valued:
-    return lambda union: query_values(measure, union, scores(union))
-
-
-def _single(measure: Measure, leg: int) -> Valued:
-    """Return the rule of one leg, without the documents that it does not hold."""
-
-    def values(union: Union) -> np.ndarray:
-        alone = Union(union.queries, union.scores[:, [leg]], union.judged)
-        return query_values(measure, alone, reciprocal_ranks(alone)[:, 0])
-
-    return values
-
-
-def _fitted(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> dict[str, Valued]:
+def _fitted(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> dict[str, Scores]:
     """Return the rules that are learned or chosen on judged queries, by name."""
+
+    def best(rules: Sequence[Scores]) -> Scores:
+        return max(rules, key=lambda rule: query_values(measure, union, rule(union)).mean())
+
+    rules: dict[str, Scores] = {LEARNED: learned(measure, union, normalisations, seed).scores}
     n_legs = union.scores.shape[1]
-
-    def best(rules: Sequence[Valued]) -> Valued:
-        return rules[int(np.argmax([rule(union).mean() for rule in rules]))]
-
-    rules = {"learned": _valued(measure, learned(measure, union, normalisations, seed).scores)}
     if n_legs == 2:
         points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])) for weight in GRID]
-        rules[f"best of {len(GRID)} weights"] = best([_valued(measure, each.scores) for each in points])
-    return rules | {"best single leg": best([_single(measure, leg) for leg in range(n_legs)])}
+        rules[BEST_OF_GRID] = best([point.scores for point in points])
+    return rules | {SINGLE: best([lambda some, leg=leg: some.scores[:, leg] for leg in range(n_legs)])}
+
+
+def _worth(result: Comparison, kfold: int) -> str:
+    """Return whether learned weights are better than RRF, and how many queries would tell."""
+    (measure,), tests = result.measures, result.content.significance[STANDARD]
+    pair = next(each for each in tests.pairs[measure] if each.method in FIXED).turned
+    verdict = "significant" if tests.significant(pair) else "may be chance" if pair.effect else "the same"
+    return (
+        f"Is it worth it? On {kfold} folds of queries, each with weights learned from the others, the "
+        f"learned weights less {pair.baseline}: {pair.difference:+.4f} {measure}, {tests.level:.0%} interval "
+        f"{pair.low:+.4f} to {pair.high:+.4f}, p {p_value(tests.p(pair))} by Holm's rule: {verdict}. "
+        f"{power_line(tests, measure, pair)}"
+    ).rstrip()
 
 
 class FusionFile(Record):
@@ -345,7 +315,7 @@ class Fusion:
         self.normalisation_, self.weights_, self.share_ = found.normalisation, found.weights, found.share
         return self
 
-    def cross_validate(self, runs: Any, judgments: Any = None, *, kfold: int = 5) -> FusionTable:
+    def cross_validate(self, runs: Any, judgments: Any = None, *, kfold: int = 5) -> Comparison:
         """Compare learned weights with the usual rules, on queries that they were not learned from.
 
         Parameters
@@ -355,29 +325,61 @@ class Fusion:
         kfold : int, default=5
             The number of random folds of the judged queries.
 
+        Returns
+        -------
+        Comparison
+            Each rule and each run is a method, tested against ``"learned"``. `directrank.write_report` makes
+            its page.
+
         Raises
         ------
         ValueError
             If there are fewer judged queries than folds, or fewer than two folds.
         """
         legs = _legs(runs, judgments)
-        union = legs.judged
+        union, source = legs.judged, legs.judgments
         measure, names = self._settings(union)
         n = union.queries.n_queries
-        if not 2 <= kfold <= n:
+        if source is None or not 2 <= kfold <= n:
             raise ValueError(f"kfold={kfold}: expected 2 or more, and at most the {n} judged queries")
         folds = random_folds(union.queries, kfold, np.random.default_rng(self.random_state))
-        fitted: dict[str, np.ndarray] = {}
+        fold_of = np.repeat(folds, union.queries.sizes)
+        rows: dict[str, np.ndarray] = {}
         for fold in range(kfold):
             rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
             for name, rule in _fitted(measure, rest, names, self.random_state).items():
-                fitted.setdefault(name, np.empty(n))[folds == fold] = rule(part)
-        fixed = [(name, query_values(measure, union, rule(union))) for name, rule in FIXED.items()]
-        single = [(name, _single(measure, leg)(union)) for leg, name in enumerate(legs.names)]
-        # A leg may have the name of a rule.
-        rows = [Row(*each) for each in (*fitted.items(), *fixed, *single)]
-        tests = [paired_test(rows[0].values, row.values) for row in rows[1:]]
-        return FusionTable(measure.name, kfold, rows, tests, holm(np.array([each.p for each in tests])))
+                rows.setdefault(name, np.empty(len(fold_of)))[fold_of == fold] = rule(part)
+        rows = {
+            name: np.where(union.retrieved, scores, np.nan)
+            for name, scores in (rows | {name: rule(union) for name, rule in FIXED.items()}).items()
+        }
+        for label, scores in zip(legs.names, union.scores.T, strict=True):
+            name = label
+            while name in rows:  # A leg may have the name of a rule.
+                name += " (run)"
+            rows[name] = scores
+        queries = replace(union.queries, row=np.arange(len(fold_of)), _cache={})
+        submissions = [
+            Submission(
+                name, MEANINGS.get(name, "a run alone"), queries, scores, ~np.isnan(scores), legs.notes
+            )
+            for name, scores in rows.items()
+        ]
+        values = evaluated(source, submissions, [measure], [STANDARD])
+        result = with_significance(Comparison(values), LEARNED, "holm")
+        whole = Fusion(self.measure, normalise=names, random_state=self.random_state).fit(legs)
+        return Comparison(replace(result.content, conclusions=[_worth(result, kfold), whole.summary()]))
+
+    def summary(self) -> str:
+        """Return the weights and where they come from, in one sentence."""
+        if not self.share_:
+            why = "judged queries show no convincing gain over it" if self.n_judged_ else "no query is judged"
+            return f"Weights: equal, of reciprocal ranks: RRF (k = {K}), as {why}"
+        weights = [f"{leg} {each:.4f}" for leg, each in zip(self.legs_, self.weights_, strict=True)]
+        return (
+            f"Weights of scores, {self.normalisation_}: {', '.join(weights)}; {self.share_:.0%} learned from "
+            f"{self.n_judged_} judged queries, the rest equal"
+        )
 
     def fuse(self, runs: Any) -> dict[Any, dict[str, float]]:
         """Return the fused score of each document of the runs, by qid and docid, the best document first.
@@ -424,6 +426,12 @@ class Fusion:
                 f"{len(legs.names)} runs; give one run for each leg"
             )
         if {*legs.names} != {*self.legs_}:
+            for run, leg in zip(legs.names, self.legs_, strict=True):
+                if run != leg and run in self.legs_:
+                    raise ValueError(
+                        f"{run} stands where the fusion has {leg}; give the runs in the order of its legs: "
+                        f"{', '.join(self.legs_)}"
+                    )
             return legs.union
         places = [legs.names.index(name) for name in self.legs_]
         return Union(legs.union.queries, legs.union.scores[:, places], legs.union.judged)
@@ -433,12 +441,12 @@ class Fusion:
 
         Parameters
         ----------
-        name : {"opensearch", "elasticsearch", "vespa"}
+        name : {"opensearch", "elasticsearch", "solr", "vespa"}
 
         Raises
         ------
         ExportError
-            If the engine has not the normalisation.
+            If the engine has not the normalisation, or not such weights.
         """
         return engine_form(name, self.legs_, self.weights_.tolist(), self.normalisation_, K)
 

@@ -357,7 +357,10 @@ class Significance(Record):
 
 
 class Results(Record):
-    """Everything that results.json holds; of rankings made elsewhere, without what only a comparison has."""
+    """Everything that results.json holds; of rankings made elsewhere, without what only a comparison has.
+
+    `conclusions` are sentences above the results.
+    """
 
     format: str
     dataset: str
@@ -372,6 +375,7 @@ class Results(Record):
     written: str
     cells: Sequence[Ranking | FailedCell]
     own_measures: dict[str, DescribedMeasure] = field(default_factory=dict)
+    conclusions: list[str] = field(default_factory=list)
     significance: dict[str, Significance] = field(default_factory=dict)
     seed: int = 0
     seeds: Annotated[list[int], not_empty] = field(default_factory=lambda: [0])
@@ -409,7 +413,7 @@ class Compared(Results):
     select_by: str
     data_check: CollectionCheck
     cells: list[FailedCell | Cell]
-    optional = ("own_measures",)
+    optional = ("own_measures", "conclusions")
 
 
 #: Values of a measure, and the mean of its values by query, differ by no more than rounding.

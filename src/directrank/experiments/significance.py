@@ -215,13 +215,14 @@ def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def effect_size(differences: np.ndarray) -> np.ndarray:
     """Return the mean difference in units of its standard deviation over queries (Cohen's d_z).
 
-    0 where all differences are 0, infinite where all are the same other number, NaN below two queries.
+    0 where the mean is 0 but for rounding, infinite where all differences are the same other number, NaN
+    below two queries.
     """
     if len(differences) < 2:
         return np.full(differences.shape[1], np.nan)
     mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mean == 0, 0.0, mean / spread)
+        return np.where(np.abs(mean) <= SAME, 0.0, mean / spread)
 
 
 def power(effect: float, n_queries: int, alpha: float = ALPHA) -> float:

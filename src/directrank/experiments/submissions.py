@@ -39,14 +39,14 @@ from directrank.storage.names import printable
 
 @dataclass(frozen=True, eq=False)
 class Submission:
-    """One ranking, as `directrank.evaluate` takes it; `path` is empty for arrays.
+    """One ranking, as `directrank.evaluate` takes it; `origin` is its path, or what it is.
 
     `retrieved` says which documents it holds, None for all; `notes` what was missing or unknown, and how it
     counts.
     """
 
     label: str
-    path: str
+    origin: str
     queries: Queries
     scores: np.ndarray
     retrieved: np.ndarray | None

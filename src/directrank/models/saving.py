@@ -273,7 +273,8 @@ def _check_class(ranker) -> None:
         raise TypeError(f"a {name} cannot be saved, the ranker in it can: save(search.best_estimator_, path)")
     if not isinstance(ranker, Ranker):
         known = ", ".join(each.__name__ for each in _classes())
-        raise TypeError(f"a {name} cannot be saved; classes that can: {known}")
+        own = "; it has its own save(path)" * hasattr(ranker, "save")
+        raise TypeError(f"a {name} cannot be saved here{own}; classes that can: {known}")
 
 
 def _parameters(ranker) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Objective:
         workers: Workers | None = None,
     ):
         if queries.confidence is not None and not (surrogate.weighs_documents and workers is None):
-            place = "in other processes" if workers else "as this loss is no sum over documents or pairs"
+            place = "in other processes" if workers else "as this loss reads no confidence of documents"
             raise DataError(
                 f"{surrogate.name}: sample_weight {queries.differing(queries.confidence)}: weights belong to "
                 f"queries, {place}. Give one a query, or train Regression, RankSVM, RankNet or RankBoost, "

@@ -5,8 +5,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
-from directrank import Fusion, ModelFormatError, load, parse_measure
+from directrank import (
+    Fusion,
+    ModelFormatError,
+    evaluate_runs,
+    load,
+    paired_test,
+    parse_measure,
+    save,
+    write_report,
+)
 from directrank.data.fusing import NORMALISATIONS, log_odds, min_max, reciprocal_ranks, standardised
 from directrank.errors import DataError, DataFormatError
 from directrank.experiments import fusion
@@ -67,15 +77,16 @@ def test_min_max_and_standardised_by_hand_with_the_least_score_for_missing_docum
     assert [found[docid][0] for docid in "abcd"] == pytest.approx(np.array([4, 0, -4, -4]) / deviation)
 
 
-def rows(table):
-    return {row.name: row.values.mean() for row in table.rows}
+def values(table):
+    return {row.method: np.array(*row.per_query["standard"].values()) for row in table.finished}
 
 
 def test_a_run_may_have_the_name_of_a_rule():
     runs, grades = many(10, n_legs=2)
     renamed = dict(zip(("learned", "CombSUM"), runs.values(), strict=True))
     table, plain = (Fusion().cross_validate(each, grades) for each in (renamed, runs))
-    assert [row.values.tolist() for row in table.rows] == [row.values.tolist() for row in plain.rows]
+    assert [*map(list, values(table).values())] == [*map(list, values(plain).values())]
+    assert table.methods[-2:] == ["learned (run)", "CombSUM (run)"]
 
 
 def test_comb_sum_and_comb_mnz_by_hand():
@@ -86,12 +97,12 @@ def test_comb_sum_and_comb_mnz_by_hand():
         "vectors": {"q": VECTORS["q"], "r": {"c": 3.0, "b": 2.2, "d": 1.0}},
     }
     # r, CombSUM: a 1, b 1.1, c 1, d 0; CombMNZ: a 1, b 2.2, c 2, d 0.
-    found = {row.name: row.values for row in Fusion("RR").cross_validate(runs, judged, kfold=2).rows}
+    found = values(Fusion("RR").cross_validate(runs, judged, kfold=2))
     assert found["CombSUM"].tolist() == pytest.approx([1 / 2, (1 / 2 + 1 / 3) / 2])
     assert found["CombMNZ"].tolist() == pytest.approx([1 / 2, 1 / 3])
     assert found["words"].tolist() == [1.0, 1.0]
     assert found["vectors"].tolist() == pytest.approx([1 / 3, 0.0])  # r: not retrieved
-    assert found["best single leg"].tolist() == [1.0, 1.0]
+    assert found["best single run"].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("name", NORMALISATIONS)
@@ -135,11 +146,54 @@ def test_rows_of_the_table_are_not_fitted_on_what_they_are_judged_on():
     # Each leg is right by chance: on its own queries the better one looks good, on others it is no better.
     runs = {leg: {qid: {"a": rng.normal(), "b": rng.normal()} for qid in grades} for leg in ("one", "two")}
     table = Fusion("RR").cross_validate(runs, grades)
-    judged = rows(table)
-    assert judged["best single leg"] <= max(judged["one"], judged["two"])
-    assert table.tests[0].queries == 30
-    assert table.p_holm.max() <= 1.0
-    assert [row.name for row in table.rows[:3]] == ["learned", "best of 11 weights", "best single leg"]
+    means = {name: each.mean() for name, each in values(table).items()}
+    assert means["best single run"] <= max(means["one"], means["two"])
+    tests = table.content.significance["standard"]
+    assert {(pair.baseline, pair.queries) for pair in tests.pairs["RR"]} == {("learned", 30)}
+    assert table.methods[:3] == ["learned", "best of 11 weights", "best single run"]
+
+
+@pytest.mark.parametrize("measure", ["nDCG@5", "AP", "bpref", "infAP", "Judged@5", "RBP", "ERR@5"])
+def test_values_of_the_table_are_those_of_evaluate(measure):
+    runs, grades = many(9)
+    runs["leg0"].pop("003")
+    for docs in grades.values():
+        docs.pop("d1")
+    table = Fusion(measure).cross_validate(runs, grades, kfold=3)
+    rrf = {"RRF (k = 60)": Fusion().fit(runs).fuse(runs)}
+    alone = evaluate_runs(grades, runs | rrf, measures=table.measures)
+    order = [table.finished[0].qid.index(qid) for qid in alone.finished[0].qid]
+    for name, expected in values(alone).items():
+        np.testing.assert_allclose(values(table)[name][order], expected, rtol=1e-12, err_msg=name)
+    for pair in table.content.significance["standard"].pairs[table.measures[0]]:
+        test = paired_test(*(values(table)[each] for each in pair.methods))
+        found, expected = (
+            (pair.difference, pair.low, pair.p_randomisation),
+            (test.difference, test.low, test.p),
+        )
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_page_says_whether_it_is_worth_it(tmp_path):
+    runs, grades = many(60)
+    table = Fusion(normalise=["min-max"]).cross_validate(runs, grades)
+    worth, weights = table.content.conclusions
+    pair = next(
+        each for each in table.content.significance["standard"].pairs["nDCG@10"] if "RRF" in each.method
+    )
+    assert f"less RRF (k = 60): {-pair.difference:+.4f} nDCG@10" in worth
+    assert weights == Fusion(normalise=["min-max"]).fit(runs, grades).summary()
+    write_report(table, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert all(str(escape(each)) in page for each in (worth, weights))
+    assert {name for name in table.methods if name not in page} == set()
+
+
+def test_a_sum_of_differences_that_is_rounding_needs_no_queries():
+    # 0.6 - 0.4 is not 0.2 in floating point; the mean difference is 1e-17.
+    test = paired_test([0.6, 0.2, 0.5], [0.4, 0.4, 0.5])
+    assert test.difference
+    assert (test.effect, test.queries_needed, test.p_t) == (0.0, None, 1.0)
 
 
 def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
@@ -156,7 +210,7 @@ def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
     fused = found.fuse(legs)
     assert {qid: list(docs) for qid, docs in fused.items()} == {"007": ["01", "1"], "7": ["1", "01"]}
     table = found.cross_validate(legs, kfold=2)
-    assert table.rows[0].values.tolist() == [pytest.approx((1 + 1 / np.log2(3)) / 2), 0.0]  # a tie
+    assert values(table)["learned"].tolist() == [pytest.approx((1 + 1 / np.log2(3)) / 2), 0.0]  # a tie
 
 
 @pytest.mark.parametrize(
@@ -213,6 +267,10 @@ def test_a_file_of_weights_is_read_bit_for_bit(tmp_path):
         load(tmp_path / "fusion.dr")
     # Of files the names may differ, and the order counts.
     assert again.fuse(dict(zip("xyz", runs.values(), strict=True))) == found.fuse(runs)
+    with pytest.raises(ValueError, match="leg0 stands where the fusion has leg1; give the runs in the order"):
+        again.fuse({"x": runs["leg1"], "leg0": runs["leg0"], "leg2": runs["leg2"]})
+    with pytest.raises(TypeError, match=r"a Fusion cannot be saved here; it has its own save\(path\)"):
+        save(found, tmp_path / "other.dr")
     with pytest.raises(ValueError, match="the fusion has 3 legs"):
         again.fuse({"leg0": runs["leg0"], "leg1": runs["leg1"]})
 

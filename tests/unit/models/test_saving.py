@@ -91,7 +91,9 @@ def test_parameters_that_are_objects_are_saved_as_what_they_stand_for(groups, tm
 
 
 def test_what_cannot_be_saved_is_refused_by_name(groups, tmp_path):
-    with pytest.raises(TypeError, match="a LinearRegression cannot be saved; classes that can: Regression"):
+    with pytest.raises(
+        TypeError, match="a LinearRegression cannot be saved here; classes that can: Regression"
+    ):
         save(LinearRegression().fit(groups.X, groups.relevance), tmp_path / "model.dr")
     ranker = Regression().fit(groups)
     ranker.ridge = object()

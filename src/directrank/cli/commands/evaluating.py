@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
-from directrank.cli.output import print_columns, print_json, print_table, remark
+from directrank.cli.output import print_columns, print_json, print_paragraph, print_table, remark
 from directrank.cli.settings import check_file
 from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures, Option, Seed
 
 if TYPE_CHECKING:
     from directrank.experiments import Agreement, Comparison
-    from directrank.experiments.fusion import Fusion, FusionTable
 
 
 def evaluate(
@@ -251,6 +250,10 @@ def fuse(
             "--to ENGINE", "Print the weights for opensearch, elasticsearch, solr or vespa, and nothing else."
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        target("--report FILE", "Also write a page: the rules compared, and whether learning is worth it."),
+    ] = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -261,6 +264,7 @@ def fuse(
     """
     from directrank.data.files.scores import format_of_scores
     from directrank.experiments.fusion import Fusion, Legs
+    from directrank.report import write_report
     from directrank.storage.atomic import write_atomically
 
     if model is not None and qrels is not None:
@@ -269,7 +273,9 @@ def fuse(
         raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
     if json and to is not None:
         raise UsageError("--json and --to: give one of them")
-    for path, name in ((out, "--out"), (run_out, "--run-out")):
+    if report is not None and (qrels is None or kfold < 2):
+        raise UsageError("--report: its comparison needs --qrels, and --kfold 2 or more")
+    for path, name in ((out, "--out"), (run_out, "--run-out"), (report, "--report")):
         if path is not None:
             check_file(path, name, qrels, model, *runs, printing=True)
     table = None
@@ -282,11 +288,15 @@ def fuse(
         if model is None:
             fusion.fit(legs)
             folds = min(kfold, fusion.n_judged_)
-            table = fusion.cross_validate(legs, kfold=folds) if folds > 1 and to is None else None
+            if report is not None or (folds > 1 and to is None):
+                table = fusion.cross_validate(legs, kfold=folds)
         groups, scores = fusion.ranked(legs)
         engine = None if to is None else fusion.engine(to)
     if out is not None:
         fusion.save(out)
+    if report is not None and table is not None:
+        named = replace(table.content, command=["directrank", *sys.argv[1:]])
+        write_report(type(table)(named), report)
     if run_out is not None:
         form = format_of_scores(None, run_out)
         # One score a line would not say whose it is.
@@ -303,53 +313,21 @@ def fuse(
         print_json({**facts, "comparison": table and table.to_dict(), "notes": legs.notes})
         return
     lines = [f"note: {note}" for note in legs.notes]
+    if {*legs.names} != {*fusion.legs_}:
+        pairs = (f"{run} as {leg}" for run, leg in zip(legs.names, fusion.legs_, strict=True))
+        lines.append(f"note: runs are taken in the order of the fusion's: {', '.join(pairs)}")
     if engine is not None:
         sys.stdout.write(engine.content.decode())
         lines += [f"needs: {each}" for each in engine.needs] + [f"changed: {each}" for each in engine.changes]
     else:
         if table is not None:
-            _print_table(table)
-        _print_weights(fusion)
-    lines += [f"Written: {out}"] if out is not None else []
+            print_table(table.headline(STANDARD))
+            _print_differences(table)
+            print()
+        for each in table.content.conclusions if table else [fusion.summary()]:
+            print_paragraph(each)
+    lines += [f"Written: {path}" for path in (out, report) if path is not None]
     if run_out is not None:
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
     for line in lines:
         remark(line, quiet=quiet)
-
-
-def _print_table(table: "FusionTable") -> None:
-    """Print the rules, and by how much the learned weights are better than each."""
-    from directrank.experiments.tables import p_value
-
-    first, *others = table.rows
-    print(
-        f"{len(first.values)} judged queries, {table.measure}, {table.kfold} folds; "
-        "difference: learned less the row"
-    )
-    lines = [[first.name, f"{first.values.mean():.4f}", "", "", "", "", ""]]
-    for row, test, p_holm in zip(others, table.tests, table.p_holm.tolist(), strict=True):
-        lines.append(
-            [
-                row.name, f"{row.values.mean():.4f}", f"{test.difference:+.4f}",
-                f"{test.low:+.4f} to {test.high:+.4f}", f"{test.wins}/{test.ties}/{test.losses}",
-                *(p_value(p).removeprefix("= ") for p in (test.p, p_holm)),
-            ]
-        )  # fmt: skip
-    head = ["rule", table.measure, "difference", "95% interval", "wins/ties/losses", "p", "p holm"]
-    print_columns(head, lines)
-    print()
-
-
-def _print_weights(fusion: "Fusion") -> None:
-    from directrank.experiments.fusion import K
-
-    if not fusion.share_:
-        why = "judged queries show no convincing gain over it" if fusion.n_judged_ else "no query is judged"
-        print(f"weights: equal, of reciprocal ranks: RRF (k = {K}), as {why}")
-        return
-    print(
-        f"weights of scores, {fusion.normalisation_}: {fusion.share_:.0%} learned from {fusion.n_judged_} "
-        "judged queries, the rest equal"
-    )
-    weights = zip(fusion.legs_, fusion.weights_.tolist(), strict=True)
-    print_columns(["run", "weight"], [[name, f"{weight:.4f}"] for name, weight in weights])

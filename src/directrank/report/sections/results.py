@@ -44,7 +44,7 @@ def results(facts: Facts) -> list[Markup]:
         "Every method was trained on the training queries. Its settings were selected on the validation "
         f"queries by {facts.content.select_by}. It was then tested once, on the test queries. {elsewhere}"
         if facts.trained
-        else "Each row is a ranking that was made elsewhere, evaluated on the same queries. "
+        else "Each row is a ranking of the same queries. "
     )
     seeds = "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
     dagger = f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
@@ -95,10 +95,10 @@ def _results_table(facts: Facts, convention: str) -> Markup:
             cells.append(Cell(table.shown(at, column), value, table.best(at, column), mark, title=title))
         rows.append(facts.row(label, [*cells, Cell(summaries[label], tone="what")], table.letter(at)))
     n = len(facts.result.folds)
-    folds = f"mean of {n} folds" if n > 1 else "one fold"
+    folds = f"Test, {f'mean of {n} folds' if n > 1 else 'one fold'}" if facts.trained else "All queries"
     return grid(
-        f"Test, {folds}, convention {convention}",
-        [*columns, "what it does" if facts.trained else "file"], rows, name="results", exact=True,
+        f"{folds}, convention {convention}",
+        [*columns, "what it does" if facts.trained else "what it is"], rows, name="results", exact=True,
     )  # fmt: skip
 
 
@@ -334,7 +334,8 @@ def opening(facts: Facts) -> list[Markup]:
     known = {label: value for label, value in means if value is not None}
     # The choice on validation repeats other rows: it can neither lead nor be beaten.
     methods = {label: value for label, value in known.items() if label != CHOSEN}
-    blocks: list[Markup] = [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
+    blocks = [paragraph(each) for each in facts.content.conclusions]
+    blocks += [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
     failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
     if failed:
         runs = f"{len(failed)} of {len(facts.content.cells)} runs failed"
@@ -344,7 +345,8 @@ def opening(facts: Facts) -> list[Markup]:
     if facts.unfinished:
         blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
     if len(known) > 1:
-        blocks.append(_leader_chart(facts, known, next(iter(methods))))
+        baseline = facts.tests(facts.asked).baseline
+        blocks.append(_leader_chart(facts, known, baseline if baseline in known else next(iter(methods))))
     if remarks:
         blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
     return blocks
@@ -352,6 +354,9 @@ def opening(facts: Facts) -> list[Markup]:
 
 def _leader(facts: Facts, means: dict[str, float]) -> Markup:
     (first, value), *others = means.items()
+    baseline = facts.tests(facts.asked).baseline
+    # Only pairs with a baseline were tested.
+    others = [each for each in others if first == baseline or each[0] == baseline] or others
     order, than = ("lowest", "less") if facts.result.is_error(facts.main) else ("highest", "more")
     pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}: {number(value)}"]
     if others:
@@ -442,7 +447,7 @@ def _choice(facts: Facts, value: float) -> Markup:
 
 
 def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
-    """Return the difference of every method to the leader, with its interval."""
+    """Return the difference of every method to the leader or the baseline, with its interval."""
     pairs = {label: facts.pair(facts.main, label, leader) for label in means}
     differences = {
         label: value - means[leader] if (pair := pairs[label]) is None else pair.difference
@@ -453,15 +458,18 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     rows = []
     for label, pair in pairs.items():
         tests = facts.tests(facts.asked)
-        style = "" if pair is None else "worse" if tests.significant(pair) else "same"
+        better = pair is not None and (pair.difference > 0) != facts.result.is_error(facts.main)
+        told = "better" if better else "worse"
+        style = "" if pair is None else told if tests.significant(pair) else "same"
         interval = None if pair is None else (pair.low, pair.high)
         style, at = "first" if label == leader else style, facts.index[label]
         rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
     title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
-    said = " A dot is the difference between the method and the leader (the line at 0)"
+    said = " A dot is this difference (the line is 0)"
     if ends:
         said += (
             f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
-            "worse than the leader. Grey: the difference may be chance"
+            f"worse than {leader}{', blue: better' * any(row.style == 'better' for row in rows)}. Grey: the "
+            "difference may be chance"
         )
     return dots(title, f"{title}.{said}.", scale, rows)
