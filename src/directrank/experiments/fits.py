@@ -5,7 +5,7 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -183,11 +183,13 @@ def restored(fit: FitRecord, method: Any):
     return ranker
 
 
-def fitted_ranker(fit: FitRecord, method: Any, feature_names: Sequence[str] | None) -> Any:
+def fitted_ranker(fit: FitRecord, method: Any, train: QueryGroups) -> Any:
     """Return the ranker of a record of `fit_point` as it was after training, to be saved."""
-    ranker = restored(fit, method)
-    if feature_names is not None:
-        ranker.feature_names_in_ = np.array(feature_names, dtype=object)
+    ranker, encoding = restored(fit, method), train.encoding
+    names = train.feature_names if encoding is None else encoding.columns
+    if names is not None:
+        ranker.feature_names_in_ = np.array(names, dtype=object)
+        ranker.n_features_in_, ranker.encoding_ = len(names), encoding
     ranker.status_, ranker.certificate_ = fit.status, fit.certificate
     ranker.history_, ranker.message_ = fit.history, fit.message
     ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason

@@ -38,7 +38,7 @@ def explain(
 
     from directrank.data.files.scores import document_words
     from directrank.errors import DataError
-    from directrank.estimators.inputs import names_of_features
+    from directrank.estimators.inputs import features_of, names_of_features
     from directrank.models import load
 
     ranker = load(model)
@@ -65,7 +65,9 @@ def explain(
     if len(chosen) not in (1, 2):
         raise UsageError(f"--docs {docs}: expected one document or two, with a comma")
     others = chosen[1:] or list(range(len(named)))
-    added, X = ranker.explain(groups, rows=chosen[0], against=others)[0], groups.X
+    features, in_caller_order = features_of(ranker, groups)
+    added = ranker.explain(groups, rows=chosen[0], against=others)[0]
+    X = in_caller_order(features.rows)
     contributions = [
         {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[others, k]), "adds": added[k]}
         for k, feature in enumerate(names_of_features(ranker))

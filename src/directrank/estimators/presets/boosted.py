@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from directrank.estimators.inputs import features_of
+from directrank.estimators.inputs import features_of, names_of_features
 from directrank.estimators.parameters import FROM_1, AnyMeasure, Interval, Normalise, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.weak_classifiers import ClassifierWeakRankers
@@ -65,9 +65,9 @@ class BoostedRanker(Ranker):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in Σ |coefficient|, float64 (n_features_in_,)."""
+        """Share of each feature in Σ |coefficient|, float64 (n_features,)."""
         check_is_fitted(self)
-        return self.scorer_.feature_importances(self.n_features_in_)
+        return self.scorer_.feature_importances(len(names_of_features(self)))
 
     def _document_boosting(self) -> DocumentBoosting:
         """Return the solver that the parameters describe."""

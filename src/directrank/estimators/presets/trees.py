@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from directrank.contracts import Measure, Surrogate
+from directrank.estimators.inputs import names_of_features
 from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -93,6 +94,6 @@ class TreeRanker(Ranker):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the gain of all splits, float64 (n_features_in_,)."""
+        """Share of each feature in the gain of all splits, float64 (n_features,)."""
         check_is_fitted(self)
-        return self.scorer_.feature_importances(self.n_features_in_)
+        return self.scorer_.feature_importances(len(names_of_features(self)))
