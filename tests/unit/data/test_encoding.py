@@ -15,8 +15,10 @@ from directrank import (
     QueryGroups,
     RankSVM,
     Regression,
+    TreeRanker,
     compare,
     convert_data,
+    evaluate,
     from_frame,
     load,
     load_data,
@@ -249,6 +251,13 @@ class TestModels:
         assert found.features == tuple(COLUMNS)
         assert found.losses.mean(axis=0)[1] > 0
 
+    @pytest.mark.parametrize("target", ["xgboost", "python", "elasticsearch"])
+    def test_trees_of_categories_are_exported(self, target):
+        ranker = fitted(TreeRanker(rounds=5, leaf_share=0.01))
+        made = export(ranker, target, check=from_frame(TEST))
+        assert made.check.beyond_float32 == 0
+        assert made.check.difference < 1e-6
+
     def test_exports_name_the_features(self, tmp_path):
         ranker = fitted(RankSVM(scaling="standard"))
         for target in ("python", "sql", "solr"):
@@ -285,7 +294,6 @@ class TestComparison:
 def test_only_the_pair_decides():
     """No feature alone tells anything: a linear method cannot learn it, trees of one-hot features can."""
     lightgbm = pytest.importorskip("lightgbm")
-    from directrank import TreeRanker
 
     def pairs(seed: int) -> pd.DataFrame:
         rng, n = np.random.default_rng(seed), 150 * 10
@@ -312,7 +320,6 @@ def test_only_the_pair_decides():
     kinds = {"brand": "category", "category": "category"}
     native.fit(train[columns].astype(kinds), train.label, group=[10] * 150)
     groups = from_frame(test, label="label")
-    from directrank import evaluate
 
     def value(scores):
         return evaluate(groups, scores, measures="nDCG@10")["nDCG@10"]
