@@ -285,6 +285,8 @@ class Reading(Stored, Letor, Columns):
         features = list(known) if self.features is None and known is not None else self.features
         # Files of another library may count features from 0.
         starts_anywhere = hasattr(ranker, "library_")
+        encoding = ranker.encoding_
         return replace(
-            self.how(), features=features, n_features=ranker.n_features_in_, counts_fit=starts_anywhere
-        )
+            self.how(), features=features, n_features=ranker.n_features_in_, counts_fit=starts_anywhere,
+            categorical=list(encoding.values) if encoding else (),
+        )  # fmt: skip

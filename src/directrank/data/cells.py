@@ -40,7 +40,8 @@ def not_a_number(cell: Any, columns: Sequence[str]) -> str:
     more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN else ""
     return (
         f"found {shown(cell)}, expected a number{hint}; correct it, or leave out what is no feature: "
-        f"--drop {shlex.quote(','.join(some))}{more} (in Python, drop={some}{more}, or X.drop(columns=…))"
+        f"--drop {shlex.quote(','.join(some))}{more} (in Python, drop={some}{more}, or X.drop(columns=…)); "
+        "name categories by --categorical (categorical=, or by a dtype of categories)"
     )
 
 
@@ -62,6 +63,12 @@ def first_text(cells: Iterable[Any]) -> tuple[int, Any] | None:
         except (TypeError, ValueError):
             return row, cell
     return None
+
+
+def words_alone(cells: Iterable[Any]) -> bool:
+    """Whether cells are texts, none of which looks like a number, in any way to write it."""
+    words = {cell.strip() if isinstance(cell, str) else "0" for cell in cells} - set(WORDS_FOR_MISSING)
+    return bool(words) and not any(_NUMBER.fullmatch(word) or _DECORATED.fullmatch(word) for word in words)
 
 
 def numbers(values: Any, dtype: type) -> np.ndarray | None:

@@ -45,8 +45,8 @@ class Fold:
         allow_shared_queries : bool, default=False
             Whether a qid may be in more than one set.
         **how : see `load_data`
-            ``qid``, ``label``, ``docid``, ``features``, ``drop``, ``missing``, ``labelled`` and
-            ``first_feature``; and ``digests``, the SHA-256 that the bytes of files must have.
+            ``qid``, ``label``, ``docid``, ``features``, ``drop``, ``categorical``, ``missing``, ``labelled``
+            and ``first_feature``; and ``digests``, the SHA-256 that the bytes of files must have.
 
         Raises
         ------
@@ -154,6 +154,7 @@ def load_data(
     docid: str | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    categorical: Sequence[str] | None = None,
     missing: str | float = MISSING,
     first_feature: int | None = None,
     labelled: bool = True,
@@ -176,6 +177,9 @@ def load_data(
         The columns of features, or patterns such as ``bm25*``. By default all other columns.
     drop : sequence of str, default=()
         Columns to leave out, or patterns: those that hold no numbers, for example.
+    categorical : sequence of str, optional
+        The features that are categories, such as brands, or patterns. By default dictionaries of text, in
+        Parquet and Arrow.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of an empty cell, or of a literal NULL: NaN, which every method takes; an error; the least
         value within the query; or a number.
@@ -202,7 +206,7 @@ def load_data(
     """
     how: dict[str, Any] = {
         "qid": qid, "label": label, "docid": docid, "features": features, "drop": drop, "missing": missing,
-        "labelled": labelled,
+        "labelled": labelled, "categorical": categorical,
         "first_feature": first_feature, "verify": verify,
     }  # fmt: skip
     if not Path(path).is_dir() or manifest_of(Path(path)):

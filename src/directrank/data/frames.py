@@ -1,11 +1,12 @@
 """Data frames of any library: documents from their columns, and columns in the order of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, shown
+from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, shown, words_alone
+from directrank.data.encoding import Values
 from directrank.data.files.columns import choose_columns, refuse_second_label
 from directrank.data.files.options import ReadOptions
 from directrank.data.grouping import as_grades
@@ -21,6 +22,7 @@ def from_frame(
     docid: str | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    categorical: Sequence[str] | None = None,
     labelled: bool = True,
     name: str = "",
 ) -> QueryGroups:
@@ -38,6 +40,9 @@ def from_frame(
         is NaN.
     drop : sequence of str, default=()
         Columns to leave out, or patterns.
+    categorical : sequence of str, optional
+        The features that are categories: text or whole numbers. By default columns of categories, and of
+        text without a number.
     labelled : bool, default=True
         Whether the documents have relevance.
     name : str, default=""
@@ -58,13 +63,20 @@ def from_frame(
     import narwhals as nw  # It takes as long to import as the rest of directrank.data.
 
     table = nw.from_native(frame, eager_only=True)
-    how = ReadOptions(qid=qid, label=label, docid=docid, features=features, drop=drop, labelled=labelled)
+    how = ReadOptions(
+        qid=qid, label=label, docid=docid, features=features, drop=drop, categorical=categorical,
+        labelled=labelled,
+    )  # fmt: skip
     columns = choose_columns(table.columns, how, name or "data frame")
     relevance = _grades(table, columns.label) if labelled and columns.label else None
     refuse_second_label(columns, how, name or "data frame")
-    X = np.empty((len(table), len(columns.features)), np.float32)
+    X, categories = np.empty((len(table), len(columns.features)), np.float32), {}
     for place, column in enumerate(columns.features):
-        X[:, place] = _finite(_numbers(table, column, columns.features), column)
+        values = table.get_column(column)
+        if column in columns.categorical if categorical is not None else _is_categorical(values):
+            X[:, place], categories[column] = _codes(values)
+        else:
+            X[:, place] = _finite(_numbers(table, column, columns.features), column)
     return QueryGroups(
         X,
         relevance,
@@ -72,7 +84,51 @@ def from_frame(
         docid=None if columns.docid is None else _names(table.get_column(columns.docid)),
         feature_names=columns.features,
         name=name,
+        categories=categories,
     )
+
+
+def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str, tuple[str, ...]]]:
+    """Return a data frame with codes in its categorical columns, and their values; anything else unchanged.
+
+    `categorical` are the columns of a model; by default columns of categories, and of text without a number.
+    """
+    if column_names(X) is None:
+        return X, {}
+    import narwhals as nw
+
+    table, made, categories = nw.from_native(X, eager_only=True, pass_through=True), [], {}
+    if not isinstance(table, nw.DataFrame):
+        return X, {}
+    for name in table.columns:
+        column = table.get_column(name)
+        if _is_categorical(column) if categorical is None else name in categorical:
+            codes, categories[name] = _codes(column)
+            made.append(nw.new_series(name, codes, nw.Float32, backend=table.implementation))
+    return (table.with_columns(*made).to_native() if made else X), categories
+
+
+def _is_categorical(column) -> bool:
+    kind = str(column.dtype).partition("(")[0]
+    if kind in ("Categorical", "Enum"):
+        return True
+    return kind in ("String", "Object") and words_alone(column.filter(~column.is_null()).to_list())
+
+
+def _is_text(column) -> bool:
+    return _values(column) is None and not _is_categorical(column)
+
+
+def _codes(column) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the codes of a categorical column, and its values."""
+    missing, values = column.is_null().to_list(), Values()
+    try:
+        cells = zip(column.to_list(), missing, strict=True)
+        numbers = values.codes(None if gone else cell for cell, gone in cells)
+    except TypeError as error:
+        raise DataError(f"column {column.name!r}: {error}") from None
+    known, codes = values.ordered()
+    return codes[numbers.astype(np.int64)].astype(np.float32), known
 
 
 def refuse_text(X) -> None:
@@ -152,7 +208,7 @@ def _numbers(table, name: str, columns: Sequence[str]) -> np.ndarray:
     values = _values(table.get_column(name))
     if values is not None:
         return values
-    wrong = [name, *(each for each in columns if each != name and _values(table.get_column(each)) is None)]
+    wrong = [name, *(each for each in columns if each != name and _is_text(table.get_column(each)))]
     row, cell = _first_text(table.get_column(name))
     raise DataError(f"column {name!r}, row {row}: {not_a_number(cell, wrong)}")
 

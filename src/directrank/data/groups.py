@@ -1,8 +1,10 @@
 """Documents of queries in memory: features, relevance, qid."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ class QueryGroups:
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n_docs, n_features)
-        Finite features; stored as dense float32.
+        Finite features; stored as dense float32. Columns of text and of categories are categorical.
     relevance : array of shape (n_docs,), PreferenceGraph or ObservedRankings, optional
         Grades, finite and not negative, or ordered categories. None for documents without relevance. Other
         supervision is converted to its standard form.
@@ -39,6 +41,9 @@ class QueryGroups:
         By default the names of the columns of a data frame.
     name : str, default=""
         Source of the data, for messages.
+    categories : mapping of str to tuple of str, optional
+        The sorted values of each categorical column, whose features are codes: the place of the value, and
+        -1 where it is missing. By default those of a data frame.
 
     Attributes
     ----------
@@ -48,6 +53,7 @@ class QueryGroups:
     qid, docid : ndarray of shape (n_docs,)
         `docid` is None if none was given.
     feature_names : tuple of str, or None
+    categories : dict of str to tuple of str
     n_docs, n_queries, n_features : int
 
     Raises
@@ -67,8 +73,17 @@ class QueryGroups:
     is_copy = False
     #: The features, wherever they lie.
     source: Features
+    #: The `directrank.data.encoding.Encoding` that made the features from categorical columns, if one did.
+    encoding: Any = None
 
-    def __init__(self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name=""):
+    def __init__(
+        self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name="", categories=None
+    ):
+        names_of_columns = column_names(X)
+        if categories is None and names_of_columns is not None:
+            from directrank.data.frames import coded
+
+            X, categories = coded(X)
         features = checked_features(X, name)
         n_docs = len(features)
         if qid is None:
@@ -86,16 +101,20 @@ class QueryGroups:
         self._adopt(
             aligned_rows(features, order) if self.is_copy else features,
             queries,
-            column_names(X) if feature_names is None else feature_names,
+            names_of_columns if feature_names is None else feature_names,
             name,
             labelled=relevance is not None,
+            categories=categories or {},
         )
 
     @classmethod
-    def from_inner(cls, features, queries, *, feature_names=None, name="", labelled=True) -> "QueryGroups":
+    def from_inner(
+        cls, features, queries, *, feature_names=None, name="", labelled=True,
+        categories: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> "QueryGroups":  # fmt: skip
         """Make query groups from features whose rows are already in the inner order, without a copy."""
         groups = cls.__new__(cls)
-        groups._adopt(features, queries, feature_names, name, labelled)
+        groups._adopt(features, queries, feature_names, name, labelled, categories)
         return groups
 
     @classmethod
@@ -118,7 +137,7 @@ class QueryGroups:
         """
         return cls.from_inner(**read_store(folder, verify=verify)._asdict())
 
-    def _adopt(self, features, queries: Queries, feature_names, name, labelled):
+    def _adopt(self, features, queries: Queries, feature_names, name, labelled, categories):
         if isinstance(features, np.ndarray):
             if not (features.dtype == np.float32 and features.flags.c_contiguous):
                 raise DataError("features must be float32 and C-contiguous")
@@ -134,6 +153,10 @@ class QueryGroups:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise DataError(f"two features are called {twice!r}; expected different names")
+        if categories and not names:
+            raise DataError("categorical columns need feature_names")
+        # Some of the columns may have been left out.
+        self.categories = {name: categories[name] for name in names if name in categories}
 
     def select(self, queries) -> "QueryGroups":
         """Return the selected queries, with their documents in the caller's row order.
@@ -159,6 +182,7 @@ class QueryGroups:
             feature_names=self.feature_names,
             name=self.name,
             labelled=self.labelled,
+            categories=self.categories,
         )
 
     def with_features(self, features: Features, feature_names=None) -> "QueryGroups":
@@ -169,6 +193,7 @@ class QueryGroups:
             feature_names=self.feature_names if feature_names is None else feature_names,
             name=self.name,
             labelled=self.labelled,
+            categories=self.categories,
         )
 
     @property

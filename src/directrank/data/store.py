@@ -5,7 +5,7 @@ import io
 import os
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,10 +45,13 @@ class Manifest:
     files: Mapping[str, Any]  # Size in bytes and SHA-256 in hex of each file
     # First row, last row (exclusive) and CRC-32 of the features of each shard
     shards: Sequence[Sequence[int]]
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def text(self) -> str:
         """Return the content of the manifest, which ends with its own digest."""
         facts = {"format": FORMAT, **asdict(self)}
+        if not self.categories:  # Earlier releases read such stores.
+            del facts["categories"]
         return dump({**facts, "sha256": hashlib.sha256(dump(facts).encode()).hexdigest()}) + "\n"
 
 
@@ -109,6 +112,7 @@ class Stored(NamedTuple):
     feature_names: Sequence[str] | None
     name: str
     labelled: bool
+    categories: Mapping[str, tuple[str, ...]]
 
 
 def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
@@ -134,7 +138,8 @@ def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
         raise DataError(f"{folder / FEATURES}: shape {features.shape}; convert the data again")
     if verify:
         check_rows(folder / FEATURES, features, manifest.shards)
-    return Stored(features, queries, manifest.feature_names, manifest.name, manifest.labelled)
+    categories = {name: tuple(values) for name, values in manifest.categories.items()}
+    return Stored(features, queries, manifest.feature_names, manifest.name, manifest.labelled, categories)
 
 
 def _queries(folder: Path, manifest: Manifest) -> Queries:
@@ -196,15 +201,9 @@ class StoreWriter:
         path.unlink(missing_ok=True)
         return create_matrix(path, (n_docs, n_features))
 
-    def finish(
-        self,
-        queries: Queries,
-        n_features: int,
-        feature_names: Sequence[str] | None,
-        name: str,
-        labelled: bool,
-    ) -> None:
-        """Write the labels and the manifest."""
+    def finish(self, groups: Any) -> None:
+        """Write the labels and the manifest of query groups."""
+        queries, name = groups.queries, groups.name
         arrays = {name: getattr(queries, name) for name in LABELS}
         files = {FEATURES: _described(self.folder / FEATURES)}
         for label, values in arrays.items():
@@ -213,16 +212,17 @@ class StoreWriter:
             if values is not None:
                 write_atomically(path, _content(label, values, name))
                 files[path.name] = _described(path)
-        names = None if feature_names is None else list(feature_names)
+        names = None if groups.feature_names is None else list(groups.feature_names)
         features = open_matrix(self.folder / FEATURES)
-        shards = make_shards(queries.indptr, n_features)
+        shards = make_shards(queries.indptr, groups.n_features)
         digests = map_in_order(lambda shard: zlib.crc32(features[shard.rows].data), shards, processors())
         described = [
             [shard.first_row, shard.last_row, digest] for shard, digest in zip(shards, digests, strict=True)
         ]
         manifest = Manifest(
-            queries.n_docs, n_features, names, name, labelled, queries.standardised, files, described
-        )
+            queries.n_docs, groups.n_features, names, name, groups.labelled, queries.standardised, files,
+            described, groups.categories,
+        )  # fmt: skip
         write_atomically(self.folder / MANIFEST, manifest.text())
 
 

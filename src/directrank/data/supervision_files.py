@@ -66,7 +66,8 @@ def _edge(text: str, qid: np.ndarray, where: str) -> tuple[int, int, float]:
 
 
 def _supervised(groups: QueryGroups, supervision, where: str) -> QueryGroups:
-    names = {"docid": groups.docid, "feature_names": groups.feature_names, "name": groups.name}
+    names = {"docid": groups.docid, "feature_names": groups.feature_names, "name": groups.name,
+             "categories": groups.categories}  # fmt: skip
     try:
         return QueryGroups(groups.X, supervision, groups.qid, **names)
     except DataError as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.data.encoding import encoded, learned
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.features.medians import missing_counts
@@ -89,6 +90,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     DataCheck
     """
     checks = [_missing, _features, _scale, _duplicate_documents]
+    groups = encoded(groups, learned(groups))
     if groups.labelled:
         checks = [_grades, *checks, _leaking_order]
     findings = [finding for check in checks for finding in check(groups)]

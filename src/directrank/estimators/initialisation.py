@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from directrank.errors import DataError
+from directrank.estimators.inputs import names_of_features
 from directrank.estimators.presets.pairs import RankSVM, Regression
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import LINEAR
@@ -45,8 +46,8 @@ def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray
 
 def _by_name(ranker, groups) -> np.ndarray:
     """Return the coefficients of a ranker in the order of the features, by their names if both have them."""
-    names = getattr(ranker, "feature_names_in_", None)
-    if names is None or groups.feature_names is None:
+    names = names_of_features(ranker)
+    if not hasattr(ranker, "feature_names_in_") or groups.feature_names is None:
         return ranker.coef_
     if missing := set(groups.feature_names) - set(names):
         raise DataError(f"start was fitted without the feature {min(missing)!r}")

@@ -8,10 +8,12 @@ from typing import Any, get_args
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
-from directrank.data.frames import columns_in_order, refuse_text
+from directrank.data.encoding import Values, encoded, learned
+from directrank.data.frames import coded, columns_in_order, refuse_text
 from directrank.data.grouping import as_grades, qid_array, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import as_dense
@@ -126,10 +128,16 @@ def name_features(ranker: Any, names) -> None:
         del ranker.feature_names_in_
 
 
-def names_of_features(ranker: Any) -> tuple[str, ...]:
-    """Return the names of a fitted ranker's features; f1, f2, … as LETOR text counts, if they have none."""
+def names_of_columns(ranker: Any) -> tuple[str, ...]:
+    """Return the names of a fitted ranker's columns; f1, f2, … as LETOR text counts, if they have none."""
     default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
     return tuple(map(str, getattr(ranker, "feature_names_in_", default)))
+
+
+def names_of_features(ranker: Any) -> tuple[str, ...]:
+    """Return the names of the features of a fitted ranker's scorer: several for a categorical column."""
+    encoding = ranker.encoding_
+    return names_of_columns(ranker) if encoding is None else encoding.feature_names
 
 
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
@@ -204,8 +212,8 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
         qid = None if qid is None else qid_array(qid)
         times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
         if times is not None:
-            X = _validated(ranker, as_dense(X))
-            y, X = np.repeat(np.asarray(as_grades(y)), times), np.repeat(X, times, axis=0)
+            y, X = np.repeat(np.asarray(as_grades(y)), times), as_dense(X)
+            X = _safe_indexing(X, np.repeat(np.arange(len(times)), times))
             qid, sample_weight = None if qid is None else np.repeat(qid, times), None
     groups = groups_of(ranker, X, y, qid, group, reset=True)
     if sample_weight is None:
@@ -222,22 +230,39 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
 
 
 def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
-    """Return queries with relevance; `reset` if the ranker is to learn the names of features."""
+    """Return queries with relevance; `reset` if the ranker is to learn the names of features.
+
+    Categorical columns become features, as the ranker learned.
+    """
     X = as_dense(X) if reset else columns_in_order(as_dense(X), getattr(ranker, "feature_names_in_", None))
     if isinstance(X, QueryGroups):
         if reset:
             name_features(ranker, X.feature_names)
         else:
             check_width(X, ranker)
-        return X
+        return _encoded(ranker, X, reset)
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
+    X, categories = coded(X, None if reset else categorical_columns(ranker))
     features = _validated(ranker, X, reset)
     target = y if isinstance(y, SUPERVISION) else checked_target(y)
     if not isinstance(target, SUPERVISION) and len(target) != len(features):
         raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
     names = qid_of_rows(qid, group, len(features), ranker.strict_qid)
-    return QueryGroups(features, target, names, feature_names=getattr(ranker, "feature_names_in_", None))
+    known = getattr(ranker, "feature_names_in_", None)
+    groups = QueryGroups(features, target, names, feature_names=known, categories=categories)
+    return _encoded(ranker, groups, reset)
+
+
+def categorical_columns(ranker: Any) -> tuple[str, ...]:
+    """Return the names of a fitted ranker's categorical columns."""
+    return () if ranker.encoding_ is None else tuple(ranker.encoding_.values)
+
+
+def _encoded(ranker: Any, groups: QueryGroups, reset: bool) -> QueryGroups:
+    if reset:
+        ranker.encoding_ = learned(groups)
+    return encoded(groups, ranker.encoding_)
 
 
 def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.ndarray]]:
@@ -247,8 +272,11 @@ def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.nda
     X = columns_in_order(as_dense(X, dtype=dtype), getattr(ranker, "feature_names_in_", None))
     if isinstance(X, QueryGroups):
         check_width(X, ranker)
-        return X.source, X.to_caller
-    return ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype)), np.asarray
+        return encoded(X, ranker.encoding_).source, X.to_caller
+    X, categories = coded(X, categorical_columns(ranker))
+    features = ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype))
+    encoding = ranker.encoding_
+    return features if encoding is None else encoding.features(features, categories), np.asarray
 
 
 def features_of_documents(ranker: Any, documents) -> np.ndarray:
@@ -257,34 +285,38 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
     if hasattr(documents, "columns"):
         return features_of(ranker, documents)[0].rows
-    by_column = isinstance(documents, Mapping)
-    if by_column:
-        names = names_of_features(ranker)
+    encoding, categories = ranker.encoding_, {}
+    names = names_of_columns(ranker)
+    columns: list[Any] = []
+    if isinstance(documents, Mapping):
         if lacking := [name for name in names if name not in documents]:
             raise DataError(
                 f"the documents have no feature {lacking[0]!r}; where it is not known give it as None"
             )
-        documents = [documents[name] for name in names]
+        columns = [documents[name] for name in names]
     elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
-        names = names_of_features(ranker)
         if lacking := [name for name in names if not any(name in each for each in documents)]:
             raise DataError(
                 f"no document has the feature {lacking[0]!r}; where it is not known give it as None"
             )
-        documents = [list(map(each.get, names)) for each in documents]
+        columns = [[each.get(name) for each in documents] for name in names]
     try:
-        X = np.asarray(documents, dtype)  # NumPy reads None as NaN.
+        for at, name in enumerate(names) if columns and encoding else ():
+            if name in encoding.values:
+                found = Values()
+                columns[at], categories[name] = found.codes(columns[at]), tuple(found)
+        X = np.asarray(columns or documents, dtype)  # NumPy reads None as NaN.
     except (ValueError, TypeError) as error:
         raise DataError(f"documents need a number or None for each feature: {error}") from None
-    X = np.ascontiguousarray(X.T if by_column else X)
+    X = np.ascontiguousarray(X.T if columns else X)
     if X.ndim != 2 or X.shape[1] != ranker.n_features_in_:
         raise DataError(
             f"documents have the shape {X.shape}, expected rows of {ranker.n_features_in_} features"
         )
     if np.isinf(X).any():
-        name = names_of_features(ranker)[np.isinf(X).any(axis=0).argmax()]
+        name = names[np.isinf(X).any(axis=0).argmax()]
         raise DataError(f"feature {name!r} is infinite, or too large for {X.dtype}, in one of the documents")
-    return X
+    return X if encoding is None else encoding.features(ArrayFeatures(X), categories).rows
 
 
 def rows_of(chosen, n_docs: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from directrank.estimators.inputs import (
     features_of,
     features_of_documents,
     groups_of,
+    names_of_features,
     query_weights,
     refuse_long_lists,
     rows_of,
@@ -187,7 +188,11 @@ class Ranker(BaseEstimator):
         Messages about the data, such as skipped queries; the first row of the history repeats them.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only where features have names.
+        The names of the columns, only where they have names.
+    encoding_ : Encoding or None
+        How categorical columns become features, where there are any: ``encoding_.feature_names`` are those
+        that `coef_` has weights of, such as ``brand=Acme`` and ``brand=other``, and ``encoding_.values`` the
+        values of each column that at least 10 training queries have.
 
     Raises
     ------
@@ -233,6 +238,7 @@ class Ranker(BaseEstimator):
     ] = False
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
+    encoding_: ClassVar[Any] = None
 
     def __init__(
         self, surrogate=None, solver=None, scorer=None, *,
@@ -286,7 +292,8 @@ class Ranker(BaseEstimator):
         """
         check_parameters(self)
         groups, weights = training_data(self, X, y, qid, group, sample_weight)
-        self.n_features_in_ = groups.n_features
+        encoding = self.encoding_
+        self.n_features_in_ = groups.n_features if encoding is None else len(encoding.columns)
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
         own = groups is not X and groups.is_copy
@@ -379,7 +386,8 @@ class Ranker(BaseEstimator):
         ----------
         documents : array of shape (n_docs, n_features), sequence of mappings, or mapping
             Features in the order of training; or each document's features by name, or columns by name. A
-            feature that a document lacks is missing there; other names are ignored.
+            feature that a document lacks is missing there; other names are ignored. Models of categorical
+            columns need names.
 
         Returns
         -------
@@ -517,7 +525,7 @@ class Ranker(BaseEstimator):
         """
         check_is_fitted(self)
         if importances := getattr(self.scorer_, "feature_importances", None):
-            return importances(self.n_features_in_)
+            return importances(len(names_of_features(self)))
         if not hasattr(self, "feature_deviations_"):
             raise AttributeError(
                 f"{type(self).__name__} has no feature_importances_: {self.scorer_!r} is not linear, nor "
@@ -558,6 +566,8 @@ class Ranker(BaseEstimator):
     def _adopt(self, solution, measure) -> "Ranker":
         check_finite(self, solution)
         self.scorer_, self.history_ = solution.scorer, solution.trace
+        if self.encoding_ is not None:
+            self.notes_ = [self.encoding_.note, *self.notes_]
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate

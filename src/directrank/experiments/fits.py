@@ -92,7 +92,7 @@ def fit_point(
             fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
             together=joined((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
             fitted=[
-                fitted_ranker(record, each.method, None)
+                fitted_ranker(record, each.method, train)
                 for record, each in zip(candidates, fit.candidates if candidates else (), strict=True)
             ],
         )  # fmt: skip
@@ -191,11 +191,13 @@ def restored(fit: FitRecord, method: Any):
     return ranker
 
 
-def fitted_ranker(fit: FitRecord, method: Any, feature_names: Sequence[str] | None) -> Any:
+def fitted_ranker(fit: FitRecord, method: Any, train: QueryGroups) -> Any:
     """Return the ranker of a record of `fit_point` as it was after training, to be saved."""
-    ranker = restored(fit, method)
-    if feature_names is not None:
-        ranker.feature_names_in_ = np.array(feature_names, dtype=object)
+    ranker, encoding = restored(fit, method), train.encoding
+    names = train.feature_names if encoding is None else encoding.columns
+    if names is not None:
+        ranker.feature_names_in_ = np.array(names, dtype=object)
+        ranker.n_features_in_, ranker.encoding_ = len(names), encoding
     ranker.status_, ranker.certificate_ = fit.status, fit.certificate
     ranker.history_, ranker.message_, ranker.notes_ = fit.history, fit.message, fit.notes
     ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason

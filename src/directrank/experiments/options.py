@@ -195,13 +195,21 @@ class Columns(Roles):
             "--drop COLUMNS", "Columns to leave out, or patterns, with commas: those that hold no numbers."
         ),
     ] = ()
+    categorical: Annotated[
+        Sequence[str] | None,
+        Option(
+            "--categorical COLUMNS",
+            "Features that are categories, such as brand,language, or patterns.  [default: dictionaries of "
+            "text in Parquet and Arrow]",
+        ),
+    ] = None
 
     @property
     def named(self) -> dict[str, Any]:
         """The columns that were named, by their role or as those to drop."""
         columns = {
             "qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features,
-            "drop": self.drop or None,
+            "drop": self.drop or None, "categorical": self.categorical,
         }  # fmt: skip
         return {role: name for role, name in columns.items() if name is not None}
 

@@ -244,7 +244,7 @@ def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell],
             seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
             path = plan.options.out / MODELS / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
             path.parent.mkdir(parents=True, exist_ok=True)
-            save(fitted_ranker(known, cell.method, train.feature_names), path)
+            save(fitted_ranker(known, cell.method, train), path)
 
 
 def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.inputs import names_of_features
+from directrank.estimators.inputs import names_of_columns
 from directrank.experiments.significance import contrasts, holm
 from directrank.features import ArrayFeatures
 from directrank.measures import DEFAULT_MEASURE, parse_measure
@@ -126,4 +126,4 @@ def importance(
             shuffled[:, k] = features[order, k]
             losses[:, k] += before - values(shuffled)
         shuffled[:, k] = features[:, k]
-    return Importance(chosen.name, float(before.mean()), names_of_features(ranker), losses / repeats)
+    return Importance(chosen.name, float(before.mean()), names_of_columns(ranker), losses / repeats)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data import QueryGroups, find_folds
+from directrank.data.encoding import encoded, learned, with_categories
 from directrank.data.files import Columns, ReadOptions, columns_of, read_parts
 from directrank.data.files.opening import refuse_special
 from directrank.data.folds import PARTS, Fold
@@ -145,6 +146,7 @@ def _groups_digest(groups: QueryGroups) -> str:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     digest.update("\0".join(map(str, queries.qid.tolist())).encode("utf-8", "surrogatepass"))
+    digest.update(repr(groups.categories).encode() if groups.categories else b"")
     return digest.hexdigest()
 
 
@@ -163,8 +165,15 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
         np.concatenate([side.row + first for side, first in zip(sides, firsts, strict=False)]),
         np.concatenate([side.qid for side in sides]),
     )
-    features = np.concatenate([part.features for part in parts])
-    return QueryGroups.from_inner(features, queries, feature_names=parts[0].feature_names)
+    for part in parts:
+        if odd := part.categories.keys() ^ parts[0].categories.keys():
+            raise DataError(f"column {min(odd)!r} is categorical in one set, and numbers in another")
+    union = {
+        column: tuple(sorted({value for part in parts for value in part.categories[column]}))
+        for column in parts[0].categories
+    }
+    features = np.concatenate([with_categories(part, union) for part in parts])
+    return QueryGroups.from_inner(features, queries, feature_names=parts[0].feature_names, categories=union)
 
 
 def _divided(source: Any, how: ReadOptions, k: int, seed: int) -> tuple[str, list[FoldSource]]:
@@ -250,5 +259,7 @@ class FoldReader:
                 if not split.labelled:
                     problem = "has no relevance; a comparison needs it in all three files"
                     raise DataError(f"{split.name or name}: {problem}")
-            self._last[fold.name] = splits
+            # Every method gets the same features, which know the training set alone.
+            encoding = learned(splits.train)
+            self._last[fold.name] = Splits(*(encoded(split, encoding) for split in splits))
         return self._last[fold.name]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
+from directrank.data.encoding import Encoding
 from directrank.errors import ModelFormatError
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE
@@ -19,7 +20,8 @@ from directrank.scorers import LINEAR, Linear, QueryLinear
 from directrank.storage.strict_json import as_plain
 
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
-FORMAT = 1
+#: Models of categorical columns have a version of their own, which earlier releases refuse.
+FORMAT, FORMAT_WITH_CATEGORIES = 1, 2
 #: The class in the file of a fusion of runs, which is no ranker.
 FUSION = "Fusion"
 #: Fitted attributes that are saved beside the scorer, as JSON.
@@ -75,14 +77,16 @@ def save(ranker, path: str | os.PathLike) -> None:
     if hasattr(ranker, "feature_deviations_"):
         tensors[DEVIATIONS] = ranker.feature_deviations_
     names = getattr(ranker, "feature_names_in_", None)
+    encoding = ranker.encoding_
     description = {
-        "format": FORMAT,
+        "format": FORMAT if encoding is None else FORMAT_WITH_CATEGORIES,
         "library": __version__,
         "class": "Ranker" if saved_as_ranker(ranker) else type(ranker).__name__,
         "parameters": _parameters(ranker),
         "scorer": kind,
         "n_features": int(ranker.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
+        **({} if encoding is None else {"categories": {k: list(v) for k, v in encoding.values.items()}}),
         "fitted": {name: _plain(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)},
     }
     note = saved_as_ranker(ranker)
@@ -129,7 +133,7 @@ def load(path: str | os.PathLike, *, rounds: int | None = None):
         )
     description, tensors = read_container(path)
     version = description.get("format")
-    if version != FORMAT:
+    if version != (FORMAT_WITH_CATEGORIES if "categories" in description else FORMAT):
         raise ModelFormatError(
             f"{path}: the model has format {version}, this release of directrank reads format {FORMAT}; "
             f"it was written by directrank {description.get('library')}: install that release or a later one"
@@ -155,13 +159,16 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
     if type(n_features) is not int or not (names is None or _are_names(names, n_features)):
         raise ModelFormatError(f"its names of features do not fit {n_features} features")
     ranker = known[description["class"]](**description["parameters"])
+    ranker.n_features_in_ = n_features
+    if "categories" in description:
+        ranker.encoding_ = Encoding.read(names or (), description["categories"])
+        n_features = len(ranker.encoding_.feature_names)
     deviations = tensors.pop(DEVIATIONS, None)
     if deviations is not None:
         if deviations.dtype != np.float64 or deviations.shape != (n_features,) or not (deviations >= 0).all():
             raise ModelFormatError(f"its deviations do not fit {n_features} features")
         ranker.feature_deviations_ = deviations
     ranker.scorer_ = put_together(description["scorer"], tensors, n_features)
-    ranker.n_features_in_ = n_features
     if names is not None:
         ranker.feature_names_in_ = np.array(names, dtype=object)
     for name in description["fitted"].keys() & FITTED:

@@ -166,7 +166,7 @@ class TestFrames:
         with pytest.raises(
             DataError, match=r"column 'doc', row 0: found 'u', expected a number; .*drop=\['doc'"
         ):
-            from_frame(make(FRAME), docid="a")
+            from_frame(make(FRAME), docid="a", categorical=())
         with pytest.raises(DataError, match=r"no column is left for features"):
             from_frame(make({"relevance": [1], "qid": [1]}))
         with pytest.raises(DataError, match=r"column 'a' .*row 1"):

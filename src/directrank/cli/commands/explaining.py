@@ -49,7 +49,7 @@ def explain(
 
     from directrank.data.files.scores import document_words
     from directrank.errors import DataError
-    from directrank.estimators.inputs import names_of_features
+    from directrank.estimators.inputs import features_of, names_of_features
     from directrank.models import load
 
     ranker = load(model)
@@ -75,7 +75,9 @@ def explain(
         chosen = [_place(word, named, f"--docs {docs}", query) for word in names(docs)]
     if len(chosen) not in (1, 2):
         raise UsageError(f"--docs {docs}: expected one document or two, with a comma")
-    others, X, mean = chosen[1:] or list(range(len(named))), groups.X, "mean of the query"
+    others, mean = chosen[1:] or list(range(len(named))), "mean of the query"
+    features, in_caller_order = features_of(ranker, groups)
+    X = in_caller_order(features.rows)
     if training:
         of_each = ranker.explain(groups, rows=chosen, against="training")
         added, others, mean = of_each[0] - of_each[1:].sum(axis=0), chosen[1:], TRAINING

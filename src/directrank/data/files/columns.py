@@ -42,6 +42,8 @@ class Columns(NamedTuple):
     features : tuple of str
     left_out : tuple of str
         Columns without a role: those to drop, and row numbers.
+    categorical : tuple of str
+        The features that are categories.
     """
 
     qid: str | None
@@ -49,6 +51,7 @@ class Columns(NamedTuple):
     docid: str | None
     features: tuple[str, ...]
     left_out: tuple[str, ...]
+    categorical: tuple[str, ...] = ()
 
     def line(self) -> str:
         """Return one line that says which column is what, and how to change it."""
@@ -58,13 +61,18 @@ class Columns(NamedTuple):
             known.insert(0, "no column of queries, so that all documents are one query")
         count = len(self.features)
         known += [f"{count} feature{'s' * (count > 1)}"] if count else []
+        known += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
         without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
         flags = " ".join(f"--{role} …" for role in (*GUESSES, *(["features"] if count else [])))
         return f"{', '.join(known)}{without}; set {flags} to change"
 
 
-def choose_columns(names: Sequence[str], how: ReadOptions, where: str) -> Columns:
+def choose_columns(
+    names: Sequence[str], how: ReadOptions, where: str, kinds: Collection[str] = ()
+) -> Columns:
     """Return the role of each column of a table; `where` names the file in messages.
+
+    `kinds` are columns of a type of categories, which are categorical unless the options say which are.
 
     Raises DataError if a column does not exist, is there twice, or has two roles, or no column is left for
     features.
@@ -110,9 +118,11 @@ def choose_columns(names: Sequence[str], how: ReadOptions, where: str) -> Column
             f"{where}: {len(features)} columns of features, expected {how.n_features} as in training; "
             "name them by --features, or leave others out by --drop"
         )
+    categorical = kinds if how.categorical is None else selected(how.categorical, names, where, used)
     kept = {*used, *features}
     left_out = tuple(name for name in names if name not in kept) if how.features is None else tuple(drop)
-    return Columns(**roles, features=tuple(features), left_out=left_out)
+    categorical = tuple(name for name in features if name in categorical)
+    return Columns(**roles, features=tuple(features), left_out=left_out, categorical=categorical)
 
 
 def _plain(name: str) -> str:

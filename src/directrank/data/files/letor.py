@@ -294,6 +294,8 @@ def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
     DataError
         If a qid or docid would not read back.
     """
+    for column in groups.categories:
+        raise DataError(f"column {column!r} is categorical, and LETOR text holds numbers; leave it out")
     heads = _heads(groups)
     tails = [""] * groups.n_docs if groups.docid is None else list(map(_comment, groups.docid.tolist()))
     with open_atomically(path) as file:

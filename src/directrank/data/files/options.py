@@ -27,6 +27,8 @@ class ReadOptions:
         Columns of features, or patterns such as ``bm25*``; by default, all other columns.
     drop : sequence of str, default=()
         Columns to leave out, or patterns.
+    categorical : sequence of str, optional
+        Features that are categories, or patterns; by default those of a type of categories.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of a missing feature: NaN, an error, the least value within the query, or a number.
     labelled : bool, default=True
@@ -54,6 +56,7 @@ class ReadOptions:
     docid: str | None = None
     features: Sequence[str] | None = None
     drop: Sequence[str] = ()
+    categorical: Sequence[str] | None = None
     missing: str | float = MISSING
     labelled: bool = True
     grouped: bool = True

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from directrank.data.files import letor
-from directrank.data.files.columns import Columns, choose_columns
+from directrank.data.files.columns import Columns
 from directrank.data.files.letor import LetorFiles
 from directrank.data.files.logs import FeatureLog
 from directrank.data.files.opening import check_digest
 from directrank.data.files.options import ReadOptions
-from directrank.data.files.tables import TABLES, TableFiles, table_of
+from directrank.data.files.tables import TABLES, TableFiles, columns_in, table_of
 from directrank.data.groups import QueryGroups
 from directrank.data.store import StoreWriter, manifest_of, read_store
 from directrank.errors import DataError
@@ -36,6 +36,8 @@ class StoredFiles:
         self.features = self._stored.features.shape[1] if names is None else tuple(names)
         if how.features and set(how.features) != set(names or ()):
             raise DataError(f"{self._path}: features of a store are chosen when it is made, by --features")
+        if how.categorical and set(how.categorical) != set(self._stored.categories):
+            raise DataError(f"{self._path}: categories are chosen when a store is made, by --categorical")
 
     @property
     def name(self) -> str:
@@ -84,7 +86,7 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFil
 def columns_of(path: Path, how: ReadOptions) -> Columns | None:
     """Return which column of a file is what; None for LETOR text, which has no columns."""
     table = table_of(path)
-    return None if table is None else choose_columns(table.schema(path).names, how, str(path))
+    return None if table is None else columns_in(table.schema(path), how, path)
 
 
 def columns_line(path: Path, how: ReadOptions) -> str:
@@ -202,5 +204,5 @@ def converted(path: Path, folder: str | os.PathLike, how: ReadOptions, *, force:
         raise DataError(f"{path}: is a store already")
     writer = StoreWriter(folder, force=force)
     groups = scan.fill(scan.features, writer.allocate)
-    writer.finish(groups.queries, groups.n_features, groups.feature_names, groups.name, groups.labelled)
+    writer.finish(groups)
     return QueryGroups.open(folder, verify=False)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, shown, texts
+from directrank.data.encoding import MISSING, Values
 from directrank.data.files.columns import Columns, choose_columns, known_column, refuse_second_label
 from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.opening import check_digest
@@ -229,6 +230,18 @@ def table_of(path: Path) -> TableFormat | None:
     return next((table for table in TABLES if name.endswith(table.endings)), None)
 
 
+def columns_in(schema: Any, how: ReadOptions, path: Path) -> Columns:
+    """Return the role of each column of a file; those of dictionaries of text are categories."""
+    from pyarrow import types
+
+    kinds = dict(zip(schema.names, schema.types, strict=True))
+    coded = [
+        name for name, kind in kinds.items() if types.is_dictionary(kind)
+        and (types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
+    ]  # fmt: skip
+    return choose_columns(schema.names, how, str(path), coded)
+
+
 class TableFiles:
     """Tables that form one data set, after the first pass over them; `qid` is in order of appearance."""
 
@@ -236,11 +249,9 @@ class TableFiles:
         self._table, self._paths, self._how = table, paths, how
         self._null = how.null()
         self._schemas = [table.schema(path) for path in paths]
-        chosen = [
-            choose_columns(schema.names, how, str(path))
-            for path, schema in zip(paths, self._schemas, strict=True)
-        ]
+        chosen = [columns_in(schema, how, path) for path, schema in zip(paths, self._schemas, strict=True)]
         self.features = chosen[0].features
+        self._categorical = chosen[0].categorical
         logging.getLogger("directrank").info("%s: %s", paths[0], chosen[0].line())
         heads = [
             _Heads(table, path, columns, how.labelled) for path, columns in zip(paths, chosen, strict=True)
@@ -268,22 +279,30 @@ class TableFiles:
         order, indptr = sorted_order(self._codes, self._labels, len(self.qid))
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
-        self._fill(X, places, features)
+        categories = self._fill(X, places, features)
         if self._how.missing == "query_min":
             fill_query_minimum(X, indptr)
         docid = None if self._docid is None else self._docid[order]
         queries = Queries(self._labels[order], indptr, order, self.qid, docid)
         return QueryGroups.from_inner(
-            X, queries, feature_names=features, name=self.name, labelled=self._how.labelled
-        )
+            X, queries, feature_names=features, name=self.name, labelled=self._how.labelled,
+            categories=categories,
+        )  # fmt: skip
 
-    def _fill(self, X: np.ndarray, places: np.ndarray, features: Sequence[str]) -> None:
-        done = 0
+    def _fill(self, X: np.ndarray, places: np.ndarray, features: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Fill rows of X, and return the values of categorical columns."""
+        done, read = 0, {name: Values() for name in self._categorical if name in features}
         for path, schema in zip(self._paths, self._schemas, strict=True) if features else ():
-            done += fill_features(self._table, path, schema, features, places[done:], X, self._null)
+            done += fill_features(self._table, path, schema, features, places[done:], X, self._null, read)
             check_digest(path, self._how.digests)
         if features and done != len(places):
             raise DataError(f"{self.name}: the file changed while it was read; read it again")
+        categories = {}
+        for name, values in read.items():
+            categories[name], codes = values.ordered()
+            column = X[:, features.index(name)]
+            column[:] = codes[column.astype(np.int64)]
+        return categories
 
 
 class _Heads:
@@ -371,11 +390,13 @@ def fill_features(
     places: np.ndarray,
     X: np.ndarray,
     null: np.float32,
+    categories: Mapping[str, Values],
 ) -> int:
     """Read the columns of features of one file into rows of X, and return the number of rows.
 
     `places` has the row of X for each row of the file; `null` stands for a missing value, which may be NaN;
-    infinity refuses it. Raises DataError if a column does not exist, or a cell holds no finite float32.
+    infinity refuses it. The values of categorical columns are added to `categories`. Raises DataError if a
+    column does not exist, or a cell holds no finite float32.
     """
     pa = import_pyarrow(path)
     kinds = dict(zip(schema.names, schema.types, strict=True))
@@ -383,16 +404,25 @@ def fill_features(
         if name not in kinds:
             known_column(name, schema.names, str(path), FIRST)
     wanted = {name: kinds[name] if pa.types.is_boolean(kinds[name]) else pa.float32() for name in features}
+    wanted.update(dict.fromkeys(categories, pa.string()))
+    coded = [name in categories and not np.isinf(null) for name in features]
+    nulls = np.where(coded, np.float32(MISSING), null)
     n_rows = 0
     for batch in table.batches(path, wanted):
-        _fill_batch(batch, features, places[n_rows:], X, null, Place(path, n_rows))
+        _fill_batch(batch, features, places[n_rows:], X, nulls, Place(path, n_rows), categories)
         n_rows += len(batch)
     return n_rows
 
 
-def _fill_batch(batch: Any, features: Sequence[str], places, X, null: np.float32, place: Place) -> None:
+def _fill_batch(
+    batch: Any, features: Sequence[str], places, X, nulls: np.ndarray, place: Place,
+    categories: Mapping[str, Values],
+) -> None:  # fmt: skip
     by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
-    columns: list[Any] = [numbers(by_name[name], np.float32) for name in features]
+    columns: list[Any] = [
+        _codes(by_name[name], categories[name], name, place) if name in categories
+        else numbers(by_name[name], np.float32) for name in features
+    ]  # fmt: skip
     if wrong := [name for name, values in zip(features, columns, strict=True) if values is None]:
         values = by_name[wrong[0]]
         row, cell = first_text(values.to_pylist()) or (0, values.type)
@@ -404,12 +434,25 @@ def _fill_batch(batch: Any, features: Sequence[str], places, X, null: np.float32
             rows[:, number] = values[first : first + len(rows)]
         finite = np.isfinite(rows)
         if not finite.all():
-            _replace_missing(rows, finite, features, null, Place(place.path, place.first + first))
+            _replace_missing(rows, finite, features, nulls, Place(place.path, place.first + first))
         X[places[first : first + len(rows)]] = rows
 
 
-def _replace_missing(rows, finite, features: Sequence[str], null: np.float32, place: Place) -> None:
-    refused = ~finite if np.isinf(null) else np.isinf(rows)
+def _codes(values: Any, known: Values, name: str, place: Place) -> np.ndarray:
+    """Return the number of each value of a categorical column, NaN where it is missing."""
+    from pyarrow import types
+
+    coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+    try:
+        numbers = np.append(known.codes(coded.dictionary.to_pylist()), np.nan)
+    except TypeError as error:
+        raise place.error(name, 0, str(error)) from None
+    numbers[numbers == MISSING] = np.nan
+    return numbers[coded.indices.fill_null(-1).to_numpy()]
+
+
+def _replace_missing(rows, finite, features: Sequence[str], nulls: np.ndarray, place: Place) -> None:
+    refused = (~finite & np.isinf(nulls)) | np.isinf(rows)
     if refused.any():
         row, column = map(int, np.argwhere(refused)[0])
         found = rows[row, column]
@@ -419,7 +462,7 @@ def _replace_missing(rows, finite, features: Sequence[str], null: np.float32, pl
             else f"found {found}, expected a finite number that fits float32 (at most 3.4e38)"
         )
         raise place.error(features[column], row, problem)
-    rows[~finite] = null
+    rows[~finite] = np.broadcast_to(nulls, rows.shape)[~finite]
 
 
 def delimited_text(columns: Mapping[str, np.ndarray], separator: str = ",") -> str:

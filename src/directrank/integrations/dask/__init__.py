@@ -143,6 +143,8 @@ def predict(ranker: Any, data: Any, *, client: Any = None, **columns: Any) -> np
 
 
 def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> QueryGroups:
+    for column in groups.categories:
+        raise DataError(f"column {column!r} is categorical, which workers do not take: train in one process")
     workers = DaskWorkers(Heartbeats(client), groups.shards, load)
     return groups.with_features(WorkerFeatures(workers, RAW, (groups.n_docs, groups.n_features)))
 

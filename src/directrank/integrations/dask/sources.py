@@ -146,5 +146,9 @@ def _columns(part: Any, named: list[str]) -> Any:
 def _features(part: Any, columns: list[str], rows: np.ndarray) -> np.ndarray:
     some = part[columns].iloc[rows]
     return from_frame(
-        some.assign(**{_ROW: np.arange(len(some))}), labelled=False, qid=_ROW, features=columns
+        some.assign(**{_ROW: np.arange(len(some))}),
+        labelled=False,
+        qid=_ROW,
+        features=columns,
+        categorical=(),
     ).X

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from directrank.data import QueryGroups
+from directrank.data.encoding import OTHER
 from directrank.errors import ExportError, check_choice, install_line
 from directrank.estimators.inputs import names_of_features
 from directrank.estimators.ranker import Ranker
@@ -129,7 +130,15 @@ def export(
     found = None if check is None else checked(ranker, chosen, written.content, names, check, measure)
     if path is not None:
         write_atomically(Path(path), written.content)
-    return Export(target, *written, check=found)
+    needs = written.needs
+    if ranker.encoding_ is not None:
+        columns = ", ".join(ranker.encoding_.values)
+        needs = (
+            f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the "
+            f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0.",
+            *needs,
+        )
+    return Export(target, written.content, needs, written.changes, found)
 
 
 def _version(target: Target, text: str) -> Version:

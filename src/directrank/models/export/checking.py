@@ -7,6 +7,7 @@ import numpy as np
 
 from directrank.data import QueryGroups
 from directrank.errors import ExportError
+from directrank.estimators.inputs import features_of
 from directrank.estimators.ranker import Ranker
 from directrank.measures import evaluate
 from directrank.models.export.function import Target
@@ -69,7 +70,9 @@ def checked(
     """
     ours = ranker.predict(groups)
     try:
-        theirs = np.asarray(target.scores(content, names, np.ascontiguousarray(groups.X)), np.float64)
+        features, in_caller_order = features_of(ranker, groups)
+        rows = np.ascontiguousarray(in_caller_order(features.rows))
+        theirs = np.asarray(target.scores(content, names, rows), np.float64)
     except (ImportError, FileNotFoundError) as error:
         raise ExportError(
             f"--check runs {target.by}, which is not installed ({error}); install it, or omit --check"

@@ -33,7 +33,7 @@ def write(function: Function, version: Version | None = None) -> Written:
         used,
         FEATURE,
         "vespa",
-        "rename it as Vespa does, such as bm25(title) or attribute(price)",
+        "rename it as Vespa does, such as bm25(title) or attribute(price), or export to onnx",
     )
 
     def split(node: Split, left: str, right: str) -> str:

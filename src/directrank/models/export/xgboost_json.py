@@ -17,26 +17,31 @@ def write(function: Function, version: Version | None = None) -> Written:
     ends = np.append(trees.root, len(trees.feature)).tolist()
     pieces = []
     for number, (start, end) in enumerate(pairwise(ends)):
-        left, right = trees.left[start:end].tolist(), trees.right[start:end].tolist()
-        parents = [ROOT] * len(left)
-        for at, children in enumerate(zip(left, right, strict=True)):
-            for child in children if left[at] != LEAF else ():
-                parents[child] = at
+        own_left, own_right = trees.left[start:end].tolist(), trees.right[start:end].tolist()
+        # XGBoost takes the node after the left child for the right one.
+        order, parents, left = [0], [ROOT], []
+        for number_of_node, at in enumerate(order):
+            left.append(LEAF if own_left[at] == LEAF else len(order))
+            if own_left[at] != LEAF:
+                order += [own_left[at], own_right[at]]
+                parents += [number_of_node] * 2
+        right = [child if child == LEAF else child + 1 for child in left]
+        rows = start + np.array(order)
         # The servers that read this form take leaves from base_weights, XGBoost from split_conditions.
-        leaf_or_zero = [float(np.float32(value)) for value in trees.value[start:end].tolist()]
+        leaf_or_zero = [float(np.float32(value)) for value in trees.value[rows].tolist()]
         conditions = [
             value if child == LEAF else threshold
             for value, child, threshold in zip(
-                leaf_or_zero, left, trees.threshold[start:end].tolist(), strict=True
+                leaf_or_zero, left, trees.threshold[rows].tolist(), strict=True
             )
         ]
         zeros = [0] * len(left)
         floats = [0.0] * len(left)
         pieces.append({
             "base_weights": leaf_or_zero, "categories": [], "categories_nodes": [], "categories_segments": [],
-            "categories_sizes": [], "default_left": trees.missing[start:end].tolist(), "id": number,
+            "categories_sizes": [], "default_left": trees.missing[rows].tolist(), "id": number,
             "left_children": left, "loss_changes": floats, "parents": parents, "right_children": right,
-            "split_conditions": conditions, "split_indices": trees.feature[start:end].tolist(),
+            "split_conditions": conditions, "split_indices": trees.feature[rows].tolist(),
             "split_type": zeros, "sum_hessian": floats,
             "tree_param": {"num_deleted": "0", "num_feature": str(len(function.names)),
                            "num_nodes": str(len(left)), "size_leaf_vector": "1"},

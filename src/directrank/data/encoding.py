@@ -1,0 +1,203 @@
+"""Categorical columns: their values as codes in query groups, and one feature a common value in a model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from directrank.data.groups import QueryGroups
+from directrank.data.memory import refuse_if_too_large
+from directrank.errors import DataError, ModelFormatError
+from directrank.features import Features
+from directrank.storage.mapped import is_mapped
+
+#: A value has a feature of its own if at least this many training queries have it. All other values, and
+#: missing ones, share the feature `OTHER`.
+LEAST_QUERIES, OTHER = 10, "other"
+#: The code of a missing value. It is no NaN, so that no rule for missing numbers applies to it.
+MISSING = -1.0
+#: float32 tells the codes of this many values apart.
+MOST_VALUES = 2**24
+#: So many features of documents in all fit in any memory.
+NEVER_TOO_LARGE = 2**22
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The columns of the training data, and the values of categorical ones that are features.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        All columns, in order.
+    values : mapping of str to tuple of str
+        The values of each categorical column that have a feature of their own, sorted.
+    """
+
+    columns: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, such as ``price``, ``brand=Acme`` and ``brand=other``."""
+        own = {column: [f"{column}={each}" for each in (*values, OTHER)]
+               for column, values in self.values.items()}  # fmt: skip
+        return tuple(name for column in self.columns for name in own.get(column, [column]))
+
+    @property
+    def note(self) -> str:
+        """A sentence about the features of categorical columns."""
+        sizes = ", ".join(f"{column} ({len(values)})" for column, values in self.values.items())
+        return (
+            f"categorical columns, with the number of values that have a feature: {sizes}; other and missing "
+            f"values are {OTHER!r}"
+        )
+
+    def features(self, codes: Features, categories: Mapping[str, tuple[str, ...]]) -> Features:
+        """Return the features of columns with codes, of which `categories` has the values.
+
+        Raises DataError if other columns are categorical than in training, or the features would not fit in
+        memory.
+        """
+        for column in self.columns:
+            if (column in self.values) != (column in categories):
+                told, read = ("categorical", "numbers")[:: 1 if column in self.values else -1]
+                raise DataError(
+                    f"column {column!r} is {told} in the model and {read} in the data; name the categorical "
+                    f"columns by --categorical {','.join(self.values)} (in Python, "
+                    f"categorical={list(self.values)})"
+                )
+        plan, n_features = [], 0
+        for number, column in enumerate(self.columns):
+            targets = None
+            if column in self.values:
+                place = {value: at for at, value in enumerate(self.values[column])}
+                # The code of a missing value, -1, finds the last target.
+                given = [place.get(value, len(place)) for value in categories[column]]
+                targets = np.array([*given, len(place)])
+            plan.append((number, n_features, targets))
+            n_features += 1 if targets is None else len(self.values[column]) + 1
+        if codes.shape[0] * n_features > NEVER_TOO_LARGE and not is_mapped(codes.rows):
+            refuse_if_too_large(f"categorical columns {', '.join(self.values)}", codes.shape[0], n_features)
+        return codes.transformed(_expand, plan, n_features=n_features)
+
+    @classmethod
+    def read(cls, columns: Sequence[str], values: Mapping[str, Sequence[str]]) -> "Encoding":
+        """Return the encoding that a model file states, or raise ModelFormatError."""
+        known = all(
+            column in columns and isinstance(each, list) and all(isinstance(value, str) for value in each)
+            and sorted(set(each)) == each
+            for column, each in values.items()
+        )  # fmt: skip
+        if not known:
+            raise ModelFormatError("its categorical columns do not fit its columns")
+        return cls(tuple(columns), {column: tuple(each) for column, each in values.items()})
+
+
+def _expand(codes: np.ndarray, indptr, blocks, plan: Sequence[tuple], out: np.ndarray) -> None:
+    rows = np.arange(len(codes))
+    for number, first, targets in plan:
+        if targets is None:
+            out[:, first] = codes[:, number]
+        else:
+            out[rows, first + targets[codes[:, number].astype(np.int64)]] = 1.0
+
+
+def learned(groups: QueryGroups) -> Encoding | None:
+    """Return the encoding of training queries; None if no column is categorical.
+
+    Raises DataError if no value of a column is in enough queries: it would tell nothing.
+    """
+    if not groups.categories:
+        return None
+    columns, values = groups.feature_names or (), {}
+    for column, known in groups.categories.items():
+        counts = groups.source.total(_queries_with, columns.index(column), len(known))
+        common = tuple(value for value, count in zip(known, counts, strict=True) if count >= LEAST_QUERIES)
+        if not common:
+            raise DataError(
+                f"column {column!r}: none of its {len(known):,} values is in {LEAST_QUERIES} training "
+                f"queries, so that it tells nothing; leave it out: --drop {column} (in Python, "
+                f"drop=[{column!r}], or X.drop(columns=…))"
+            )
+        values[column] = tuple(value for value in common if value != OTHER)
+    return Encoding(columns, values)
+
+
+def _queries_with(codes: np.ndarray, indptr: np.ndarray, blocks, number: int, n_values: int) -> np.ndarray:
+    """Return how many queries of a shard have each value of a column."""
+    code = codes[:, number].astype(np.int64)
+    query = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))[code >= 0]
+    pairs = np.unique(query * n_values + code[code >= 0])
+    return np.bincount(pairs % n_values, minlength=n_values)
+
+
+def encoded(groups: QueryGroups, encoding: Encoding | None) -> QueryGroups:
+    """Return query groups with features in place of categorical columns.
+
+    Raises DataError if the columns are not those of the encoding; without one none may be categorical.
+    """
+    if encoding is None:
+        if groups.categories:
+            raise DataError(
+                f"column {next(iter(groups.categories))!r} is categorical in the data, and the model was "
+                "fitted with numbers; in Python read the data with categorical=()"
+            )
+        return groups
+    made = QueryGroups.from_inner(
+        encoding.features(groups.source, groups.categories), groups.queries,
+        feature_names=encoding.feature_names, name=groups.name, labelled=groups.labelled,
+    )  # fmt: skip
+    made.encoding = encoding
+    return made
+
+
+def with_categories(groups: QueryGroups, union: Mapping[str, tuple[str, ...]]) -> np.ndarray:
+    """Return the columns of query groups, in the inner order, with the codes of other lists of values."""
+    if not union:
+        return groups.features
+    rows = np.array(groups.features)
+    for column, known in groups.categories.items():
+        place = {value: at for at, value in enumerate(union[column])}
+        number = (groups.feature_names or ()).index(column)
+        codes = np.array([*(place[value] for value in known), MISSING])
+        rows[:, number] = codes[rows[:, number].astype(np.int64)]
+    return rows
+
+
+class Values(dict[str, int]):
+    """The values of a column, numbered in the order in which they appear."""
+
+    def codes(self, cells: Iterable) -> np.ndarray:
+        """Return the number of the value of each cell, float64; `MISSING` for None, NaN and empty text.
+
+        Raises TypeError for a cell that is neither text nor a whole number.
+        """
+        texts = map(_text, cells)
+        return np.array([self.setdefault(text, len(self)) if text else MISSING for text in texts])
+
+    def ordered(self) -> tuple[tuple[str, ...], np.ndarray]:
+        """Return the sorted values, and the code in their order for each number; the last is `MISSING`."""
+        if len(self) > MOST_VALUES:
+            raise DataError(
+                f"a categorical column has {len(self):,} values, at most {MOST_VALUES:,} are read"
+            )
+        codes = np.full(len(self) + 1, MISSING)
+        values = tuple(sorted(self))
+        codes[[self[value] for value in values]] = np.arange(len(values))
+        return values, codes
+
+
+def _text(cell) -> str:
+    """Return the text of a value: that of whole numbers has no point."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, bool | np.bool_):
+        return str(cell).lower()
+    if isinstance(cell, int | np.integer):
+        return str(cell)
+    if isinstance(cell, float | np.floating) and cell.is_integer():
+        return str(int(cell))
+    raise TypeError(f"found {cell}, expected a category: text or a whole number")

@@ -1,0 +1,329 @@
+"""Categorical columns: equal to one-hot features by hand, in every reader, saved, learned in training."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from directrank import (
+    ApproxRank,
+    CoordinateAscent,
+    Ensemble,
+    ListNet,
+    QueryGroups,
+    RankSVM,
+    Regression,
+    TreeRanker,
+    compare,
+    convert_data,
+    evaluate,
+    from_frame,
+    load,
+    load_data,
+    save,
+    write_letor,
+)
+from directrank.data.encoding import LEAST_QUERIES, encoded, learned
+from directrank.errors import DataError, ModelFormatError
+from directrank.experiments import importance
+from directrank.models import export
+from directrank.models.container import read_container, write_container
+
+
+def catalogue(n_queries: int = 40, seed: int = 0, n_docs: int = 6) -> pd.DataFrame:
+    """Return documents with a price, a brand and a language; some brands are rare, some values missing."""
+    rng, n = np.random.default_rng(seed), n_queries * n_docs
+    brands, shares = ["Acme", "Bolt, Ltd", "Özen", "other", "rare", None], [0.3, 0.3, 0.2, 0.1, 0.02, 0.08]
+    frame = pd.DataFrame({
+        "qid": np.repeat(np.arange(n_queries), n_docs),
+        "price": rng.normal(size=n).astype(np.float32).round(3),
+        "brand": rng.choice(np.array(brands, object), n, p=shares),
+        "language": rng.choice(["de", "en"], n),
+    })  # fmt: skip
+    frame["label"] = ((frame.brand == "Acme") + (frame.language == "de") + (frame.price > 0)).astype(int)
+    return frame
+
+
+COLUMNS = ["price", "brand", "language"]
+TRAIN, TEST = catalogue(), catalogue(30, seed=1)
+TEST.loc[0, "brand"] = "never seen"
+
+
+def fitted(ranker, frame: pd.DataFrame = TRAIN):
+    return ranker.fit(frame[COLUMNS], frame.label, qid=frame.qid)
+
+
+def by_hand(train: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return columns of `pandas.get_dummies`: of values that 10 training queries have, and of all others."""
+    columns = [frame[["price"]]]
+    for name in ("brand", "language"):
+        n_queries = train.groupby(name).qid.nunique()
+        common = set(n_queries[n_queries >= 10].index) - {"other"}
+        values = pd.Categorical(
+            frame[name].where(frame[name].isin(common), "other"), [*sorted(common), "other"]
+        )
+        columns.append(pd.get_dummies(pd.Series(values, frame.index), prefix=name, prefix_sep="="))
+    return pd.concat(columns, axis=1).astype(np.float32)
+
+
+class TestTheorem:
+    @pytest.mark.parametrize("ranker", [RankSVM(), ListNet(scaling="standard"), CoordinateAscent("AP")])
+    def test_scores_are_those_of_features_made_by_hand(self, ranker):
+        theirs = by_hand(TRAIN, TRAIN)
+        expected = ranker.fit(theirs, TRAIN.label, qid=TRAIN.qid).predict(by_hand(TRAIN, TEST))
+        ours = fitted(ranker)
+        assert ours.encoding_.feature_names == tuple(theirs.columns)
+        assert ours.feature_names_in_.tolist() == COLUMNS
+        assert ours.n_features_in_ == 3
+        assert (ours.predict(TEST[COLUMNS]) == expected).all()
+        assert len(ours.coef_) == len(theirs.columns)
+
+    def test_a_value_needs_queries_not_documents(self):
+        frame = catalogue(LEAST_QUERIES)
+        frame["brand"] = ["in all", *["in one"] * 5] * (LEAST_QUERIES - 1) + ["in one", *["often"] * 5]
+        frame.loc[frame.qid != 1, "brand"] = frame.brand.where(frame.brand != "in one", "in all")
+        frame.loc[frame.qid == LEAST_QUERIES - 1, "brand"] = ["in all", *["often"] * 5]
+        assert fitted(Regression(), frame).encoding_.values["brand"] == ("in all",)
+
+    def test_rows_in_another_order_give_the_same_model(self):
+        ours, turned = fitted(RankSVM()), fitted(RankSVM(), TRAIN.sample(frac=1, random_state=3))
+        assert ours.encoding_ == turned.encoding_
+        assert np.allclose(ours.coef_, turned.coef_, atol=1e-9)
+
+    def test_unseen_rare_and_missing_values_are_other(self):
+        ranker = fitted(RankSVM())
+        brands = ["never seen", "rare", None, "other", "", "Acme"]
+        X = pd.DataFrame({"language": "de", "price": np.float32(0.5), "brand": brands})
+        scores = ranker.predict(X)
+        assert len(set(scores[:-1])) == 1 != len(set(scores))
+        nothing = pd.DataFrame({"price": [0.5], "brand": pd.Series([None], dtype=object), "language": ["de"]})
+        assert ranker.predict(nothing) == scores[0]
+
+
+class TestReaders:
+    def frames(self, frame: pd.DataFrame):
+        """Return the same documents in several libraries and kinds of columns."""
+        plain = frame.reset_index(drop=True)
+        kinds = plain.astype({"brand": "category", "language": "category"})
+        coded = pa.Table.from_pandas(kinds, preserve_index=False)
+        strings = plain.astype({"language": "string"})
+        return [frame, kinds, strings, pl.from_pandas(plain), pl.from_pandas(kinds), coded]
+
+    def test_all_give_the_same_bits(self, tmp_path):
+        ranker = fitted(RankSVM())
+        scores = ranker.predict(TEST[COLUMNS])
+        odd = TEST.set_index(np.zeros(len(TEST), int))
+        for frame in self.frames(odd):
+            rows = frame[COLUMNS] if not isinstance(frame, pa.Table) else frame.select(COLUMNS)
+            assert (ranker.predict(rows) == scores).all()
+            assert (ranker.predict(from_frame(frame)) == scores).all()
+        TEST.to_csv(tmp_path / "t.csv", index=False)
+        table = pa.Table.from_pandas(TEST.astype({"brand": "category", "language": "category"}))
+        parquet.write_table(table, tmp_path / "t.parquet")
+        feather.write_feather(table, tmp_path / "t.arrow", chunksize=7)
+        parquet.write_table(pa.Table.from_pandas(TEST), tmp_path / "text.parquet")
+        for name in ("t.csv", "t.parquet", "t.arrow", "text.parquet"):
+            told = {} if name.startswith("t.") and name != "t.csv" else {"categorical": ["brand", "lang*"]}
+            groups = load_data(tmp_path / name, **told)
+            assert (ranker.predict(groups) == scores).all()
+            assert (
+                ranker.predict(convert_data(tmp_path / name, tmp_path / f"{name}.store", **told)) == scores
+            ).all()
+
+    def test_training_from_a_store_and_from_files_gives_the_same_bits(self, tmp_path):
+        TRAIN.to_csv(tmp_path / "t.csv", index=False)
+        groups = load_data(tmp_path / "t.csv", categorical=["brand", "language"])
+        stored = convert_data(tmp_path / "t.csv", tmp_path / "s", categorical=["brand", "language"])
+        expected = fitted(RankSVM()).predict(TEST[COLUMNS])
+        for each in (groups, stored, QueryGroups(TRAIN[COLUMNS], TRAIN.label, TRAIN.qid)):
+            assert (RankSVM().fit(each).predict(TEST[COLUMNS]) == expected).all()
+
+    def test_documents_by_name(self):
+        ranker = fitted(RankSVM())
+        some = TEST[COLUMNS].iloc[:6]
+        best = np.argsort(-ranker.predict(some), kind="stable")
+        assert (ranker.rank(some.to_dict("records")) == best).all()
+        assert (ranker.rank(some.to_dict("list")) == best).all()
+        with pytest.raises(DataError, match="'brand' is categorical in the model and numbers in the data"):
+            ranker.rank(np.zeros((2, 3)))
+
+    def test_whole_numbers_as_categories(self, tmp_path):
+        frame = TRAIN.assign(brand=np.arange(len(TRAIN)) % 3 + 2**60)
+        expected = ("1152921504606846976", "1152921504606846977", "1152921504606846978")
+        frame.to_parquet(tmp_path / "t.parquet")
+        frame.to_csv(tmp_path / "t.csv")
+        for groups in (
+            from_frame(frame, categorical=["brand", "language"]),
+            from_frame(pl.from_pandas(frame), categorical=["brand", "language"]),
+            load_data(tmp_path / "t.parquet", categorical=["brand", "language"]),
+            load_data(tmp_path / "t.csv", categorical=["brand", "language"]),
+        ):
+            assert groups.categories["brand"] == expected
+
+    def test_missing_values_are_other_unless_refused(self, tmp_path):
+        TEST.to_csv(tmp_path / "t.csv", index=False)
+        how = {"categorical": ["brand", "language"]}
+        expected = load_data(tmp_path / "t.csv", **how)
+        for rule in (0.0, "query_min"):
+            assert (load_data(tmp_path / "t.csv", missing=rule, **how).X == expected.X).all()
+        with pytest.raises(DataError, match=r"column 'brand', row \d+: has no value"):
+            load_data(tmp_path / "t.csv", missing="error", **how)
+
+
+class TestRefusals:
+    def test_text_that_looks_like_numbers_is_no_category_unless_told(self):
+        for odd in ("0,5", "12", "5 %"):
+            frame = TRAIN.assign(brand=TRAIN.brand.fillna(odd))
+            with pytest.raises(DataError, match=r"column 'brand', row 0: found .*--categorical"):
+                fitted(RankSVM(), frame)
+            fitted(RankSVM(), frame.astype({"brand": "category"}))
+
+    def test_a_column_that_tells_nothing(self):
+        frame = TRAIN.assign(brand=[f"title {number}" for number in range(len(TRAIN))])
+        with pytest.raises(
+            DataError, match=r"column 'brand': none of its 240 values is in 10 .*--drop brand"
+        ):
+            fitted(RankSVM(), frame)
+
+    def test_other_kinds_of_columns_than_in_training(self):
+        ranker, plain = fitted(RankSVM()), Regression().fit(TRAIN[["price"]], TRAIN.label, qid=TRAIN.qid)
+        with pytest.raises(DataError, match="'brand' is categorical in the model and numbers in the data"):
+            ranker.predict(from_frame(TEST.assign(brand=1)))
+        with pytest.raises(DataError, match="'price' is numbers in the model and categorical in the data"):
+            ranker.predict(from_frame(TEST.assign(price="cheap")))
+        with pytest.raises(DataError, match="'price' is categorical in the data, and the model was fitted"):
+            plain.predict(from_frame(TEST.assign(price="cheap"), features=["price"]))
+        with pytest.raises(DataError, match="'price', row 0: found 'cheap', expected a number"):
+            ranker.predict(TEST[COLUMNS].assign(price="cheap"))
+
+    def test_values_that_are_no_categories(self):
+        with pytest.raises(DataError, match=r"column 'price': found -?[\d.]+, expected a category"):
+            from_frame(TRAIN, categorical=["price", "brand", "language"])
+
+    def test_letor_text_has_no_categories(self, tmp_path):
+        with pytest.raises(DataError, match="column 'brand' is categorical, and LETOR text"):
+            write_letor(from_frame(TRAIN), tmp_path / "t.txt")
+
+
+class TestModels:
+    def test_a_saved_model_gives_the_same_scores(self, tmp_path):
+        for ranker in (RankSVM(), CoordinateAscent("AP"), Ensemble([RankSVM(), ListNet()])):
+            fitted(ranker)
+            save(ranker, tmp_path / "m.dr")
+            again = load(tmp_path / "m.dr")
+            assert (again.predict(TEST[COLUMNS]) == ranker.predict(TEST[COLUMNS])).all()
+            assert again.encoding_ == ranker.encoding_
+            assert again.feature_names_in_.tolist() == COLUMNS
+
+    def test_damaged_categories_are_refused(self, tmp_path):
+        save(fitted(RankSVM()), tmp_path / "m.dr")
+        description, tensors = read_container(tmp_path / "m.dr")
+        assert description["format"] == 2
+        for wrong in ({"brand": ["b", "a"]}, {"maker": ["a"]}, {"brand": "Acme"}, {"brand": ["Acme"]}):
+            write_container(tmp_path / "w.dr", {**description, "categories": wrong}, tensors)
+            with pytest.raises(ModelFormatError):
+                load(tmp_path / "w.dr")
+
+    def test_a_fit_to_numbers_forgets_the_categories(self):
+        ranker = fitted(RankSVM())
+        ranker.fit(TRAIN[["price"]], TRAIN.label, qid=TRAIN.qid)
+        assert ranker.encoding_ is None
+        assert ranker.predict(TEST[["price"]]).shape == (len(TEST),)
+
+    def test_weights_of_rows_repeat_categories_too(self):
+        weights = np.arange(len(TRAIN)) % 3
+        rows = np.repeat(np.arange(len(TRAIN)), weights)
+        ours = RankSVM().fit(TRAIN[COLUMNS], TRAIN.label, qid=TRAIN.qid, sample_weight=weights)
+        assert (ours.coef_ == fitted(RankSVM(), TRAIN.iloc[rows]).coef_).all()
+
+    def test_start_from_another_model(self):
+        first = fitted(RankSVM(scaling="none"))
+        second = fitted(ApproxRank(scaling="none", start=first, max_iterations=1))
+        assert second.coef_.shape == first.coef_.shape
+
+    def test_explanations_and_importances(self):
+        ranker, groups = fitted(RankSVM()), from_frame(TEST)
+        added = ranker.explain(TEST[COLUMNS], qid=TEST.qid)
+        assert added.shape == (len(TEST), len(ranker.encoding_.feature_names))
+        found = importance(ranker, groups, repeats=1)
+        assert found.features == tuple(COLUMNS)
+        assert found.losses.mean(axis=0)[1] > 0
+
+    @pytest.mark.parametrize("target", ["xgboost", "python", "elasticsearch"])
+    def test_trees_of_categories_are_exported(self, target):
+        ranker = fitted(TreeRanker(rounds=5, leaf_share=0.01))
+        made = export(ranker, target, check=from_frame(TEST))
+        assert made.check.beyond_float32 == 0
+        assert made.check.difference < 1e-6
+
+    def test_exports_name_the_features(self, tmp_path):
+        ranker = fitted(RankSVM(scaling="standard"))
+        for target in ("python", "sql", "solr"):
+            made = export(ranker, target, tmp_path / "x", check=from_frame(TEST))
+            assert made.check.beyond_float32 == 0
+            assert "1 where the column has the value" in made.needs[0]
+            assert b"brand=Acme" in made.content
+
+
+class TestComparison:
+    @pytest.mark.parametrize("kfold", [None, 3])
+    def test_the_encoding_is_learned_in_the_training_fold(self, tmp_path, kfold):
+        parts = [catalogue(40, seed=seed) for seed in range(3)]
+        for number, part in enumerate(parts):
+            part["qid"] += 1000 * number
+        # A value of the validation and the test set alone has no feature.
+        parts[1].loc[::2, "brand"] = parts[2].loc[::2, "brand"] = "new"
+        groups = [from_frame(part) for part in parts]
+        result = compare(
+            groups, methods=["ranksvm", "regression"], kfold=kfold, out=tmp_path / "out", keep_models=True
+        )
+        assert not result.failures
+        for path in (tmp_path / "out" / "models").glob("*/*.dr"):
+            model = load(path)
+            assert model.encoding_.columns == ("price", "brand", "language")
+            assert kfold or "new" not in model.encoding_.values["brand"]
+            assert np.isfinite(model.predict(groups[2])).all()
+        if kfold is None:
+            expected = learned(groups[0])
+            assert learned(encoded(groups[0], expected)) is None
+            assert model.encoding_ == expected
+
+
+def test_only_the_pair_decides():
+    """No feature alone tells anything: a linear method cannot learn it, trees of one-hot features can."""
+    lightgbm = pytest.importorskip("lightgbm")
+
+    def pairs(seed: int) -> pd.DataFrame:
+        rng, n = np.random.default_rng(seed), 150 * 10
+        frame = pd.DataFrame({
+            "qid": np.repeat(np.arange(150), 10),
+            "price": rng.normal(size=n).astype(np.float32),
+            "brand": rng.choice(list("abcd"), n), "category": rng.choice(list("wxyz"), n),
+        })  # fmt: skip
+        codes = frame.brand.map({b: k for k, b in enumerate("abcd")}) + frame.category.map(
+            {c: k for k, c in enumerate("wxyz")}
+        )
+        frame["label"] = (codes % 4 == 0).astype(int)
+        return frame
+
+    train, test = pairs(0), pairs(1)
+    columns = ["price", "brand", "category"]
+    assert all(
+        abs(train[train[name] == value].label.mean() - 0.25) < 0.08
+        for name, values in (("brand", "abcd"), ("category", "wxyz")) for value in values
+    )  # fmt: skip
+    trees = TreeRanker(rounds=60).fit(train[columns], train.label, qid=train.qid)
+    linear = RankSVM().fit(train[columns], train.label, qid=train.qid)
+    native = lightgbm.LGBMRanker(n_estimators=60, verbose=-1, n_jobs=1, random_state=0)
+    kinds = {"brand": "category", "category": "category"}
+    native.fit(train[columns].astype(kinds), train.label, group=[10] * 150)
+    groups = from_frame(test, label="label")
+
+    def value(scores):
+        return evaluate(groups, scores, measures="nDCG@10")["nDCG@10"]
+
+    assert value(trees.predict(groups)) > 0.9
+    assert value(native.predict(test[columns].astype(kinds))) > 0.9
+    assert value(linear.predict(groups)) < 0.7
