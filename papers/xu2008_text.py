@@ -1,11 +1,14 @@
 """Xu, Liu, Lu, Li, Ma, SIGIR 2008, section 5.2: from texts to Figures 7 and 8, and the tests between methods.
 
-    python papers/xu2008_text.py --data FOLDER [--collections CRAN,CISI,NPL] [--out papers/out/xu2008_text]
+    python papers/xu2008_text.py --data FOLDER [--collections CRAN,CISI,NPL] [--features xu2008-printed,all]
+        [--out papers/out/xu2008_text]
 
 The paper used WSJ and AP, news articles that TREC licenses. `FOLDER/WSJ` and `FOLDER/AP` may hold them:
 `documents`, a folder of TREC's files, and the files `topics` (101-300) and `qrels`. Cranfield, CISI and NPL
 are free: `FOLDER/CRAN` with `cran.all.1400`, `cran.qry` and `cranqrel`, and so on. Candidates are the first
-200 documents of BM25; all values count relevant documents that are no candidates, too. Four random folds;
+200 documents of BM25; all values count relevant documents that are no candidates, too. Features are the four
+that the paper lists (tf, idf, document length and BM25, of title and body) and all of directrank's, one
+table of results for each, with tests between the two. Four random folds;
 parameters are chosen by AP on the validation set. BM25 alone is tuned (k1, b) on the training and validation
 sets. `--methods all` also trains all other methods of directrank, on the raw features.
 """
@@ -17,13 +20,15 @@ from pathlib import Path
 import numpy as np
 from comparing import called, compared, error_of, min_max, own, parser_of, run, say
 from paper_tables import ERRORS, Row, Table, publish
-from pictures import Dot, dot_picture
+from pictures import Dot, dot_picture, line_picture
 from scipy.stats import ttest_rel
 from xu2008_results.printed import COLLECTIONS, METHODS, printed
 
 from directrank import AdaRank, PermuRank, RankBoost, RankSVM, evaluate, find_folds
 from directrank.errors import DataError
 from directrank.estimators.methods import Configured, configured
+from directrank.experiments import Comparison
+from directrank.report.charts import Line
 from directrank.text import (
     CollectionOptions,
     FeatureSet,
@@ -90,30 +95,33 @@ def others(spec: str) -> list[Configured]:
 
 
 class Collection:
-    """Values of all methods on the test queries of all folds of a collection."""
+    """Values of all methods on the test queries of all folds of a collection, trained on some features."""
 
-    def __init__(self, name: str, options):
-        source, out = SOURCES[name], options.out / name
-        folder = options.data / name
-        say(f"{name}: index and features")
-        read = build_index(folder / source.documents, out / "index", options=source.options)
+    def __init__(self, source_name: str, features: str, options):
+        source, out = SOURCES[source_name], options.out / source_name
+        folder = options.data / source_name
+        say(f"{source_name}: index and features ({features})")
+        build_index(folder / source.documents, out / "index", options=source.options)
         index = open_index(out / "index")
         files = [folder / each for each in (source.queries, source.judgements)]
-        made = make_features(index, *files, options=source.options)
-        self.name, self.lines, self.n_docs, self.made = name, [*read, *made.lines], index.n_docs, made
+        made = make_features(index, *files, features=features, options=source.options)
+        self.source_name, self.features, self.name = source_name, features, f"{source_name}, {features}"
+        self.n_docs, self.made = index.n_docs, made
         self.shares = {measure: shares(made, measure) for measure in MEASURES}
-        cells = []
+        cells, self.curves = [], {}
         asked = others(options.methods)
         self.shown = [*SHOWN, *(each.label for each in asked)]
         for kind, always in methods(options.quick).items():
             chosen = always + asked if kind == "raw" else always
-            data = out / kind
+            data = out / features / kind
             groups = made.groups if kind == "raw" else min_max(made.groups)
             write_features(made._replace(groups=groups), data, kfold=FOLDS, seed=SEED, form=FORMS[kind])
-            runs = out / f"runs-{kind}"
-            cells += compared(data, chosen, MEASURES, runs, options.jobs, convention="standard").cells
+            runs = out / features / f"runs-{kind}"
+            result = compared(data, chosen, MEASURES, runs, options.jobs, convention="standard")
+            cells += result.cells
+            self.curves |= training_curves(result, [each for each in always if each.label in METHODS], data)
         alone = make_features(index, *files, features=BM25, options=source.options)
-        self.values = bm25_values(alone, out / "raw")
+        self.values = bm25_values(alone, out / features / "raw")
         for cell in cells:
             for measure in MEASURES:
                 found = cell["per_query"]["standard"][measure]
@@ -124,6 +132,35 @@ class Collection:
         """Return the values of all queries, with all relevant documents as the ideal."""
         values, share = self.values[measure][method], self.shares[measure]
         return np.array([values[qid] * share[qid] for qid in sorted(share)])
+
+
+def training_curves(result: Comparison, methods: list[Configured], data: Path) -> dict[str, list[float]]:
+    """Return the training AP of each method over its rounds, a mean over folds; one value without rounds."""
+    curves = {}
+    for method in methods:
+        histories = [
+            method.build(result.cell(method.label, fold.name)["chosen"]).fit(fold.load()[0]).history_
+            for fold in find_folds(data)
+        ]
+        each = [[row["monitor"] for row in history if "monitor" in row] for history in histories]
+        most = max(map(len, each))
+        # A fold that ended before the others keeps its last value.
+        longest = [values + values[-1:] * (most - len(values)) for values in each]
+        curves[method.label] = np.mean(longest, axis=0).tolist()
+    return curves
+
+
+def curves_picture(found: Collection) -> str:
+    most = max(map(len, found.curves.values()))
+    lines = []
+    for name in METHODS:
+        values = found.curves[name]
+        alone = len(values) == 1
+        points = [(1.0, values[0]), (most, values[0])] if alone else list(enumerate(values, 1))
+        lines.append(Line(name, points, "dashed" if alone else ""))
+    marks = [each for each in (1, 3, 10, 30, 100, 300) if each < most] + [most]
+    title = f"Training AP over rounds on {found.name}, mean of the folds; dashed: at the optimum"
+    return line_picture(title, "round", "training AP", lines, from_zero=False, logarithmic=marks)
 
 
 def shares(made: FeatureSet, measure: str) -> dict[str, float]:
@@ -168,8 +205,8 @@ def bm25_values(made: FeatureSet, folds: Path) -> dict[str, dict[str, dict[str, 
 
 def published(found: Collection, method: str, measure: str) -> float | None:
     """Return the printed value of a method, which Tables 2 and 3 have for WSJ and AP."""
-    known = method in METHODS and found.name in COLLECTIONS
-    return printed(method, measure, found.name) if known else None
+    known = method in METHODS and found.source_name in COLLECTIONS
+    return printed(method, measure, found.source_name) if known else None
 
 
 def accuracy_rows(found: Collection) -> list[Row]:
@@ -203,19 +240,34 @@ TESTS = (
 
 def test_rows(found: Collection) -> list[Row]:
     """Paired t-tests of AP between two methods."""
-    rows = []
-    for one, other, said in (*TESTS, *((each, DEFAULT, None) for each in found.shown[len(SHOWN) :])):
-        difference = found.of(one, "AP") - found.of(other, "AP")
-        tested = ttest_rel(found.of(one, "AP"), found.of(other, "AP"))
-        p = float(tested.pvalue) if difference.any() else 1.0  # pyright: ignore[reportAttributeAccessIssue]
-        better = p < 0.05 and difference.mean() > 0
-        same = {None: True, "p < 0.05": better, "not significant": p >= 0.05}[said]
-        reason = "" if same else "WSJ and AP in the paper: 200 queries of news articles"
-        rows.append(
-            Row(found.name, f"{one} - {other}", "AP, paired t-test", said,
-                f"{difference.mean():+.4f}, p = {p:.4f}", error_of(difference), reason=reason)
-        )  # fmt: skip
-    return rows
+    pairs = (*TESTS, *((each, DEFAULT, None) for each in found.shown[len(SHOWN) :]))
+    return [
+        test_row(found.name, f"{one} - {other}", found.of(one, "AP"), found.of(other, "AP"), said)
+        for one, other, said in pairs
+    ]
+
+
+def test_row(collection: str, pair: str, one: np.ndarray, other: np.ndarray, said: str | None) -> Row:
+    """Return the paired t-test of the AP of two methods."""
+    difference = one - other
+    p = float(ttest_rel(one, other).pvalue) if difference.any() else 1.0
+    better = p < 0.05 and difference.mean() > 0
+    same = {None: True, "p < 0.05": better, "not significant": p >= 0.05}[said]
+    reason = "" if same else "WSJ and AP in the paper: 200 queries of news articles"
+    told = f"{difference.mean():+.4f}, " + (f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001")
+    return Row(collection, pair, "AP, paired t-test", said, told, error_of(difference), reason=reason)
+
+
+def feature_rows(every: list[Collection]) -> list[Row]:
+    """Paired t-tests of AP of each method between its training on other features and on the first ones."""
+    first = {found.source_name: found for found in reversed(every)}
+    return [
+        test_row(found.source_name, f"{method}: {found.features} - {base.features}",
+                 found.of(method, "AP"), base.of(method, "AP"), None)
+        for found in every
+        if (base := first[found.source_name]) is not found
+        for method in (*METHODS, AUTO)
+    ]  # fmt: skip
 
 
 def data_rows(found: Collection) -> list[Row]:
@@ -265,7 +317,11 @@ NOTE = (
 
 
 def make(options) -> str:
-    every = [Collection(name, options) for name in options.collections.split(",")]
+    every = [
+        Collection(name, features, options)
+        for name in options.collections.split(",")
+        for features in options.features.split(",")
+    ]
     sizes, accuracy, tests = (
         [row for found in every for row in rows(found)] for rows in (data_rows, accuracy_rows, test_rows)
     )
@@ -273,10 +329,16 @@ def make(options) -> str:
         Table("data", "Section 5.2: the data", sizes),
         Table("figures7and8", "Figures 7 and 8: accuracy", accuracy, NOTE + ERRORS),
         Table("tests", "Section 5.2: t-tests", tests, "`published` is what the paper says of WSJ and AP."),
+        Table("features", "Section 5.2: all features against the four of the paper", feature_rows(every)),
     ]
+    figures = {
+        f"{kind}-{found.source_name}-{found.features}": drawn(found)
+        for kind, drawn in (("accuracy", picture), ("curves", curves_picture))
+        for found in every
+    }
     return publish(
         options.out, "Xu, Liu, Lu, Li, Ma, SIGIR 2008, section 5.2: texts", tables,
-        {f"accuracy-{each.name}": picture(each) for each in every},
+        figures,
         command="python papers/xu2008_text.py --data FOLDER", short=short(every),
     )  # fmt: skip
 
@@ -284,6 +346,7 @@ def make(options) -> str:
 def parser() -> ArgumentParser:
     parser = parser_of(__doc__, "xu2008_text", "a folder with the folders of the collections")
     parser.add_argument("--collections", default="CRAN,CISI,NPL", help=f"of {','.join(SOURCES)}")
+    parser.add_argument("--features", default="xu2008-printed,all", help="presets of features")
     parser.add_argument("--methods", default="", help="more methods of directrank, or all")
     parser.add_argument("--quick", action="store_true", help="few rounds, and regression in place of auto")
     return parser

@@ -3,6 +3,7 @@
 import csv
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -59,10 +60,12 @@ def test_the_script_runs_and_counts_all_relevant_documents(script, collection, t
     script.METHODS, script.SHOWN = ("RankSVM",), ("RankSVM", "auto", "BM25", "BM25, tuned")
     script.TESTS = (("auto", "BM25", None),)
     asked = ["--data", str(collection.parent), "--out", str(tmp_path), "--collections", "NPL", "--quick"]
-    asked += ["--methods", "ranksvm,rankcosine"]
+    asked += ["--methods", "ranksvm,rankcosine", "--features", "letor,xu2008-printed"]
     script.make(script.checked(script.parser().parse_args(asked)))
     with (tmp_path / "figures7and8.csv").open(newline="", encoding="utf-8") as file:
-        rows = {(row["method"], row["measure"]): float(row["ours"]) for row in csv.DictReader(file)}
+        every = list(csv.DictReader(file))
+    assert {row["collection"] for row in every} == {"NPL, letor", "NPL, xu2008-printed"}
+    rows = {(row["method"], row["measure"]): float(row["ours"]) for row in every[: len(every) // 2]}
     assert {method for method, _ in rows} == {*script.SHOWN, "rankcosine"}
     assert len(rows) == 5 * len(script.MEASURES)
     made = make_features(
@@ -75,6 +78,15 @@ def test_the_script_runs_and_counts_all_relevant_documents(script, collection, t
     held = [(made.groups.relevance[qids == qid] > 0).sum() / len(made.relevant[qid]) for qid in values.qid]
     assert max(held) < 1
     assert rows["BM25", "AP"] == pytest.approx(float(np.mean(values.per_query["AP"] * held)), abs=1e-4)
-    assert "AP, mean over queries. NPL: BM25" in capsys.readouterr().out
+    assert "AP, mean over queries. NPL, letor: BM25" in capsys.readouterr().out
+    with (tmp_path / "features.csv").open(newline="", encoding="utf-8") as file:
+        tested = list(csv.DictReader(file))
+    assert [row["method"] for row in tested] == [
+        f"{name}: xu2008-printed - letor" for name in ("RankSVM", "auto")
+    ]
+    own = [float(row["ours"]) for row in every if (row["method"], row["measure"]) == ("RankSVM", "AP")]
+    assert float(tested[0]["ours"].partition(",")[0]) == pytest.approx(own[1] - own[0], abs=2e-4)
+    for kind in ("accuracy", "curves"):
+        ElementTree.fromstring((tmp_path / f"{kind}-NPL-letor.svg").read_text(encoding="utf-8"))
     with pytest.raises(ValueError, match="expected some of CRAN"):
         script.checked(script.parser().parse_args([*asked, "--collections", "X"]))

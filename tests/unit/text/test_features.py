@@ -123,6 +123,11 @@ def test_names(index):
     assert len(features_named("letor", index.fields)) == 45
     assert len(features_named("letor", ("whole",))) == 15
     assert len(features_named("xu2008", index.fields)) == 7
+    printed = [each.name for each in features_named("xu2008-printed", index.fields)]
+    assert printed == [
+        f"{field}.{name}" for field in ("title", "body") for name in ("tf", "idf", "length", "bm25")
+    ]
+    assert [each.field for each in features_named("xu2008-printed", ("whole",))] == ["whole"] * 4
     (feature,) = features_named(["body.bm25( b=0.40, k1=2 )"], index.fields)
     assert feature.name == "body.bm25(k1=2,b=0.4)"
     assert features_named(feature.name, index.fields)[0].name == feature.name

@@ -86,8 +86,8 @@ def features(
         str,
         option(
             "--features NAMES",
-            "letor, xu2008 or all, names such as 'body.bm25(k1=0.9,b=0.4)', and rrf, combsum or combmnz of "
-            "the rankings that give candidates; with commas.",
+            "letor, xu2008, xu2008-printed or all, names such as 'body.bm25(k1=0.9,b=0.4)', and rrf, combsum "
+            "or combmnz of the rankings that give candidates; with commas.",
         ),
     ] = "letor",
     candidates: Annotated[

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.text.features.matches import Matches
-from directrank.text.index.opening import ALL, WHOLE
+from directrank.text.index.opening import ALL, BODY, TITLE, WHOLE
 
 #: Lucene's defaults of BM25.
 K1, B = 1.2, 0.75
@@ -232,14 +232,16 @@ LETOR = (
     "tf", "log_tf", "tf_share", "log_tf_share", "idf", "log_idf", "icf", "log_tf_icf", "tf_idf", "log_tf_idf",
     "bm25", "log_bm25", "lm_absolute", "lm_dirichlet", "lm_jelinek_mercer",
 )  # fmt: skip
-#: The features of AdaRank's paper, to which Xu et al. (2008, section 5.2) refer. Their own text lists tf,
-#: idf, dl and BM25.
+#: The features of AdaRank's paper, to which Xu et al. (2008, section 5.2) refer.
 XU2008 = ("log_tf", "icf", "log_idf", "log_tf_share", "log_tf_idf", "log_tf_icf", "log_bm25")
-#: From the name of a preset to the features of every field of an index, or of the whole text alone.
-PRESETS: dict[str, tuple[tuple[str, ...], bool]] = {
-    "letor": (LETOR, True),
-    "xu2008": (XU2008, False),
-    "all": (tuple(DEFINITIONS), True),
+#: The features that the text of section 5.2 lists.
+XU2008_PRINTED = ("tf", "idf", "length", "bm25")
+#: From the name of a preset to its features, and the fields that they are computed from.
+PRESETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "letor": (LETOR, ALL),
+    "xu2008": (XU2008, (WHOLE,)),
+    "xu2008-printed": (XU2008_PRINTED, (TITLE, BODY)),
+    "all": (tuple(DEFINITIONS), ALL),
 }
 NAME = re.compile(r"(\w+)\.(\w+)(?:\(([^()]*)\))?")
 
@@ -300,12 +302,10 @@ def features_named(wanted: str | Sequence[str | Feature], fields: Sequence[str])
 
 def _named(text: str, fields: Sequence[str]) -> list[Feature]:
     if text in PRESETS:
-        names, everywhere = PRESETS[text]
-        return [
-            parse_feature(f"{field}.{name}")
-            for field in (fields if everywhere else (WHOLE,))
-            for name in names
-        ]
+        names, where = PRESETS[text]
+        # An index without titles has the whole text alone.
+        chosen = [field for field in fields if field in where] or [WHOLE]
+        return [parse_feature(f"{field}.{name}") for field in chosen for name in names]
     return [parse_feature(text)]
 
 
