@@ -4,9 +4,9 @@ A row descends from the root of each tree, and gets the value of the leaf where 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,7 @@ LARGEST, TINIEST, BITS = np.finfo(np.float32).max, np.finfo(np.float32).smallest
 NUMBERS_PER_THRESHOLD = 1000
 
 
+@dataclass(eq=False, repr=False)
 class Trees:
     """f(x) = Σ_t the value of the leaf of tree t that x reaches.
 
@@ -67,16 +68,18 @@ class Trees:
         How much the split lowered the objective of training, by the library's approximation; 0 at a leaf.
     """
 
-    kind = "trees"
+    kind: ClassVar = "trees"
     #: Missing values have a direction; no number stands for them, as in other scorers.
-    fill = None
+    fill: ClassVar = None
 
-    def __init__(
-        self, root: Any = None, feature: Any = None, threshold: Any = None, missing: Any = None,
-        left: Any = None, right: Any = None, value: Any = None, gain: Any = None,
-    ):  # fmt: skip
-        self.root, self.feature, self.threshold, self.missing = root, feature, threshold, missing
-        self.left, self.right, self.value, self.gain = left, right, value, gain
+    root: Any = None
+    feature: Any = None
+    threshold: Any = None
+    missing: Any = None
+    left: Any = None
+    right: Any = None
+    value: Any = None
+    gain: Any = None
 
     def __repr__(self) -> str:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
@@ -92,8 +95,7 @@ class Trees:
 
     def times(self, factor: float) -> "Trees":
         """Return the trees with the values of their leaves multiplied."""
-        nodes = {name: getattr(self, name) for name in NODES} | {"value": factor * self.value}
-        return Trees(self.root, **nodes)
+        return replace(self, value=factor * self.value)
 
     @property
     def n_trees(self) -> int:
@@ -155,8 +157,7 @@ class Trees:
                     "tell apart, and files and QueryGroups are float32; call predict with a float64 array or "
                     "data frame, or subtract the feature's smallest value and train again"
                 )
-        nodes = {name: getattr(self, name) for name in NODES}
-        return Trees(self.root, **nodes | {"threshold": at_most(self.threshold, or_equal=True)})
+        return replace(self, threshold=at_most(self.threshold, or_equal=True))
 
     def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> "Trees":
         """Return trees that send missing values of some features where given values go.
@@ -169,8 +170,7 @@ class Trees:
         """
         as_value = np.where(values[self.feature] <= self.threshold, TO_THE_LEFT, 0)
         missing = np.where(of[self.feature], as_value, self.missing).astype(np.int32)
-        nodes = {name: getattr(self, name) for name in NODES} | {"missing": missing}
-        return Trees(self.root, **nodes)
+        return replace(self, missing=missing)
 
     def feature_importances(self, n_features: int) -> np.ndarray:
         """Return the share of each feature in the gain of all splits, float64 (n_features,)."""
