@@ -215,12 +215,8 @@ class Tree:
 def tree_of(feature, threshold, left, right, offset, slope=None, fill=None) -> Tree:
     """Return a tree from sequences, in the types of a tree; by default missing values go to the left."""
     slope = np.zeros(len(feature)) if slope is None else slope
-    fill = threshold if fill is None else fill
-    return Tree(
-        np.asarray(feature, np.int32), np.asarray(threshold, np.float32),
-        np.asarray(left, np.int32), np.asarray(right, np.int32),
-        np.asarray(offset, np.float64), np.asarray(slope, np.float64), np.asarray(fill, np.float32),
-    )  # fmt: skip
+    nodes = (feature, threshold, left, right, offset, slope, threshold if fill is None else fill)
+    return Tree(*map(np.asarray, nodes, WEAK_NODES.values()))
 
 
 def stump(feature: int, threshold: float, *, above: bool = True, fill: float = -np.inf) -> Tree:
