@@ -80,6 +80,16 @@ class Queries:
         """Documents of each query, int64 of shape (n_queries,)."""
         return np.diff(self.indptr)
 
+    @property
+    def query(self) -> np.ndarray:
+        """The number of each document's query, int64 (n_docs,)."""
+        return np.repeat(np.arange(self.n_queries), self.sizes)
+
+    @property
+    def place(self) -> np.ndarray:
+        """How many documents of its query come before each one, int64 (n_docs,)."""
+        return np.arange(self.n_docs) - np.repeat(self.indptr[:-1], self.sizes)
+
     @cached_property
     def longest(self) -> int:
         """The largest number of documents of a query; 0 without queries."""
@@ -120,7 +130,7 @@ class Queries:
 
     def differing(self, weights: np.ndarray) -> str:
         """Return the words that name the first query whose documents do not all have the same weight."""
-        number = np.repeat(np.arange(self.n_queries), self.sizes)
+        number = self.query
         first = np.argmax(weights != weights[self.indptr[number]])
         return f"differs between rows of query {self.qid[number[first]]}"
 

@@ -100,12 +100,11 @@ def with_unretrieved(positions: Positions, retrieved: np.ndarray, beyond: float 
 
 def perfect_positions(queries: Queries) -> Positions:
     """Positions of the documents of each query in its best ranking."""
-    rank = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    return Positions(rank.astype(np.int32), np.ones(queries.n_docs, np.int32))
+    return Positions(queries.place.astype(np.int32), np.ones(queries.n_docs, np.int32))
 
 
 def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    query = queries.query
     if ties == "docid" and queries.docid is not None:
         # trec_eval breaks ties by descending docid.
         # Texts sort slowly: only the documents that are tied have a place in the alphabet.

@@ -4,9 +4,9 @@ A row descends from the root of each tree, and gets the value of the leaf where 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,7 @@ LARGEST, TINIEST, BITS = np.finfo(np.float32).max, np.finfo(np.float32).smallest
 NUMBERS_PER_THRESHOLD = 1000
 
 
+@dataclass(eq=False, repr=False)
 class Trees:
     """f(x) = Σ_t the value of the leaf of tree t that x reaches.
 
@@ -71,16 +72,19 @@ class Trees:
         Training documents that reached each node; of XGBoost, the sum of their second derivatives.
     """
 
-    kind = "trees"
+    kind: ClassVar = "trees"
     #: Missing values have a direction; no number stands for them, as in other scorers.
-    fill = None
+    fill: ClassVar = None
 
-    def __init__(
-        self, root: Any = None, feature: Any = None, threshold: Any = None, missing: Any = None,
-        left: Any = None, right: Any = None, value: Any = None, gain: Any = None, cover: Any = None,
-    ):  # fmt: skip
-        self.root, self.feature, self.threshold, self.missing = root, feature, threshold, missing
-        self.left, self.right, self.value, self.gain, self.cover = left, right, value, gain, cover
+    root: Any = None
+    feature: Any = None
+    threshold: Any = None
+    missing: Any = None
+    left: Any = None
+    right: Any = None
+    value: Any = None
+    gain: Any = None
+    cover: Any = None
 
     def __repr__(self) -> str:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
@@ -95,13 +99,9 @@ class Trees:
         names = (*NODES, COVER) if all(each.cover is not None for each in pieces) else NODES
         return cls(root, *(np.concatenate([getattr(each, name) for each in pieces]) for name in names))
 
-    def with_nodes(self, **changed: np.ndarray) -> "Trees":
-        """Return the trees with some of the arrays of their nodes changed."""
-        return Trees(self.root, **{name: getattr(self, name) for name in (*NODES, COVER)} | changed)
-
     def times(self, factor: float) -> "Trees":
         """Return the trees with the values of their leaves multiplied."""
-        return self.with_nodes(value=factor * self.value)
+        return replace(self, value=factor * self.value)
 
     @classmethod
     def constant(cls, value: float) -> "Trees":
@@ -170,7 +170,7 @@ class Trees:
                     "tell apart, and files and QueryGroups are float32; call predict with a float64 array or "
                     "data frame, or subtract the feature's smallest value and train again"
                 )
-        return self.with_nodes(threshold=at_most(self.threshold, or_equal=True))
+        return replace(self, threshold=at_most(self.threshold, or_equal=True))
 
     def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> "Trees":
         """Return trees that send missing values of some features where given values go.
@@ -182,7 +182,8 @@ class Trees:
             The features whose missing values follow `values`; those of others go where they went.
         """
         as_value = np.where(values[self.feature] <= self.threshold, TO_THE_LEFT, 0)
-        return self.with_nodes(missing=np.where(of[self.feature], as_value, self.missing).astype(np.int32))
+        missing = np.where(of[self.feature], as_value, self.missing).astype(np.int32)
+        return replace(self, missing=missing)
 
     def feature_importances(self, n_features: int) -> np.ndarray:
         """Return the share of each feature in the gain of all splits, float64 (n_features,)."""
@@ -227,12 +228,8 @@ class Tree:
 def tree_of(feature, threshold, left, right, offset, slope=None, fill=None) -> Tree:
     """Return a tree from sequences, in the types of a tree; by default missing values go to the left."""
     slope = np.zeros(len(feature)) if slope is None else slope
-    fill = threshold if fill is None else fill
-    return Tree(
-        np.asarray(feature, np.int32), np.asarray(threshold, np.float32),
-        np.asarray(left, np.int32), np.asarray(right, np.int32),
-        np.asarray(offset, np.float64), np.asarray(slope, np.float64), np.asarray(fill, np.float32),
-    )  # fmt: skip
+    nodes = (feature, threshold, left, right, offset, slope, threshold if fill is None else fill)
+    return Tree(*map(np.asarray, nodes, WEAK_NODES.values()))
 
 
 def stump(feature: int, threshold: float, *, above: bool = True, fill: float = -np.inf) -> Tree:

@@ -213,15 +213,7 @@ def divide_pass(profile: Profile, objective: Any, scorer: Any, features: np.ndar
         scorer.backward(features[part.rows], slopes[part.rows])
 
     for name, step in zip(STEPS, (score, differentiate, multiply), strict=True):
-        profile.facts[name] = _seconds(objective, step)
-
-
-def _seconds(objective: Any, step: Callable[[Part], None]) -> float:
-    """Return the seconds of a step over all shards, the second time, when nothing is compiled."""
-
-    def run() -> float:
-        start = time.perf_counter()
-        objective.map_shards(lambda parts: [step(part) for part in parts])
-        return time.perf_counter() - start
-
-    return [run(), run()][1]
+        for _ in range(2):  # The second time nothing is compiled.
+            start = time.perf_counter()
+            objective.map_shards(lambda parts, step=step: [step(part) for part in parts])
+            profile.facts[name] = time.perf_counter() - start

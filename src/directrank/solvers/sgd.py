@@ -1,7 +1,5 @@
 """Stochastic gradient descent, query by query."""
 
-import numpy as np
-
 from directrank.contracts import ApproximationErrors, GradientKernel, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
 from directrank.solvers.descent import Problem
@@ -76,7 +74,13 @@ class SGD(Solver):
         last, first = problem.at(theta)
         end: dict = {"status": "budget"}
         for epoch in range(self.max_epochs):
-            theta = self._epoch(problem, theta, queries, rng)
+            for number in rng.permutation(len(queries)):
+                part = queries[number]
+                block = problem.features[part.rows]
+                scores = problem.scorer.forward(theta, block, problem.objective.dtype)
+                slope = part.oracles.value_and_gradient(scores)[1]
+                gradient = problem.objective.scale * len(queries) * problem.scorer.backward(block, slope)
+                theta = theta - self.learning_rate * (gradient + self.penalty * theta)
             value, gradient = problem.at(theta)
             relative = problem.relative(gradient, first)
             end |= {"objective": value, "last_change": abs(last - value), "relative_gradient": relative}
@@ -89,13 +93,3 @@ class SGD(Solver):
                 end["status"] = "converged" if relative <= LEVEL else "stopped"
                 break
         return end
-
-    def _epoch(self, problem: Problem, theta, queries, rng) -> np.ndarray:
-        objective, scorer = problem.objective, problem.scorer
-        for number in rng.permutation(len(queries)):
-            part = queries[number]
-            block = problem.features[part.rows]
-            slope = part.oracles.value_and_gradient(scorer.forward(theta, block, objective.dtype))[1]
-            gradient = objective.scale * len(queries) * scorer.backward(block, slope)
-            theta = theta - self.learning_rate * (gradient + self.penalty * theta)
-        return theta

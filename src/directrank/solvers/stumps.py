@@ -8,6 +8,7 @@ one counts as the median.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,16 +29,9 @@ BETTER = 1.0 + 1e-9
 TO_LEFT, TO_RIGHT = -np.inf, np.inf
 
 
-class Medians(dict[int, float]):
-    """The medians of features, each computed when it is first asked for."""
-
-    def __init__(self, features: Features):
-        super().__init__()
-        self.features = features
-
-    def __missing__(self, feature: int) -> float:
-        self[feature] = float(medians(self.features.columns(feature, feature + 1))[0])
-        return self[feature]
+def median_of(features: Features) -> Callable[[int], float]:
+    """Return a function from a feature to its median, computed when it is first asked for."""
+    return cache(lambda feature: float(medians(features.columns(feature, feature + 1))[0]))
 
 
 class ExactStumps:
@@ -46,7 +40,7 @@ class ExactStumps:
     def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
         self.features, self.by_gini, source = features, criterion == "gini", as_features(features)
         self.present = len(features) - missing_counts(source)
-        self.medians = Medians(source)
+        self.median_of = median_of(source)
         self.order = np.empty((features.shape[1], len(features)), np.int32)
         for k in range(features.shape[1]):
             column = source.columns(k, k + 1)[:, 0]
@@ -70,7 +64,7 @@ class ExactStumps:
         low, high = self.features[~last, feature], self.features[first, feature]
         threshold = low if np.isnan(high) else threshold_between(low, high)
         missing = self.present[feature] < len(self.features)
-        fill = (TO_LEFT if to_left else TO_RIGHT) if missing else self.medians[feature]
+        fill = (TO_LEFT if to_left else TO_RIGHT) if missing else self.median_of(int(feature))
         return stump(int(feature), float(threshold), above=bool(right), fill=fill)
 
 
@@ -85,7 +79,7 @@ class HistogramStumps:
     def __init__(self, objective: BoundObjective, features: Any, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
         source = as_features(features)
-        self.medians = Medians(source)
+        self.median_of = median_of(source)
         self.missing = missing_counts(source) > 0
         edges = bin_edges(source, objective.on_threads)
         self.counts = np.array([len(each) for each in edges])
@@ -118,7 +112,7 @@ class HistogramStumps:
         if self.by_gini:
             above = right[at] * left_size[at] > left[at] * right_size[at]
         feature, place, to_left = map(int, at)
-        fill = (TO_LEFT if to_left else TO_RIGHT) if self.missing[feature] else self.medians[feature]
+        fill = (TO_LEFT if to_left else TO_RIGHT) if self.missing[feature] else self.median_of(feature)
         return stump(feature, float(self.edges[feature, place]), above=bool(above), fill=fill)
 
     def _left_of(self, sums: np.ndarray) -> np.ndarray:

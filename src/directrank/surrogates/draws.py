@@ -29,8 +29,7 @@ class Draws:
 
     def __init__(self, queries: Queries, seed: int):
         self.seed, self.made = seed, 0
-        inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        grades = _mixed(queries.relevance.view(np.uint64) + inner.astype(np.uint64) * _STEP)
+        grades = _mixed(queries.relevance.view(np.uint64) + queries.place.astype(np.uint64) * _STEP)
         self._of_query = np.repeat(np.add.reduceat(grades, queries.indptr[:-1]), queries.sizes)
 
     def uniform(self, rank: np.ndarray) -> np.ndarray:
@@ -46,7 +45,7 @@ def but_for_rounding(queries: Queries, scores: np.ndarray) -> np.ndarray:
 
     The order of rows decides how scores are rounded, and so which of two such documents is ahead.
     """
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    query = queries.query
     order = np.lexsort((scores, query))
     largest = np.maximum.reduceat(np.abs(scores), queries.indptr[:-1])
     levels = np.empty(queries.n_docs)

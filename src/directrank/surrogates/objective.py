@@ -136,10 +136,7 @@ class Objective:
         return [f"{counted}: {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}", *own]
 
     def _part(self, first: int, last: int) -> Part:
-        """Bind the surrogate to queries `first` to `last`."""
-        rows = slice(int(self._queries.indptr[first]), int(self._queries.indptr[last]))
-        bound = self.surrogate.bind(self._queries.part(first, last), self.weights[first:last])
-        return Part(rows, slice(first, last), bound)
+        return bound_part(self.surrogate, self._queries, self.weights, first, last)
 
     def single_queries(self) -> list[Part]:
         """Return one part for each query that is not skipped, for solvers that step query by query."""
@@ -294,14 +291,7 @@ class ShardObjective:
         self.offers, self.dtype, self.weights = surrogate.offers, dtype, weights
         queries = held["queries"]
         self.parts = tuple(
-            Part(
-                block.rows,
-                slice(block.first_query, block.last_query),
-                surrogate.bind(
-                    queries.part(block.first_query, block.last_query),
-                    weights[block.first_query : block.last_query],
-                ),
-            )
+            bound_part(surrogate, queries, weights, block.first_query, block.last_query)
             for block in held["blocks"]
         )
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
@@ -367,6 +357,12 @@ def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray
             f"query, of {queries.n_queries} (each has one document, or one class of relevance)"
         )
     return np.where(trains, weights, 0.0)
+
+
+def bound_part(surrogate: Surrogate, queries: Queries, weights: np.ndarray, first: int, last: int) -> Part:
+    """Return a surrogate bound to queries `first` to `last`."""
+    rows = slice(int(queries.indptr[first]), int(queries.indptr[last]))
+    return Part(rows, slice(first, last), surrogate.bind(queries.part(first, last), weights[first:last]))
 
 
 def gradient_plugin(

@@ -61,7 +61,7 @@ def unjudged_bounds(
             "nDCG, P, RR, R, Rprec, RBP, ERR or DCG"
         )
     unjudged = held & ~first_of(queries.n_judged, queries)
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    query = queries.query
     place = np.full(queries.n_docs, -1)
     ranking = np.flatnonzero(unjudged)[np.lexsort((positions.above[unjudged], query[unjudged]))]
     count = np.bincount(query[ranking], minlength=queries.n_queries)

@@ -67,8 +67,7 @@ def swap_differences(measure: Measure, queries: Queries, rank: np.ndarray) -> np
     if not isinstance(measure, PositionLinear):
         return swaps_by_evaluation(measure, queries, rank)
     gain, discount = measure.linear_in_positions(queries)
-    inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    return filled_table(queries, rank, gain_swaps, np.asarray(gain, np.float64), discount[inner])
+    return filled_table(queries, rank, gain_swaps, np.asarray(gain, np.float64), discount[queries.place])
 
 
 def swaps_by_evaluation(measure: Measure, queries: Queries, rank: np.ndarray) -> np.ndarray:

@@ -56,8 +56,7 @@ def first_of(counts: np.ndarray, queries: Queries) -> np.ndarray:
 
     `counts`, of shape (n_queries,), is how many of them.
     """
-    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    return place < np.repeat(counts, queries.sizes)
+    return queries.place < np.repeat(counts, queries.sizes)
 
 
 def best_values(measure: Measure, queries: Queries) -> np.ndarray:

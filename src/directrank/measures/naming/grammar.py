@@ -1,5 +1,6 @@
 """The grammar of measures' names: ``Name(parameter=value, ...)@cutoff``, as in ir_measures."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -61,12 +62,7 @@ def grade(word: str, value: Any) -> float:
 
     Raises MeasureNameError if it is not a number, or not positive and finite.
     """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = -1.0
-    if not 0 < number < float("inf"):
-        raise MeasureNameError(f"{word}={value} must be a number above 0")
+    number = _above_0(word, value, math.inf, "")
     return int(number) if number == int(number) else number
 
 
@@ -75,12 +71,16 @@ def probability(word: str, value: Any) -> float:
 
     Raises MeasureNameError if it is anything else.
     """
+    return _above_0(word, value, 1.0, " and below 1")
+
+
+def _above_0(word: str, value: Any, high: float, below: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = -1.0
-    if not 0 < number < 1:
-        raise MeasureNameError(f"{word}={value} must be a number above 0 and below 1")
+    if not 0 < number < high:
+        raise MeasureNameError(f"{word}={value} must be a number above 0{below}")
     return number
 
 

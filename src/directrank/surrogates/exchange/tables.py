@@ -115,8 +115,8 @@ def strict_ranking(
 
     Tied documents are ordered by descending relevance; or, with a number, in the random order of that number.
     """
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
-    inner = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
+    query = queries.query
+    inner = queries.place
     ranking = np.lexsort((-queries.relevance, -scores, query))
     if number is not None:
         key = np.random.default_rng(number).random(int(queries.sizes.max(initial=0)))
@@ -128,7 +128,7 @@ def strict_ranking(
 
 def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which queries tie documents of different relevance, and the first twin of each document."""
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    query = queries.query
     s, y = scores[ranking], queries.relevance[ranking]
     tied = (s[1:] == s[:-1]) & (query[1:] == query[:-1])
     mixed = np.zeros(queries.n_queries, np.bool_)

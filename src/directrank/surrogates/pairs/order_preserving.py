@@ -114,8 +114,7 @@ class OrderPreserving(Surrogate):
         last = np.maximum(np.maximum.accumulate(positive)[queries.indptr[1:] - 1], queries.indptr[:-1])
         runs = np.stack((start, last[used], start, stop), axis=1)
         # The sum of a query must not depend on the queries before it, which are others in each shard.
-        query = np.repeat(np.arange(queries.n_queries), queries.sizes)
-        total = np.bincount(query, strength, queries.n_queries)
+        total = np.bincount(queries.query, strength, queries.n_queries)
         of_itself = np.zeros(queries.n_queries)
         of_itself[used] = weights[used] * total[used]  # φ(0) = 1
         return SmoothHinges(runs, weights[used], self.margin, queries, strength, of_itself)

@@ -23,7 +23,7 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
     There is one run for each grade against all below it or, `by_grades`, for each two grades. With a
     confidence of documents there is one for each two grades and confidences.
     """
-    number = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    number = queries.query
     changes = (queries.relevance[1:] != queries.relevance[:-1]) | (number[1:] != number[:-1])
     if queries.confidence is not None:
         changes |= queries.confidence[1:] != queries.confidence[:-1]
@@ -114,13 +114,12 @@ class SwapDrop:
     def estimated(self, queries: Queries, weights: np.ndarray) -> GradeWeight:
         """Return the weights of grades on training queries, each counted with its weight ≥ 0."""
         pairs = pair_table(queries)
-        place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        drops = swap_differences(self.measure, queries, place)
+        drops = swap_differences(self.measure, queries, queries.place)
         grades, code = np.unique(queries.relevance, return_inverse=True)
         times = np.diff(pairs.start)
         better = np.repeat(np.arange(queries.n_docs), times)
         worse = np.arange(len(drops)) - np.repeat(pairs.start[:-1] - pairs.below, times)
-        query = np.repeat(np.arange(queries.n_queries), queries.sizes)[better]
+        query = queries.query[better]
         kind = code[better] * len(grades) + code[worse]
         # First the mean for each query and kind of pair, then the mean over queries.
         cell, number = np.unique(query * len(grades) ** 2 + kind, return_inverse=True)

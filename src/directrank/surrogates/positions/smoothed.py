@@ -20,6 +20,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, position_slopes, query_gradient, register_kernel
 from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
+from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.audit_row import AuditRow
 from directrank.surrogates.positions.smoothed_kernels import (
@@ -177,8 +178,7 @@ class BoundSmoothed:
         true = positions_of(queries, wide, n_read=self.n_read)
         # The farthest rank of a tied block: whatever the order of ties, no position is off by more.
         off = np.maximum(np.abs(smooth - true.above - 1.0), np.abs(smooth - true.above - true.tied))
-        read = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        off[read >= np.repeat(self.n_read, queries.sizes)] = 0.0
+        off[~first_of(self.n_read, queries)] = 0.0
         error = np.maximum.reduceat(off, queries.indptr[:-1])
         values = measure.position_gradient(queries, smooth, self.surrogate.truncation)[0]
         exact = measure.query_values(queries, true)

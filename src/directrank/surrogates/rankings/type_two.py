@@ -26,6 +26,7 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError, check_choice
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.exchange.tables import values_at_ranks
+from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
@@ -249,9 +250,9 @@ class BoundTwoClasses(BoundTypeTwo):
     def slope_ranges(self) -> np.ndarray:
         """Return the weight of all pairs of each document with the other class."""
         sizes, relevant = self.queries.sizes, self.plugin.n_relevant
-        inner = np.arange(self.queries.n_docs) - np.repeat(self.queries.indptr[:-1], sizes)
-        is_relevant = inner < np.repeat(relevant, sizes)
-        others = np.where(is_relevant, np.repeat(sizes - relevant, sizes), np.repeat(relevant, sizes))
+        others = np.where(
+            first_of(relevant, self.queries), np.repeat(sizes - relevant, sizes), np.repeat(relevant, sizes)
+        )
         return np.repeat(self.plugin.constant, sizes) * others
 
     def cut_plugin(self) -> CutPlugin:

@@ -8,6 +8,7 @@ import numpy as np
 from directrank.contracts import Measure, Surrogate, Value, ViolatedPairs
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
+from directrank.measures.families.definition import first_of
 from directrank.measures.positions import Positions, perfect_positions
 from directrank.surrogates.audit_row import AuditRow, row_of_values
 from directrank.surrogates.margins import MARGINS, Margin
@@ -96,8 +97,7 @@ class WorkingSetBound(Surrogate):
         """Return the classes that the measure distinguishes: grades, or documents that it reads or not."""
         if self.measure.graded:
             return queries.relevance
-        rank = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-        return (rank < np.repeat(self.measure.n_read(queries), queries.sizes)).astype(np.float64)
+        return first_of(self.measure.n_read(queries), queries).astype(np.float64)
 
     def notes(self, queries: Queries) -> list[str]:
         """Return messages about the feature map of Eq. (2), and about grades that became two classes."""
