@@ -36,7 +36,7 @@ def write(function: Function, version: Version | None = None) -> Written:
             )
         return f"CASE WHEN {column[node.feature]} <= {_number(node.threshold)} THEN {left} ELSE {right} END"
 
-    terms = [_term(term, column[term.feature]) for term in function.terms if term.weight]
+    terms = [_term(term, column[term.feature]) for term in function.weighted]
     parts = [_number(function.intercept), *terms, *built(function.trees, _number, split)]
     needs = (
         f"A table {TABLE} with a column of float32 numbers (REAL) for each feature, named as the feature; "

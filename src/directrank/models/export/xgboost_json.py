@@ -1,7 +1,6 @@
 """XGBoost's JSON model: trees with x < t in float32; both arrays that hold leaf values are equal."""
 
 import json
-from itertools import pairwise
 
 import numpy as np
 
@@ -13,31 +12,21 @@ ROOT = 2**31 - 1
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of `Booster.save_model`."""
-    trees = strict(function.only_trees("xgboost"))
-    ends = np.append(trees.root, len(trees.feature)).tolist()
     pieces = []
-    for number, (start, end) in enumerate(pairwise(ends)):
-        left, right = trees.left[start:end].tolist(), trees.right[start:end].tolist()
-        parents = [ROOT] * len(left)
-        for at, children in enumerate(zip(left, right, strict=True)):
-            for child in children if left[at] != LEAF else ():
-                parents[child] = at
+    for number, tree in enumerate(strict(function.as_trees()).each()):
+        left, right, leaf = tree.left.tolist(), tree.right.tolist(), tree.left == LEAF
+        parents = np.full(len(left), ROOT)
+        for children in (tree.left, tree.right):
+            parents[children[~leaf]] = np.flatnonzero(~leaf)
         # The servers that read this form take leaves from base_weights, XGBoost from split_conditions.
-        leaf_or_zero = [float(np.float32(value)) for value in trees.value[start:end].tolist()]
-        conditions = [
-            value if child == LEAF else threshold
-            for value, child, threshold in zip(
-                leaf_or_zero, left, trees.threshold[start:end].tolist(), strict=True
-            )
-        ]
-        zeros = [0] * len(left)
-        floats = [0.0] * len(left)
+        values = tree.value.astype(np.float32)
+        zeros, floats = [0] * len(left), [0.0] * len(left)
         pieces.append({
-            "base_weights": leaf_or_zero, "categories": [], "categories_nodes": [], "categories_segments": [],
-            "categories_sizes": [], "default_left": trees.missing[start:end].tolist(), "id": number,
-            "left_children": left, "loss_changes": floats, "parents": parents, "right_children": right,
-            "split_conditions": conditions, "split_indices": trees.feature[start:end].tolist(),
-            "split_type": zeros, "sum_hessian": floats,
+            "base_weights": values.tolist(), "categories": [], "categories_nodes": [],
+            "categories_segments": [], "categories_sizes": [], "default_left": tree.missing.tolist(),
+            "id": number, "left_children": left, "loss_changes": floats, "parents": parents.tolist(),
+            "right_children": right, "split_conditions": np.where(leaf, values, tree.threshold).tolist(),
+            "split_indices": tree.feature.tolist(), "split_type": zeros, "sum_hessian": floats,
             "tree_param": {"num_deleted": "0", "num_feature": str(len(function.names)),
                            "num_nodes": str(len(left)), "size_leaf_vector": "1"},
         })  # fmt: skip
@@ -53,13 +42,10 @@ def write(function: Function, version: Version | None = None) -> Written:
                                 "num_feature": str(len(function.names)), "num_target": "1"},
         "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
     }  # fmt: skip
-    changes = (
-        () if allowed else ("XGBoost takes no names with [, ] or <: features are known by their order.",)
-    )
+    changes = ["XGBoost takes no names with [, ] or <: features are known by their order."] * (not allowed)
     text = json.dumps({"learner": learner, "version": [2, 1, 0]})
-    return Written(
-        text.encode(), ("Features in the order of the model.",), (*changes, "Leaf values are float32.")
-    )
+    changes = (*changes, "Leaf values are float32.")
+    return Written(text.encode(), ("Features in the order of the model.",), changes)
 
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
