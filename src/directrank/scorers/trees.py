@@ -6,6 +6,7 @@ A row descends from the root of each tree, and gets the value of the leaf where 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -109,6 +110,11 @@ class Trees:
         nodes = (0, 0.0, TO_THE_LEFT, LEAF, LEAF, value, 0.0, 1.0)
         kinds = (*NODES.values(), COVER_TYPE)
         return cls(np.zeros(1, np.int64), *map(np.array, [[each] for each in nodes], kinds))
+
+    def each(self) -> Iterator["Trees"]:
+        """Yield the trees one by one."""
+        for start, end in pairwise(np.append(self.root, len(self.left)).tolist()):
+            yield Trees(np.zeros(1, np.int64), *(getattr(self, name)[start:end] for name in NODES))
 
     @property
     def n_trees(self) -> int:

@@ -123,7 +123,9 @@ def export(
     version = None if target_version is None else _version(chosen, target_version)
     names = names_of_features(ranker)
     try:
-        written = chosen.write(function_of(ranker.scorer_, names), version)
+        function = function_of(ranker.scorer_, names)
+        function.check_kind(target, chosen.kinds)
+        written = chosen.write(function, version)
     except ImportError as error:
         library = error.name or "onnx"
         raise ExportError(f"{target} needs the library {library}: {install_line(library)}") from None

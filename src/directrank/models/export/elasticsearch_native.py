@@ -1,7 +1,6 @@
 """Elasticsearch's own learning to rank (8.13 and later): the body of `PUT _ml/trained_models/ID`."""
 
 import json
-from itertools import pairwise
 
 import numpy as np
 
@@ -11,19 +10,18 @@ from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the JSON of a trained model."""
-    trees = function.only_trees("elasticsearch", float32=False)
-    ends, made = np.append(trees.root, len(trees.feature)).tolist(), []
-    for start, end in pairwise(ends):
+    trees, made = function.as_trees(float32=False), []
+    for tree in trees.each():
         nodes = []
-        for at in range(start, end):
-            if trees.left[at] == LEAF:
-                nodes.append({"node_index": at - start, "leaf_value": float(trees.value[at])})
+        for at, left in enumerate(tree.left.tolist()):
+            if left == LEAF:
+                nodes.append({"node_index": at, "leaf_value": float(tree.value[at])})
             else:
                 nodes.append({
-                    "node_index": at - start, "decision_type": "lte", "left_child": int(trees.left[at]),
-                    "right_child": int(trees.right[at]), "split_feature": int(trees.feature[at]),
-                    "threshold": float(trees.threshold[at]),
-                    "default_left": bool(trees.missing[at] & TO_THE_LEFT),
+                    "node_index": at, "decision_type": "lte", "left_child": left,
+                    "right_child": int(tree.right[at]), "split_feature": int(tree.feature[at]),
+                    "threshold": float(tree.threshold[at]),
+                    "default_left": bool(tree.missing[at] & TO_THE_LEFT),
                 })  # fmt: skip
         made.append({"tree": {
             "target_type": "regression", "feature_names": list(function.names), "tree_structure": nodes,

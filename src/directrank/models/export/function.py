@@ -56,18 +56,22 @@ class Function:
         return bool((self.trees.left != LEAF).any())
 
     @property
+    def weighted(self) -> tuple[Term, ...]:
+        """The terms whose weight is not 0."""
+        return tuple(term for term in self.terms if term.weight)
+
+    @property
     def kind(self) -> str:
         """Its kind, of `KINDS`."""
-        terms = [term for term in self.terms if term.weight]
         if self.has_trees:
-            return "sum" if terms else "trees"
-        return "log" if any(term.logarithm for term in terms) else "linear"
+            return "sum" if self.weighted else "trees"
+        return "log" if any(term.logarithm for term in self.weighted) else "linear"
 
     def zero_note(self, engine: str) -> tuple[str, ...]:
         """Return what to say where an engine reads missing values as 0, and the ranker does not."""
         trees = self.trees
         differ = (trees.left != LEAF) & ((trees.missing & TO_THE_LEFT != 0) != (trees.threshold >= 0))
-        filled = [self.names[term.feature] for term in self.terms if term.weight and term.fill]
+        filled = [self.names[term.feature] for term in self.weighted if term.fill]
         names = dict.fromkeys([*filled, *(self.names[at] for at in trees.feature[differ].tolist())])
         if not names:
             return ()
@@ -116,50 +120,26 @@ class Function:
         kept = Trees(root, *(array[splits] for array in (*nodes, trees.gain)))
         return replace(self, trees=kept, intercept=self.intercept + float(trees.value[~splits].sum()))
 
-    def refuse_logarithm(self, target: str, term: Term) -> None:
-        """Raise an `ExportError` that names a logarithm, which a target cannot express."""
+    def check_kind(self, target: str, kinds: tuple[str, ...]) -> None:
+        """Raise an `ExportError` if a target does not express the kind of the function."""
+        if self.kind in kinds or not self.weighted:
+            return
+        if self.kind == "log" and "linear" in kinds:
+            name = next(self.names[term.feature] for term in self.weighted if term.logarithm)
+            raise ExportError(
+                f"{target} has no logarithm, and the ranker takes that of {name!r}; "
+                "train with scaling='standard', or export to source code, onnx or vespa"
+            )
+        name = self.names[self.weighted[0].feature]
         raise ExportError(
-            f"{target} has no logarithm, and the ranker takes that of {self.names[term.feature]!r}; "
-            "train with scaling='standard', or export to source code, onnx or vespa"
+            f"{target} takes trees alone, and the ranker weights features (such as {name!r}); "
+            "export to source code, onnx or vespa, or train a method over trees or stumps"
         )
 
-    def check_trees(self, target: str) -> None:
-        """Raise an `ExportError` if the function has weighted features, beside trees or alone."""
-        weighted = [self.names[term.feature] for term in self.terms if term.weight]
-        if weighted:
-            raise ExportError(
-                f"{target} takes trees alone, and the ranker weights features (such as {weighted[0]!r}); "
-                "export to source code, onnx or vespa, or train a method over trees or stumps"
-            )
-
-    def only_trees(self, target: str, *, float32: bool = True) -> Trees:
-        """Return the trees of the plain function, its intercept in a tree of one leaf.
-
-        Raises
-        ------
-        ExportError
-            If it has weighted features, or zeros that count as missing values.
-        """
-        self.check_trees(target)
+    def as_trees(self, *, float32: bool = True) -> Trees:
+        """Return the trees of the plain function, its intercept in a tree of one leaf."""
         plain = self.plain(float32=float32)
-        return (
-            Trees.joined([plain.trees, Trees.constant(plain.intercept)]) if plain.intercept else plain.trees
-        )
-
-    def only_terms(self, target: str) -> tuple[Term, ...]:
-        """Return the weighted features.
-
-        Raises
-        ------
-        ExportError
-            If it has trees, too.
-        """
-        if self.has_trees:
-            raise ExportError(
-                f"{target} takes weighted features or trees, and the ranker sums both; "
-                "export to source code, onnx or vespa, or train one kind alone"
-            )
-        return tuple(term for term in self.terms if term.weight)
+        return Trees.joined([plain.trees, *([Trees.constant(plain.intercept)] if plain.intercept else [])])
 
 
 class Target(NamedTuple):

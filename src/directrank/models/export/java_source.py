@@ -1,14 +1,11 @@
 """Java source without dependencies: a class with `static double score(double[] x)`."""
 
 import json
-import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
 from directrank.models.export.function import Function, Target, Version, Written
-from directrank.models.export.tables import ORDER, tables
+from directrank.models.export.tables import ORDER, run, tables
 
 #: A literal may have 65,535 bytes, and the code that fills an array 64 KiB: long tables are texts in pieces.
 LONGEST = 60_000
@@ -92,15 +89,8 @@ def _pieces(row: list[int] | list[float]) -> str:
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
     """Return the scores of the compiled class."""
-    with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
-        (Path(folder) / "Model.java").write_bytes(content)
-        (Path(folder) / "Run.java").write_text(RUN)
-        subprocess.run(["javac", "Model.java", "Run.java"], cwd=folder, check=True, capture_output=True)
-        rows = np.ascontiguousarray(features, "<f8").tobytes()
-        done = subprocess.run(
-            ["java", "-Xshare:auto", "Run"], cwd=folder, input=rows, check=True, capture_output=True
-        )
-    return np.frombuffer(done.stdout, "<f8")
+    files = {"Model.java": content, "Run.java": RUN.encode()}
+    return run(files, ["javac Model.java Run.java", "java -Xshare:auto Run"], features)
 
 
 TARGET = Target("java", "Java source", write, scores, "javac and java")

@@ -1,14 +1,11 @@
 """JavaScript source without dependencies: a function `score(x)` for browsers and Node."""
 
 import json
-import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
 from directrank.models.export.function import Function, Target, Version, Written
-from directrank.models.export.tables import ORDER, tables
+from directrank.models.export.tables import ORDER, run, tables
 
 CODE = """// A ranking function, written by directrank.
 "use strict";
@@ -64,12 +61,7 @@ def write(function: Function, version: Version | None = None) -> Written:
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
     """Return the scores of the file in Node."""
-    with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
-        (Path(folder) / "model.js").write_bytes(content)
-        (Path(folder) / "run.js").write_text(RUN)
-        rows = np.ascontiguousarray(features, "<f8").tobytes()
-        done = subprocess.run(["node", "run.js"], cwd=folder, input=rows, check=True, capture_output=True)
-    return np.frombuffer(done.stdout, "<f8")
+    return run({"model.js": content, "run.js": RUN.encode()}, ["node run.js"], features)
 
 
 TARGET = Target("javascript", "JavaScript source", write, scores, "node")

@@ -1,7 +1,6 @@
 """LightGBM's model text: trees with x ≤ t in float64, with the direction of missing values."""
 
 import re
-from itertools import pairwise
 
 import numpy as np
 
@@ -16,19 +15,15 @@ LEFT, ZERO, NAN = 2, 4, 8
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the model text."""
-    function.check_trees("lightgbm")
     trees = function.trees
     pieces = (
         [trees, Trees.constant(function.intercept)] if function.intercept or not trees.n_trees else [trees]
     )
-    blocks = _blocks(Trees.joined(pieces))
+    blocks = [_block(*each) for each in enumerate(Trees.joined(pieces).each())]
     allowed = all(re.fullmatch(r"[^\s\",:\[\]{}]+", name) for name in function.names)
     names = function.names if allowed else [f"Column_{at}" for at in range(len(function.names))]
-    changes = (
-        ()
-        if allowed
-        else ("LightGBM takes no names with blanks or signs of JSON: features are Column_0 and so on.",)
-    )
+    renamed = "LightGBM takes no names with blanks or signs of JSON: features are Column_0 and so on."
+    changes = () if allowed else (renamed,)
     if (np.abs(trees.threshold[trees.left != LEAF]) < ZERO_VALUE).any():
         changes = (*changes, "LightGBM reads values of at most 1e-35 as 0, and a threshold is so small.")
     head = [
@@ -44,32 +39,22 @@ def write(function: Function, version: Version | None = None) -> Written:
     )
 
 
-def _blocks(trees: Trees) -> list[str]:
-    blocks = []
-    ends = np.append(trees.root, len(trees.feature)).tolist()
-    kind = np.where(trees.missing & ZERO_TOO, ZERO, NAN)
-    decision = kind + np.where(trees.missing & TO_THE_LEFT, LEFT, 0)
-    for number, (start, end) in enumerate(pairwise(ends)):
-        here = slice(start, end)
-        leaf = trees.left[here] == LEAF
-        # Splits are counted from 0 up, leaves from −1 down.
-        place = np.where(leaf, -np.cumsum(leaf), np.cumsum(~leaf) - 1)
-        lines = {"Tree": [number], "num_leaves": [leaf.sum()], "num_cat": [0]}
-        if not leaf[0]:
-            lines |= {
-                "split_feature": trees.feature[here][~leaf], "split_gain": trees.gain[here][~leaf],
-                "threshold": trees.threshold[here][~leaf].astype(float),
-                "decision_type": decision[here][~leaf],
-                "left_child": place[trees.left[here][~leaf]], "right_child": place[trees.right[here][~leaf]],
-            }  # fmt: skip
-        lines["leaf_value"] = trees.value[here][leaf]
-        lines["shrinkage"] = [1]
-        texts = [
-            f"{name}={' '.join(repr(value) for value in np.asarray(row).tolist())}"
-            for name, row in lines.items()
-        ]
-        blocks.append("\n".join([*texts, "", "", ""]))
-    return blocks
+def _block(number: int, tree: Trees) -> str:
+    leaf = tree.left == LEAF
+    kind = np.where(tree.missing & ZERO_TOO, ZERO, NAN)
+    decision = kind + np.where(tree.missing & TO_THE_LEFT, LEFT, 0)
+    # Splits are counted from 0 up, leaves from −1 down.
+    place = np.where(leaf, -np.cumsum(leaf), np.cumsum(~leaf) - 1)
+    lines = {"Tree": [number], "num_leaves": [leaf.sum()], "num_cat": [0]}
+    if not leaf[0]:
+        lines |= {
+            "split_feature": tree.feature[~leaf], "split_gain": tree.gain[~leaf],
+            "threshold": tree.threshold[~leaf].astype(float), "decision_type": decision[~leaf],
+            "left_child": place[tree.left[~leaf]], "right_child": place[tree.right[~leaf]],
+        }  # fmt: skip
+    lines |= {"leaf_value": tree.value[leaf], "shrinkage": [1]}
+    texts = [f"{name}={' '.join(map(repr, np.asarray(row).tolist()))}" for name, row in lines.items()]
+    return "\n".join([*texts, "", "", ""])
 
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ def write(function: Function, version: Version | None = None, *, double: bool = 
         return output
 
     put("intercept", [[function.intercept]])
-    terms = [term for term in function.terms if term.weight]
+    terms = function.weighted
     if terms:
         columns = put("columns", [term.feature for term in terms], np.int64)
         nodes.append(helper.make_node("Gather", ["features", columns], ["raw"], axis=1))

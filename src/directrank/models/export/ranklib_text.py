@@ -20,24 +20,17 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of a RankLib model."""
     function = function.plain()
     if function.has_trees:
-        function.check_trees("ranklib")
-        kind, body = "LambdaMART", _ensemble(function)
+        kind, body = "LambdaMART", f"\n{_ensemble(function)}"
     else:
-        sums = np.zeros(len(function.names))
-        for term in function.terms:
-            if term.weight and term.logarithm:
-                function.refuse_logarithm("ranklib", term)
-            sums[term.feature] += term.weight
-        kind, body = (
-            "Coordinate Ascent",
-            " ".join(f"{at + 1}:{weight!r}" for at, weight in enumerate(sums.tolist())),
+        weights = np.zeros(len(function.names))
+        np.add.at(
+            weights, [term.feature for term in function.terms], [term.weight for term in function.terms]
         )
-    head = [f"## {kind}", *(f"## {line}" for line in HEADS[kind])]
+        words = [f"{at + 1}:{weight!r}" for at, weight in enumerate(weights.tolist())]
+        kind, body = "Coordinate Ascent", " ".join(words)
+    head = "\n## ".join([kind, *HEADS[kind]])
     needs = ("Features numbered from 1 in the order of the model.", *function.zero_note("RankLib"))
-    changes = function.constant_note("RankLib")
-    return Written(
-        "\n".join([*head, *([""] if function.has_trees else []), body, ""]).encode(), needs, changes
-    )
+    return Written(f"## {head}\n{body}\n".encode(), needs, function.constant_note("RankLib"))
 
 
 def _ensemble(function: Function) -> str:
@@ -50,12 +43,8 @@ def _ensemble(function: Function) -> str:
         return [f"\t{line}" for line in lines]
 
     lines = ["<ensemble>"]
-    for number, tree in enumerate(built(function.trees, leaf, split)):
-        lines += [
-            f'\t<tree id="{number + 1}" weight="1.0">',
-            "\t\t<split>",
-            *(f"\t\t{line}" for line in tree),
-        ]
+    for number, tree in enumerate(built(function.trees, leaf, split), 1):
+        lines += [f'\t<tree id="{number}" weight="1.0">', "\t\t<split>", *(f"\t\t{line}" for line in tree)]
         lines += ["\t\t</split>", "\t</tree>"]
     return "\n".join([*lines, "</ensemble>"])
 

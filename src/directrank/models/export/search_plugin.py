@@ -33,9 +33,8 @@ def write(function: Function, version: Version | None = None, *, opensearch: boo
     engine = "opensearch-ltr" if opensearch else "elasticsearch-ltr"
     function = function.plain()
     if function.has_trees:
-        function.check_trees(engine)
         return _trees(function, opensearch and version is not None and version < DIRECTIONS)
-    terms = function.only_terms(engine)
+    terms = function.weighted
     logs = {term.feature for term in terms if term.logarithm}
     check_names(function.names, logs, VARIABLE, engine, "its logarithm is an expression: rename the feature")
     weights = weights_by_name(terms, function.names)

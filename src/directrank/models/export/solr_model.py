@@ -32,7 +32,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     function = function.plain()
     changes = function.constant_note("Solr")
     if not function.has_trees:
-        terms = function.only_terms("solr")
+        terms = function.weighted
         weights = weights_by_name(terms, function.names)
         needs = [f"Features in the store: {', '.join(map(json.dumps, weights))}."]
         for name in dict.fromkeys(function.names[term.feature] for term in terms if term.logarithm):
@@ -44,7 +44,6 @@ def write(function: Function, version: Version | None = None) -> Written:
         return _model(
             "LinearModel", features, {"weights": weights}, (*needs, *function.zero_note("Solr")), changes
         )
-    function.check_trees("solr")
     return _trees(function, version or MISSING, changes)
 
 

@@ -6,6 +6,8 @@ from directrank.errors import ExportError
 from directrank.models.export.function import Function, Split, Target, Term, Version, Written, built
 
 TABLE = "documents"
+#: The conditions of a leaf, and its value.
+Leaf = tuple[list[str], str]
 
 
 def write(function: Function, version: Version | None = None) -> Written:
@@ -28,21 +30,26 @@ def write(function: Function, version: Version | None = None) -> Written:
         names[name.lower()] = name
     column = [_quoted(name) for name in function.names]
 
-    def split(node: Split, left: str, right: str) -> str:
-        # No comparison with NULL holds: ELSE is where missing values go.
-        if node.missing_left:
-            return (
-                f"CASE WHEN {column[node.feature]} > {_number(node.threshold)} THEN {right} ELSE {left} END"
-            )
-        return f"CASE WHEN {column[node.feature]} <= {_number(node.threshold)} THEN {left} ELSE {right} END"
+    def split(node: Split, left: list[Leaf], right: list[Leaf]) -> list[Leaf]:
+        # The first conditions that hold decide, so leaves of the other child need none; none hold for NULL.
+        sign, first, other = (">", right, left) if node.missing_left else ("<=", left, right)
+        test = f"{column[node.feature]} {sign} {_number(node.threshold)}"
+        return [*(([test, *tests], value) for tests, value in first), *other]
 
-    terms = [_term(term, column[term.feature]) for term in function.terms if term.weight]
-    parts = [_number(function.intercept), *terms, *built(function.trees, _number, split)]
+    terms = [_term(term, column[term.feature]) for term in function.weighted]
+    trees = map(_case, built(function.trees, lambda value: [([], _number(value))], split))
+    parts = [_number(function.intercept), *terms, *trees]
     needs = (
         f"A table {TABLE} with a column of float32 numbers (REAL) for each feature, named as the feature; "
         "a missing value is NULL.",
     )
     return Written(f"SELECT *,\n{_sum(parts)}\nAS score FROM {TABLE}\n".encode(), needs)
+
+
+def _case(leaves: list[Leaf]) -> str:
+    """Return a tree without nesting, which systems limit: to 10 levels, or by their parser's stack."""
+    whens = [f"WHEN {' AND '.join(tests)} THEN {value}" for tests, value in leaves[:-1]]
+    return f"CASE {' '.join(whens)} ELSE {leaves[-1][1]} END"
 
 
 def _quoted(name: str) -> str:

@@ -1,7 +1,12 @@
 """The numbers of a function as tables, which the targets of source code loop over."""
 
 import re
+import subprocess
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from directrank.models.export.function import Function
 from directrank.scorers.trees import ZERO
@@ -22,7 +27,7 @@ class Tables:
 
 def tables(function: Function) -> Tables:
     """Return the tables of a function; a term whose missing values stay missing is filled with NaN."""
-    trees, terms = function.trees, [term for term in function.terms if term.weight]
+    trees, terms = function.trees, function.weighted
     return Tables(
         {
             "TERM": [term.feature for term in terms], "LOGARITHM": [int(term.logarithm) for term in terms],
@@ -40,10 +45,17 @@ def tables(function: Function) -> Tables:
 
 def c_text(text: str) -> str:
     """Return a text as a literal of C: bytes that are not plain letters are octal escapes."""
-    return (
-        '"'
-        + re.sub(
-            rb"[^A-Za-z0-9_ .-]", lambda at: b"\\%03o" % at[0][0], text.encode("utf-8", "replace")
-        ).decode()
-        + '"'
-    )
+    escaped = re.sub(rb"[^A-Za-z0-9_ .-]", lambda at: b"\\%03o" % at[0][0], text.encode("utf-8", "replace"))
+    return f'"{escaped.decode()}"'
+
+
+def run(files: dict[str, bytes], commands: list[str], features: np.ndarray) -> np.ndarray:
+    """Return the float64 numbers that the last of some commands writes of the features that it reads."""
+    rows, written = np.ascontiguousarray(features, "<f8").tobytes(), b""
+    with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_bytes(content)
+        for command in commands:
+            done = subprocess.run(command.split(), cwd=folder, input=rows, check=True, capture_output=True)
+            written = done.stdout
+    return np.frombuffer(written, "<f8")

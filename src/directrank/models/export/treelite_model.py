@@ -1,7 +1,5 @@
 """Treelite's serialised model, which its own predictor and FIL read."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from directrank.models.export.function import Function, Target, Version, Written
@@ -12,24 +10,23 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the bytes of `Model.serialize`."""
     from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
 
-    trees = function.only_trees("treelite")
+    trees = function.as_trees()
     builder = ModelBuilder(
         threshold_type="float64", leaf_output_type="float64",
         metadata=Metadata(len(function.names), "kRegressor", False, 1, [1], (1, 1)),
         tree_annotation=TreeAnnotation(trees.n_trees, [0] * trees.n_trees, [0] * trees.n_trees),
         postprocessor=PostProcessorFunc("identity"), base_scores=[0.0],
     )  # fmt: skip
-    ends = np.append(trees.root, len(trees.feature)).tolist()
-    for start, end in pairwise(ends):
+    for tree in trees.each():
         builder.start_tree()
-        for at in range(start, end):
-            builder.start_node(at - start)
-            if trees.left[at] == LEAF:
-                builder.leaf(float(trees.value[at]))
+        for at, left in enumerate(tree.left.tolist()):
+            builder.start_node(at)
+            if left == LEAF:
+                builder.leaf(float(tree.value[at]))
             else:
                 builder.numerical_test(
-                    int(trees.feature[at]), float(trees.threshold[at]), default_left=bool(trees.missing[at]),
-                    opname="<=", left_child_key=int(trees.left[at]), right_child_key=int(trees.right[at]),
+                    int(tree.feature[at]), float(tree.threshold[at]), default_left=bool(tree.missing[at]),
+                    opname="<=", left_child_key=left, right_child_key=int(tree.right[at]),
                 )  # fmt: skip
             builder.end_node()
         builder.end_tree()

@@ -25,16 +25,9 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the rank profile."""
     function = function.plain()
     trees = strict(function.trees)
-    used = {term.feature for term in function.terms if term.weight} | set(
-        trees.feature[trees.left != LEAF].tolist()
-    )
-    check_names(
-        function.names,
-        used,
-        FEATURE,
-        "vespa",
-        "rename it as Vespa does, such as bm25(title) or attribute(price), or export to onnx",
-    )
+    used = {*trees.feature[trees.left != LEAF].tolist(), *(term.feature for term in function.weighted)}
+    remedy = "rename it as Vespa does, such as bm25(title) or attribute(price), or export to onnx"
+    check_names(function.names, used, FEATURE, "vespa", remedy)
 
     def split(node: Split, left: str, right: str) -> str:
         # These two forms alone are optimised; a missing value meets no comparison.
@@ -43,7 +36,7 @@ def write(function: Function, version: Version | None = None) -> Written:
 
     # Compiled forests hold leaf values in float32.
     parts = built(trees, lambda value: repr(float(np.float32(value))), split)
-    terms = [_term(term, function.names[term.feature]) for term in function.terms if term.weight]
+    terms = [_term(term, function.names[term.feature]) for term in function.weighted]
     total = "\n            + ".join([*terms, *parts, f"({function.intercept!r})"])
     needs = (f"Rank features or functions: {', '.join(function.names[at] for at in sorted(used))}.",)
     text = (
@@ -65,80 +58,20 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
     """Return the scores of the expression, in float64."""
     text = content.decode()
     inner = text[text.index("expression {") + len("expression {") : text.rindex("}\n    }\n}")]
+    columns = dict(zip(names, features.astype(np.float64).T, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):
-        total = _Expression(inner, dict(zip(names, features.astype(np.float64).T, strict=True))).value()
+        total = sum(_value(term, columns) for term in inner.split("\n            + "))
     return np.broadcast_to(total, len(features)).astype(np.float64)
 
 
-class _Expression:
-    """The grammar of RankingExpressionParser.jj, as far as it is written above."""
-
-    def __init__(self, text: str, columns: dict[str, np.ndarray]):
-        known = "|".join(re.escape(name) for name in sorted(columns, key=len, reverse=True))
-        number = r"\d+\.?\d*(?:[eE][-+]?\d+)?"
-        self.columns, self.at = columns, 0
-        self.tokens = re.findall(rf"(?:if|isNan|log)(?=\s*\()|{known}|{number}|>=|[<!(),*+-]", text)
-
-    def take(self, *expected: str) -> str:
-        token = self.tokens[self.at]
-        if expected and token not in expected:
-            raise ValueError(f"expected {expected}, not {token!r}")
-        self.at += 1
-        return token
-
-    def next(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
-
-    def value(self) -> np.ndarray:
-        total = self.product()
-        while self.next() in ("+", "-"):
-            total = total + self.product() if self.take() == "+" else total - self.product()
-        return total
-
-    def product(self) -> np.ndarray:
-        total = self.factor()
-        while self.next() == "*":
-            self.take()
-            total = total * self.factor()
-        return total
-
-    def test(self) -> np.ndarray:
-        one = self.value()
-        if self.next() == "<":
-            self.take()
-            return one < self.value()
-        if self.next() == ">=":
-            self.take()
-            return one >= self.value()
-        return one
-
-    def factor(self) -> np.ndarray:
-        token = self.take()
-        if token == "-":
-            return -self.factor()
-        if token == "!":
-            return ~self.factor()
-        if token == "(":
-            inner = self.test()
-            self.take(")")
-            return inner
-        if token in self.columns:
-            return self.columns[token]
-        if token in ("isNan", "log"):
-            self.take("(")
-            inner = self.value()
-            self.take(")")
-            return np.isnan(inner) if token == "isNan" else np.log(inner)
-        if token == "if":
-            self.take("(")
-            condition = self.test()
-            self.take(",")
-            one = self.value()
-            self.take(",")
-            other = self.value()
-            self.take(")")
-            return np.where(condition, one, other)
-        return np.array(float(token))
+def _value(term: str, columns: dict[str, np.ndarray]) -> np.ndarray:
+    """Return a term by RankingExpressionParser.jj; all but words and `!` follows the rules of Python."""
+    longest = sorted(columns, key=len, reverse=True)
+    words = {"if": "where", "!": "~", **{name: f"x[{at}]" for at, name in enumerate(longest)}}
+    known = "|".join(map(re.escape, longest))
+    term = re.sub(rf"\bif(?=\s*\()|!|(?<![\w.])(?:{known})(?![\w(.])", lambda word: words[word[0]], term)
+    values = {"where": np.where, "isNan": np.isnan, "log": np.log, "x": [columns[name] for name in longest]}
+    return eval(term.strip(), values)
 
 
 TARGET = Target(

@@ -1,7 +1,6 @@
 """XGBoost's JSON model: trees with x < t in float32; both arrays that hold leaf values are equal."""
 
 import json
-from itertools import pairwise
 
 import numpy as np
 
@@ -13,11 +12,9 @@ ROOT = 2**31 - 1
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of `Booster.save_model`."""
-    trees = strict(function.only_trees("xgboost"))
-    ends = np.append(trees.root, len(trees.feature)).tolist()
     pieces = []
-    for number, (start, end) in enumerate(pairwise(ends)):
-        own_left, own_right = trees.left[start:end].tolist(), trees.right[start:end].tolist()
+    for number, tree in enumerate(strict(function.as_trees()).each()):
+        own_left, own_right = tree.left.tolist(), tree.right.tolist()
         # XGBoost takes the node after the left child for the right one.
         order, parents, left = [0], [ROOT], []
         for number_of_node, at in enumerate(order):
@@ -26,23 +23,16 @@ def write(function: Function, version: Version | None = None) -> Written:
                 order += [own_left[at], own_right[at]]
                 parents += [number_of_node] * 2
         right = [child if child == LEAF else child + 1 for child in left]
-        rows = start + np.array(order)
         # The servers that read this form take leaves from base_weights, XGBoost from split_conditions.
-        leaf_or_zero = [float(np.float32(value)) for value in trees.value[rows].tolist()]
-        conditions = [
-            value if child == LEAF else threshold
-            for value, child, threshold in zip(
-                leaf_or_zero, left, trees.threshold[rows].tolist(), strict=True
-            )
-        ]
-        zeros = [0] * len(left)
-        floats = [0.0] * len(left)
+        leaf, values = tree.left[order] == LEAF, tree.value[order].astype(np.float32)
+        zeros, floats = [0] * len(left), [0.0] * len(left)
         pieces.append({
-            "base_weights": leaf_or_zero, "categories": [], "categories_nodes": [], "categories_segments": [],
-            "categories_sizes": [], "default_left": trees.missing[rows].tolist(), "id": number,
-            "left_children": left, "loss_changes": floats, "parents": parents, "right_children": right,
-            "split_conditions": conditions, "split_indices": trees.feature[rows].tolist(),
-            "split_type": zeros, "sum_hessian": floats,
+            "base_weights": values.tolist(), "categories": [], "categories_nodes": [],
+            "categories_segments": [], "categories_sizes": [], "default_left": tree.missing[order].tolist(),
+            "id": number, "left_children": left, "loss_changes": floats, "parents": parents,
+            "right_children": right,
+            "split_conditions": np.where(leaf, values, tree.threshold[order]).tolist(),
+            "split_indices": tree.feature[order].tolist(), "split_type": zeros, "sum_hessian": floats,
             "tree_param": {"num_deleted": "0", "num_feature": str(len(function.names)),
                            "num_nodes": str(len(left)), "size_leaf_vector": "1"},
         })  # fmt: skip
@@ -58,13 +48,10 @@ def write(function: Function, version: Version | None = None) -> Written:
                                 "num_feature": str(len(function.names)), "num_target": "1"},
         "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
     }  # fmt: skip
-    changes = (
-        () if allowed else ("XGBoost takes no names with [, ] or <: features are known by their order.",)
-    )
+    changes = ["XGBoost takes no names with [, ] or <: features are known by their order."] * (not allowed)
     text = json.dumps({"learner": learner, "version": [2, 1, 0]})
-    return Written(
-        text.encode(), ("Features in the order of the model.",), (*changes, "Leaf values are float32.")
-    )
+    changes = (*changes, "Leaf values are float32.")
+    return Written(text.encode(), ("Features in the order of the model.",), changes)
 
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:

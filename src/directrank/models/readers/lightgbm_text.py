@@ -14,6 +14,7 @@ from directrank.models.readers.nodes import (
     check_known,
     checked_tree,
     directions,
+    in_tree,
     used_rounds,
 )
 from directrank.scorers import Trees
@@ -60,7 +61,10 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
     if len(names) != n_features:
         raise ModelFormatError(f"names {len(names)} features, of {n_features}")
     used = used_rounds(rounds, None, len(blocks))
-    pieces = [_tree(number, block, n_features) for number, block in enumerate(blocks)]
+    pieces = []
+    for number, block in enumerate(blocks):
+        with in_tree(number):
+            pieces.append(_tree(number, block, n_features))
     trees = Trees.joined(pieces[:used])
     if "average_output" in head:  # A random forest is the mean of its trees.
         trees.value = trees.value / max(used, 1)
@@ -91,15 +95,6 @@ def _lines(block: bytes) -> Lines:
 
 
 def _tree(number: int, lines: Lines, n_features: int) -> Trees:
-    try:
-        return _nodes(number, lines, n_features)
-    except UnsupportedModelError as error:
-        raise UnsupportedModelError(f"{error} (tree {number})") from None
-    except ModelFormatError as error:
-        raise ModelFormatError(f"is cut or edited: tree {number} {error}") from None
-
-
-def _nodes(number: int, lines: Lines, n_features: int) -> Trees:
     if lines.get("Tree") != str(number):
         raise ModelFormatError("is not where the header says")
     if _whole(lines, "num_cat"):

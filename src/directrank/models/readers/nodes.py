@@ -1,6 +1,7 @@
 """One tree of a library's file as a scorer; what does not fit is refused."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -81,3 +82,14 @@ def check_known(where: str, names: Iterable[str], known: Container[str]) -> None
             f"has {', '.join(map(repr, unknown))} in {where}, which is not known and may change scores; "
             "score with the library itself"
         )
+
+
+@contextmanager
+def in_tree(number: int) -> Iterator[None]:
+    """Name a tree in the message of a refusal."""
+    try:
+        yield
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"{error} (tree {number})") from None
+    except ModelFormatError as error:
+        raise ModelFormatError(f"is cut or edited: tree {number} {error}") from None

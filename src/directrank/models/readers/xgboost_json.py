@@ -14,6 +14,7 @@ from directrank.models.readers.nodes import (
     check_known,
     checked_tree,
     directions,
+    in_tree,
     used_rounds,
 )
 from directrank.scorers import Trees
@@ -123,10 +124,10 @@ def _read(learner: dict[str, Any]) -> tuple[list[Trees], list[int], int | None]:
         raise ModelFormatError("is cut or edited: it has not as many trees as it says")
     if any(model["tree_info"]):
         raise UnsupportedModelError("predicts several values; a ranking needs one score a document")
-    pieces = [
-        _tree(number, tree, weight, int(parameters["num_feature"]))
-        for number, (tree, weight) in enumerate(zip(model["trees"], weights, strict=True))
-    ]
+    pieces = []
+    for number, (tree, weight) in enumerate(zip(model["trees"], weights, strict=True)):
+        with in_tree(number):
+            pieces.append(_tree(tree, weight, int(parameters["num_feature"])))
     best = learner.get("attributes", {}).get("best_iteration")
     return pieces, starts, None if best is None else int(best) + 1
 
@@ -140,16 +141,7 @@ def _base(learner: dict[str, Any]) -> float:
     return score
 
 
-def _tree(number: int, tree: dict[str, Any], weight: float, n_features: int) -> Trees:
-    try:
-        return _nodes(tree, weight, n_features)
-    except UnsupportedModelError as error:
-        raise UnsupportedModelError(f"{error} (tree {number})") from None
-    except ModelFormatError as error:
-        raise ModelFormatError(f"is cut or edited: tree {number} {error}") from None
-
-
-def _nodes(tree: dict[str, Any], weight: float, n_features: int) -> Trees:
+def _tree(tree: dict[str, Any], weight: float, n_features: int) -> Trees:
     if int(tree["tree_param"].get("size_leaf_vector") or 0) > 1:
         raise UnsupportedModelError(
             "has vectors in its leaves, which are not supported; train with "

@@ -11,9 +11,9 @@ from directrank.cli import main
 from directrank.errors import ExportError
 from directrank.models.export import TARGETS
 from directrank.models.export.function import function_of
-from directrank.scorers import Additive, Committee, Linear, LogLinear, stump
+from directrank.scorers import Additive, Committee, Linear, LogLinear, Trees, stump
 from directrank.scorers.linear import QueryLinear
-from unit.models.export.battery import FILL, NAMES, WEIGHTS, ranker, rankers, rows, stumps
+from unit.models.export.battery import FILL, N_FEATURES, NAMES, WEIGHTS, ranker, rankers, rows, stumps
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 MODELS = (
@@ -112,6 +112,26 @@ def test_scorers_that_read_queries_and_untrained_ones_are_refused():
     ):
         with pytest.raises(ExportError, match=r"other documents|not trained"):
             directrank.export(ranker(scorer), "python")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(each, marks=[pytest.mark.heavy] if each.name in SLOW else []) for each in TARGETS],
+    ids=lambda target: target.name,
+)
+def test_deep_trees_of_lightgbm_are_exported(target):
+    # A path of 60 splits: SQLite's parser takes about 20 nested CASE.
+    n = 60
+    nodes, leaf = np.arange(2 * n + 1), np.arange(2 * n + 1) % 2 == 1
+    leaf[-1] = True
+    deep = Trees(
+        np.zeros(1, np.int64), np.where(leaf, 0, nodes % N_FEATURES).astype(np.int32),
+        np.where(leaf, 0, nodes / 40 - 1).astype(np.float32), (nodes // 2 % 2 * ~leaf).astype(np.int32),
+        np.where(leaf, -1, nodes + 1).astype(np.int32), np.where(leaf, -1, nodes + 2).astype(np.int32),
+        np.where(leaf, np.sin(nodes), 0.0), np.zeros(2 * n + 1),
+    )  # fmt: skip
+    model = ranker(deep)
+    assert_same(target, model, written(target, model)[0].content)
 
 
 def test_check_says_how_scores_agree():
